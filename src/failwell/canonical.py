@@ -1,0 +1,152 @@
+"""`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import UNSET
+
+from failwell import catalog
+from failwell.failure import Failure, FieldProblem, is_code
+from failwell.redact import clean, is_secret_name, placeholder
+
+# Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
+_LIMITS = {
+    "message": 1000,
+    "suggestion": 500,
+    "kind": 100,
+    "tool": 200,
+    "action": 200,
+    "docs_url": 500,
+    "id": 100,
+}
+_PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 500, 200, 100, 100, 1000
+_MOST_FIELDS = 50
+_MOST_ITEMS = 50
+_MOST_NODES = 1000
+_DEEPEST = 8
+_LARGEST_INTEGER = 2**63
+
+
+def canonical(failure: Failure) -> Failure:
+    """Return the failure with every text redacted and cut, and every value one that JSON can hold.
+
+    Doing it twice changes nothing. Everything that encodes a failure does this first.
+    """
+    values: dict[str, Any] = {name: getattr(failure, name) for name in failure.__struct_fields__}
+    for name, limit in _LIMITS.items():
+        if values[name] is not None:
+            values[name] = _line(values[name], limit) or None
+    if not values["message"]:
+        values["message"] = f"{catalog.title_of(failure.code, failure.type)}."
+    if failure.code is not None:
+        code = clean(failure.code, _CODE)
+        values["code"] = catalog.canonical_code(code, values["tool"]) if is_code(code) else None
+    if failure.actions:
+        values["actions"] = tuple(_names(failure.actions))
+    if failure.fields:
+        values["fields"] = tuple(_safe_problem(problem) for problem in failure.fields[:_MOST_FIELDS])
+    if failure.details:
+        values["details"] = json_safe(failure.details)
+    if failure.extra:
+        values["extra"] = json_safe(failure.extra)
+    return Failure(**values)
+
+
+def json_safe(value: Any, *, text_limit: int = _DETAIL) -> Any:
+    """Return a value in plain JSON types, redacted and bounded in length, breadth and depth."""
+    return _Plain(text_limit).of(value, 0)
+
+
+def _line(text: Any, limit: int) -> str:
+    return clean(str(text), limit).strip()
+
+
+def _names(names: Iterable[Any]) -> Iterable[str]:
+    cleaned = (_line(name, _NAME) for name in list(names)[:_MOST_ITEMS])
+    return dict.fromkeys(name for name in cleaned if name)
+
+
+def _safe_problem(problem: FieldProblem) -> FieldProblem:
+    path = _line(problem.path, _PATH) or "?"
+    message, sent = problem.message, problem.sent
+    if is_secret_name(path.rpartition(".")[2]) and sent not in (UNSET, None):
+        if isinstance(sent, str) and sent:
+            message = message.replace(sent, placeholder("value"))
+        sent = placeholder("value")
+    return FieldProblem(
+        path=path,
+        message=_line(message, _FIELD_TEXT),
+        kind=problem.kind and _line(problem.kind, _NAME),
+        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT),
+        expected=problem.expected and _line(problem.expected, _FIELD_TEXT),
+        options=tuple(json_safe(list(problem.options), text_limit=_SENT)),
+        required=problem.required,
+        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _PATH),
+    )
+
+
+class _Plain:
+    """One walk through a value, with what is left of its node budget."""
+
+    def __init__(self, text_limit: int) -> None:
+        self.text_limit = text_limit
+        self.nodes_left = _MOST_NODES
+
+    def of(self, value: Any, depth: int) -> Any:
+        self.nodes_left -= 1
+        match value:
+            case str():
+                return clean(str(value), self.text_limit)
+            case None | bool():
+                return value
+            case int():
+                return int(value) if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else _readable(value)
+            case float():
+                return float(value) if value - value == 0 else str(value)
+            case dict() | Mapping():
+                return self._mapping(value, depth) if depth < _DEEPEST else "…"
+            case list() | tuple() | set() | frozenset():
+                return self._items(value, depth) if depth < _DEEPEST else "…"
+            case bytes() | bytearray() | memoryview():
+                return f"<{len(value)} bytes>"
+            case _:
+                return self._object(value, depth)
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            if len(found) >= _MOST_ITEMS or self.nodes_left <= 0:
+                break
+            name = clean(str(key), _NAME)
+            hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
+            found[name] = placeholder("value") if hidden else self.of(item, depth + 1)
+            self.nodes_left -= hidden
+        return found
+
+    def _items(self, value: Iterable[Any], depth: int) -> list[Any]:
+        items = list(value)
+        found: list[Any] = []
+        for item in items[:_MOST_ITEMS]:
+            if self.nodes_left <= 0:
+                break
+            found.append(self.of(item, depth + 1))
+        return found
+
+    def _object(self, value: Any, depth: int) -> Any:
+        cls = type(value)
+        names = getattr(cls, "__struct_fields__", None) or getattr(cls, "__dataclass_fields__", None)
+        try:
+            if names and depth < _DEEPEST:
+                return self._mapping({name: getattr(value, name) for name in names}, depth)
+            if hasattr(cls, "model_dump") and depth < _DEEPEST:
+                return self.of(value.model_dump(mode="json"), depth + 1)
+        except Exception:
+            return f"<{cls.__name__}>"
+        return clean(_readable(value), self.text_limit)
+
+
+def _readable(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,34 @@
+"""What a payload held that we do not know: kept in `Failure.extra`, written back at the top of a JSON object."""
+
+from collections.abc import Set
+from typing import Any
+
+from failwell import catalog
+from failwell.failure import Failure
+
+
+def with_extra(extra: dict[str, Any], own: Set[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return what of *extra* stands at the top, and what goes into the open part because a key is taken."""
+    if not extra:
+        return extra, None
+    return (extra, None) if own.isdisjoint(extra) else ({}, {"extra": extra})
+
+
+def split_extra(payload: dict[str, Any], values: dict[str, Any], *, message: str, own: Set[str]) -> Failure:
+    """Return the failure with these values, whatever else the payload holds kept as extra."""
+    if payload.keys() - own:
+        unknown = {key: value for key, value in payload.items() if key not in own}
+        values["extra"] = {**unknown, **values.get("extra", {})}
+    return read_failure(values, message)
+
+
+def read_failure(values: dict[str, Any], message: str) -> Failure:
+    """Return a failure read from a payload: its code in canonical spelling, its message never empty."""
+    code = values.get("code")
+    if code is not None:
+        values["code"] = catalog.canonical_code(code, values.get("tool"))
+    message = values.pop("message", message)
+    if not message.strip():
+        derived = catalog.derive(values.get("code"), values.get("type"))
+        message = f"{catalog.title_of(values.get('code'), derived.type)}."
+    return Failure(message=message, origin="read", **values)

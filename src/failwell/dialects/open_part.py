@@ -1,0 +1,172 @@
+"""The open part of a dialect: where a failure's details stand, and what the dialect has no field for.
+
+The details come first, then our keys; if the details use one of our keys, all of them nest under `details`.
+Only what plain decoding would get wrong is written.
+"""
+
+from collections.abc import Callable, Collection, Set
+from typing import Any, get_args
+
+import msgspec
+from msgspec import UNSET
+
+from failwell import catalog
+from failwell.codes import TYPES, Outcome, Type
+from failwell.failure import Failure, FieldProblem, Severity, is_code, seconds
+
+_ABSENT = (None, (), {})
+_STATED = (
+    "code",
+    "retry_after",
+    "severity",
+    "suggestion",
+    "actions",
+    "fields",
+    "tool",
+    "action",
+    "http_status",
+    "docs_url",
+    "id",
+    "extra",
+)
+_FLAGS = ("recoverable", "retryable", "outcome", "kind")
+KEYS = frozenset((*_STATED, *_FLAGS, "type", "message", "details"))
+"""Every key that may stand in an open part beside the details."""
+
+
+def write(
+    failure: Failure,
+    code: str | None,
+    type_: Type | None,
+    *,
+    said: Collection[str],
+    also: dict[str, Any] | None = None,
+    keys: Set[str] = KEYS,
+) -> dict[str, Any]:
+    """Return the open part for a failure.
+
+    *code* and *type_* are what decoding knows from elsewhere, *said* are the fields that the dialect states elsewhere,
+    *also* is what it keeps here in a form of its own, and *keys* are those that would not be taken for a detail.
+    """
+    ours = dict(also) if also else {}
+    derived = catalog.derive(code, type_)
+    if derived.type != failure.type:
+        ours["type"] = failure.type
+        derived = catalog.derive(code, failure.type)
+    for name in _FLAGS:
+        value = getattr(failure, name)
+        if value != getattr(derived, name) and name not in said:
+            ours[name] = value
+    for name in _STATED:
+        value = getattr(failure, name)
+        if value not in _ABSENT and name not in said:
+            ours[name] = msgspec.to_builtins(value) if name == "fields" else value
+    details = failure.details
+    if not details:
+        return ours
+    return {**details, **ours} if keys.isdisjoint(details) else {"details": details, **ours}
+
+
+def read(part: Any, *, keys: Set[str] = KEYS) -> dict[str, Any]:
+    """Return the fields of a failure that an open part states, its details among them.
+
+    A key of ours with a value that cannot be ours is a detail.
+    """
+    if not isinstance(part, dict):
+        return {}
+    found: dict[str, Any] = {}
+    details: dict[str, Any] = {}
+    for key, value in part.items():
+        reader = _READERS.get(key) if key in keys else None
+        read_value = reader(value) if reader else UNSET
+        if read_value is UNSET:
+            details[key] = value
+        else:
+            found[key] = read_value
+    nested = details.get("details")
+    if len(details) == 1 and isinstance(nested, dict):
+        details = nested
+    if details:
+        found["details"] = details
+    return found
+
+
+def problem_from(item: Any) -> FieldProblem | None:
+    """Return a field problem from its JSON form, without what is not in the right form; None if it has no path."""
+    if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not item["path"]:
+        return None
+    values: dict[str, Any] = {"path": item["path"]}
+    for name in ("message", "kind", "expected", "did_you_mean"):
+        if isinstance(item.get(name), str):
+            values[name] = item[name]
+    if isinstance(item.get("required"), bool):
+        values["required"] = item["required"]
+    if isinstance(item.get("options"), list | tuple):
+        values["options"] = tuple(item["options"])
+    return FieldProblem(**values, sent=item.get("sent", UNSET))
+
+
+def text(value: Any) -> Any:
+    """Return a text that is not empty, or UNSET."""
+    return value if isinstance(value, str) and value.strip() else UNSET
+
+
+def delay(value: Any) -> Any:
+    """Return a delay in seconds, or UNSET."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return UNSET
+    found = seconds(value)
+    return UNSET if found is None else found
+
+
+def code(value: Any) -> Any:
+    """Return a text that can be a code, or UNSET."""
+    return value if isinstance(value, str) and is_code(value) else UNSET
+
+
+def status(value: Any) -> Any:
+    """Return an HTTP status, or UNSET."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else UNSET
+
+
+def _one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, str) and value in choices else UNSET
+
+
+def _flag(value: Any) -> Any:
+    return value if isinstance(value, bool) else UNSET
+
+
+def _names(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) for name in value) else UNSET
+
+
+def _problems(value: Any) -> Any:
+    problems = [problem_from(item) for item in value] if isinstance(value, list) else [None]
+    return UNSET if None in problems else tuple(problems)
+
+
+def _object(value: Any) -> Any:
+    return value if isinstance(value, dict) else UNSET
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "code": code,
+    "retry_after": delay,
+    "severity": _one_of(get_args(Severity)),
+    "suggestion": text,
+    "actions": _names,
+    "fields": _problems,
+    "tool": text,
+    "action": text,
+    "http_status": status,
+    "docs_url": text,
+    "id": text,
+    "extra": _object,
+    "type": _one_of(TYPES),
+    "recoverable": _flag,
+    "retryable": lambda value: None if value is None else _flag(value),
+    "outcome": _one_of(get_args(Outcome)),
+    "kind": text,
+    "message": text,
+}

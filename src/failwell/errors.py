@@ -1,0 +1,312 @@
+"""What tool authors raise: exceptions named for what happened, each carrying one `Failure`.
+
+    ToolFailure
+    ├── NotFound                the thing asked for does not exist
+    │   └── Gone                it existed and was removed
+    ├── Conflict                the present state stands against it
+    │   ├── AlreadyExists
+    │   ├── PreconditionFailed
+    │   └── Locked
+    ├── Invalid                 the input is wrong
+    │   ├── MissingField
+    │   ├── WrongType
+    │   ├── WrongValue
+    │   └── Unparsable
+    ├── Denied                  the caller may not
+    │   ├── Unauthenticated
+    │   └── QuotaExhausted
+    ├── Temporary               it may pass
+    │   ├── RateLimited
+    │   ├── TimedOut
+    │   ├── NetworkFailure
+    │   ├── Unavailable
+    │   ├── BadGateway
+    │   ├── SendFailed
+    │   └── Busy
+    └── Internal                the tool is broken
+
+A subclass is a type of your own. Its behaviour comes from class attributes named like the fields of `Failure`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+from msgspec import UNSET, UnsetType
+
+from failwell import catalog
+from failwell.codes import Outcome, Type
+from failwell.failure import Failure, FieldProblem, Severity, missing_field, missing_field_message
+
+_CLASS_ATTRIBUTES = ("type", "recoverable", "retryable", "outcome", "severity", "http_status", "docs_url")
+_MOST_OF_A_NAME = 80
+
+
+class ToolFailure(Exception):
+    """A tool call failed in a way the caller can act on.
+
+    Give a sentence, or a whole `Failure`. What is not said comes from the class, then from the code's catalog row,
+    then from the type. The catalog's suggestion is added where the class's own code is used.
+    """
+
+    type: ClassVar[Type | None] = None
+    code: ClassVar[str | None] = None
+    recoverable: ClassVar[bool | None] = None
+    retryable: ClassVar[bool | None | UnsetType] = UNSET
+    outcome: ClassVar[Outcome | None] = None
+    severity: ClassVar[Severity | None] = None
+    suggestion: ClassVar[str | None] = None
+    http_status: ClassVar[int | None] = None
+    docs_url: ClassVar[str | None] = None
+    kind: ClassVar[str | None] = None
+
+    failure: Failure
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" not in cls.__dict__ and cls.__module__ != __name__:
+            cls.kind = cls.__name__
+
+    def __init__(
+        self,
+        what: str | Failure,
+        /,
+        *,
+        code: str | None = None,
+        suggestion: str | None = None,
+        actions: Iterable[str] = (),
+        details: Mapping[str, Any] | None = None,
+        fields: Iterable[FieldProblem] = (),
+        retry_after: float | None = None,
+        recoverable: bool | None = None,
+        retryable: bool | None | UnsetType = UNSET,
+        outcome: Outcome | None = None,
+        severity: Severity | None = None,
+        tool: str | None = None,
+        action: str | None = None,
+        http_status: int | None = None,
+        docs_url: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's name
+    ) -> None:
+        said: dict[str, Any] = {
+            "code": code,
+            "suggestion": suggestion,
+            "actions": tuple(actions),
+            "details": dict(details or {}),
+            "fields": tuple(fields),
+            "retry_after": retry_after,
+            "recoverable": recoverable,
+            "outcome": outcome,
+            "severity": severity,
+            "tool": tool,
+            "action": action,
+            "http_status": http_status,
+            "docs_url": docs_url,
+            "id": id,
+        }
+        said = {name: value for name, value in said.items() if value not in (None, (), {})}
+        if retryable is not UNSET:
+            said["retryable"] = retryable
+        if isinstance(what, Failure):
+            self.failure = what.replace(**said) if said else what
+        else:
+            self.failure = Failure(message=what, **(self._from_class(code) | said))
+        super().__init__(self.failure.message)
+
+    @classmethod
+    def _from_class(cls, code: str | None) -> dict[str, Any]:
+        values = {name: getattr(cls, name) for name in _CLASS_ATTRIBUTES}
+        values |= {"code": cls.code, "kind": cls.kind, "suggestion": cls.suggestion}
+        row = catalog.get(cls.code)
+        if row is not None and code in (None, cls.code):
+            values["suggestion"] = cls.suggestion or row.suggestion
+        return {name: value for name, value in values.items() if value is not None and value is not UNSET}
+
+    def __str__(self) -> str:
+        return self.failure.message
+
+    def __repr__(self) -> str:
+        code = f", code={self.failure.code!r}" if self.failure.code else ""
+        return f"{type(self).__name__}({self.failure.message!r}{code})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.failure, dict(self.__dict__))
+
+
+def _rebuilt(cls: type[ToolFailure], failure: Failure, state: dict[str, Any]) -> ToolFailure:
+    # Past __init__: a subclass may take other arguments.
+    exc = cls.__new__(cls, failure.message)
+    exc.args = (failure.message,)
+    exc.__dict__.update(state)
+    return exc
+
+
+class NotFound(ToolFailure):
+    """The thing asked for does not exist."""
+
+    type = "NOT_FOUND"
+    code = "NOT_FOUND"
+
+    @classmethod
+    def of(cls, what: str, name: object, **more: Any) -> Self:
+        """Return the failure for a *what* (task, file, user) called *name* that does not exist."""
+        return cls(_named(what, name, "does not exist", more), **more)
+
+
+class Gone(NotFound):
+    """It existed and was removed."""
+
+    code = "GONE"
+
+
+class Conflict(ToolFailure):
+    """The present state stands against it."""
+
+    type = "CONFLICT"
+    code = "CONFLICT"
+
+
+class AlreadyExists(Conflict):
+    """There is one already."""
+
+    code = "ALREADY_EXISTS"
+
+    @classmethod
+    def of(cls, what: str, name: object, **more: Any) -> Self:
+        """Return the failure for a *what* (task, file, user) called *name* that exists already."""
+        return cls(_named(what, name, "exists already", more), **more)
+
+
+class PreconditionFailed(Conflict):
+    """Something that must hold first does not."""
+
+    code = "PRECONDITION_FAILED"
+
+
+class Locked(Conflict):
+    """Somebody else holds it."""
+
+    code = "LOCKED"
+
+
+class Invalid(ToolFailure):
+    """The input is wrong."""
+
+    type = "VALIDATION"
+    code = "VALIDATION_FAILED"
+
+
+class MissingField(Invalid):
+    """A required field was not sent."""
+
+    code = "MISSING_REQUIRED_FIELD"
+
+    @classmethod
+    def of(cls, field: str, **more: Any) -> Self:
+        """Return the failure for a required field that was not sent."""
+        return cls(missing_field_message(field), fields=(missing_field(field),), **more)
+
+
+class WrongType(Invalid):
+    """A field has the wrong type."""
+
+    code = "INVALID_FIELD_TYPE"
+
+
+class WrongValue(Invalid):
+    """A field has a value that is not allowed."""
+
+    code = "INVALID_FIELD_VALUE"
+
+
+class Unparsable(Invalid):
+    """The input is not in the format it should be."""
+
+    code = "PARSE_ERROR"
+
+
+class Denied(ToolFailure):
+    """The caller may not do this."""
+
+    type = "PERMISSION"
+    code = "FORBIDDEN"
+
+
+class Unauthenticated(Denied):
+    """Nobody knows who the caller is."""
+
+    code = "UNAUTHORIZED"
+
+
+class QuotaExhausted(Denied):
+    """The caller's quota is used up, and waiting does not help."""
+
+    code = "QUOTA_EXHAUSTED"
+
+
+class Temporary(ToolFailure):
+    """It may pass."""
+
+    type = "TRANSIENT"
+
+
+class RateLimited(Temporary):
+    """Too many requests."""
+
+    code = "RATE_LIMITED"
+
+
+class TimedOut(Temporary):
+    """It took too long; nobody knows how far it got."""
+
+    code = "TIMEOUT"
+    kind = "TimeoutError"
+
+
+class NetworkFailure(Temporary):
+    """Something could not be reached."""
+
+    code = "CONNECTION_FAILED"
+    kind = "NetworkError"
+
+
+class Unavailable(Temporary):
+    """A service is down for the moment."""
+
+    code = "SERVICE_UNAVAILABLE"
+
+
+class BadGateway(Temporary):
+    """A service behind this one failed."""
+
+    code = "BAD_GATEWAY"
+
+
+class SendFailed(Temporary):
+    """A message could not be sent; nobody knows whether it went out."""
+
+    code = "SEND_FAILED"
+
+
+class Busy(Temporary):
+    """The server is doing too much already; the call was not started."""
+
+    code = "SERVER_BUSY"
+
+
+class Internal(ToolFailure):
+    """The tool is broken."""
+
+    type = "INTERNAL"
+    code = "INTERNAL_ERROR"
+
+
+def quoted(value: object) -> str:
+    """Return a value that a caller sent as short quoted text, safe inside a sentence."""
+    text = value if isinstance(value, str) else str(value)
+    return "'" + (text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…").replace("\n", " ") + "'"
+
+
+def _named(what: str, name: object, happened: str, more: dict[str, Any]) -> str:
+    """Return the sentence about a thing and its name; both go into the details of *more* too."""
+    more["details"] = {"resource": what, "resource_id": name, **more.get("details", {})}
+    return f"{what[:1].upper()}{what[1:]} {quoted(name)} {happened}."

@@ -1,0 +1,252 @@
+"""`Failure`: what went wrong in a tool call, as one immutable value."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, cast, get_args
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import force_setattr
+
+from failwell import catalog
+from failwell.codes import TYPES, Outcome, Type
+from failwell.suggest import did_you_mean
+
+Severity = Literal["warning", "error", "critical"]
+Origin = Literal["declared", "mapped", "read", "inferred"]
+
+ROOT = "(root)"
+"""The path of a problem with the arguments as a whole."""
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "type": tuple(TYPES),
+    "outcome": get_args(Outcome),
+    "severity": get_args(Severity),
+    "origin": get_args(Origin),
+}
+_MOST_OF_A_CODE = 200
+
+
+class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is wrong with one argument.
+
+    `sent` is `msgspec.UNSET` when nobody knows what was sent; `None` means that null was. `kind` is one word:
+    `missing`, `type`, `enum`, `unknown`, `format`, `range`, `length`, `pattern`, …
+    """
+
+    path: str
+    message: str = cast(str, None)
+    kind: str | None = None
+    sent: Any = UNSET
+    expected: str | None = None
+    options: tuple[Any, ...] = ()
+    required: bool | None = None
+    did_you_mean: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str) or not self.path:
+            raise ValueError(f"path must be a non-empty string such as 'items[0].sku', not {self.path!r}")
+        if type(self.options) is not tuple:
+            force_setattr(self, "options", _as_tuple("options", self.options))
+        if self.kind is None and self.required and self.sent is None:
+            force_setattr(self, "kind", "missing")
+        if self.kind == "missing" and self.sent is UNSET:
+            force_setattr(self, "sent", None)
+        if not self.message:
+            force_setattr(self, "message", self._default_message())
+
+    def _default_message(self) -> str:
+        match self.kind:
+            case "missing":
+                return f"{self.path} is required"
+            case "unknown":
+                return "Unrecognized key"
+            case "type" if self.expected:
+                return f"Expected type {self.expected}"
+            case _:
+                return "Invalid value"
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether a required value was not sent, or sent empty."""
+        return self.kind == "missing" or (self.kind is None and self.required is True and self._sent_empty())
+
+    def _sent_empty(self) -> bool:
+        return isinstance(self.sent, str) and not self.sent
+
+
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a tool call failed, whether another try can help, and what to do next.
+
+    `recoverable`, `retryable` and `outcome` are three questions: may it succeed with other input, may the same call
+    succeed later, and did this call take effect. What is not given is filled from the code's catalog row, then from
+    the type, so `Failure(code="RATE_LIMITED", message="…")` is complete.
+
+    Raises:
+        ValueError: a value is not one of its choices, the message is empty, or the code holds white space.
+        TypeError: a value is of the wrong type.
+    """
+
+    message: str
+    type: Type = cast(Type, None)
+    code: str | None = None
+    recoverable: bool = cast(bool, None)
+    retryable: bool | None = cast("bool | None", UNSET)
+    outcome: Outcome = cast(Outcome, None)
+    retry_after: float | None = None
+    severity: Severity | None = None
+    kind: str = cast(str, None)
+    suggestion: str | None = None
+    actions: tuple[str, ...] = ()
+    fields: tuple[FieldProblem, ...] = ()
+    details: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    tool: str | None = None
+    action: str | None = None
+    http_status: int | None = None
+    docs_url: str | None = None
+    id: str | None = None
+    origin: Origin = "declared"
+    confidence: float | None = None
+    extra: dict[str, Any] = {}  # noqa: RUF012 - as above
+
+    def __post_init__(self) -> None:
+        if type(self.message) is not str or not self.message.strip():
+            raise _misuse("message", self.message, "one specific sentence", str)
+        code = self.code
+        if code is not None and (type(code) is not str or not is_code(code)):
+            raise _misuse("code", code, "a name without white space such as 'TASK_LOCKED', or nothing", str)
+        self._fill(code)
+        if self.retry_after is not None:
+            force_setattr(self, "retry_after", seconds(self.retry_after))
+        if type(self.actions) is not tuple:
+            force_setattr(self, "actions", _as_tuple("actions", self.actions))
+        if self.fields:
+            force_setattr(self, "fields", one_per_path(self.fields))
+        elif type(self.fields) is not tuple:
+            force_setattr(self, "fields", ())
+        if self.severity is not None:
+            _check_choice("severity", self.severity)
+        if self.origin != "declared":
+            _check_choice("origin", self.origin)
+        if not isinstance(self.details, dict) or not isinstance(self.extra, dict):
+            name = "extra" if isinstance(self.details, dict) else "details"
+            raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
+
+    def _fill(self, code: str | None) -> None:
+        if self.type is not None and self.type not in TYPES:
+            _check_choice("type", self.type)
+        type_ = self.type
+        if type_ is None and self.kind is not None and catalog.type_of(code) is None:
+            type_ = catalog.type_of_kind(self.kind)
+        derived = catalog.derive(code, type_)
+        if self.type is None:
+            force_setattr(self, "type", derived.type)
+        if self.recoverable is None:
+            force_setattr(self, "recoverable", derived.recoverable)
+        if cast("bool | None | UnsetType", self.retryable) is UNSET:
+            force_setattr(self, "retryable", derived.retryable)
+        if self.outcome is None:
+            force_setattr(self, "outcome", derived.outcome)
+        else:
+            _check_choice("outcome", self.outcome)
+        if self.kind is None:
+            force_setattr(self, "kind", derived.kind)
+
+    def replace(self, **changes: Any) -> "Failure":
+        """Return a copy with some fields changed.
+
+        Where the type or code changes, flags that only followed from the old one follow from the new one.
+        """
+        values = {name: getattr(self, name) for name in self.__struct_fields__} | changes
+        if {"type", "code"} & changes.keys():
+            derived = catalog.derive(self.code, None if "code" in changes and "type" not in changes else self.type)
+            for name, value in derived._asdict().items():
+                if name not in changes and values[name] == value:
+                    del values[name]
+        return Failure(**values)
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text can be a code: short, printable and without white space."""
+    return 0 < len(text) <= _MOST_OF_A_CODE and text.isprintable() and " " not in text
+
+
+def seconds(value: Any) -> float | None:
+    """Return a delay in seconds to the millisecond, whole ones as int; None for NaN, infinite and negative ones."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"retry_after must be a number of seconds, not {value!r}")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        value = max(round(value, 3), 0.001) if value > 0 else value
+        if value.is_integer():
+            value = int(value)
+    return value if 0 <= value < 2**53 else None
+
+
+def missing_field(name: str) -> FieldProblem:
+    """Return the problem of a required field that was not sent."""
+    return FieldProblem(path=name, kind="missing", required=True)
+
+
+def missing_field_message(name: str) -> str:
+    """Return the sentence that says which required field was not sent."""
+    return f'Required field "{name}" is missing.'
+
+
+def one_per_path(problems: Iterable[FieldProblem]) -> tuple[FieldProblem, ...]:
+    """Return the problems with those of one path joined: first come first, their sentences one after another."""
+    found: dict[str, FieldProblem] = {}
+    for problem in problems:
+        if not isinstance(problem, FieldProblem):
+            raise TypeError(f"fields must be FieldProblem values, not {type(problem).__name__}")
+        before = found.get(problem.path)
+        found[problem.path] = problem if before is None else _joined(before, problem)
+    return tuple(found.values())
+
+
+def summary(problems: Iterable[FieldProblem]) -> str:
+    """Return one sentence that says which fields are missing and which are wrong."""
+    problems = tuple(problems)
+    missing = [p.path for p in problems if p.is_missing]
+    wrong = [p for p in problems if not p.is_missing]
+    parts = []
+    if missing:
+        parts.append(f"{_listing(missing)} {'is' if len(missing) == 1 else 'are'} required")
+    if len(wrong) == 1:
+        path, message = wrong[0].path, wrong[0].message
+        parts.append(message if message.startswith(path) else f"{path}: {message}")
+    elif wrong:
+        parts.append(f"{_listing([p.path for p in wrong])} are invalid")
+    return "; ".join(parts)
+
+
+def _listing(names: list[str], most: int = 10) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _joined(one: FieldProblem, two: FieldProblem) -> FieldProblem:
+    values = {name: getattr(one, name) for name in one.__struct_fields__}
+    for name in values:
+        if values[name] in (None, (), UNSET):
+            values[name] = getattr(two, name)
+    if two.message not in one.message:
+        values["message"] = f"{one.message.rstrip('.')}. {two.message}"
+    return FieldProblem(**values)
+
+
+def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list, not {value!r}")
+    return tuple(value)
+
+
+def _check_choice(name: str, value: object) -> None:
+    choices = _CHOICES[name]
+    if value not in choices:
+        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(choices)}{did_you_mean(str(value), choices)}")
+
+
+def _misuse(name: str, value: object, expected: str, cls: type) -> Exception:
+    error = ValueError if isinstance(value, cls) else TypeError
+    return error(f"{name} must be {expected}, not {value!r}")

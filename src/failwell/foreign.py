@@ -1,0 +1,127 @@
+"""Error shapes of other contracts, read into a `Failure`: JSON-RPC, problem details, AdCP, MCP's toolFailure proposal."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import UNSET
+
+from failwell import catalog
+from failwell.codes import Type
+from failwell.dialects import open_part
+from failwell.dialects.extras import read_failure
+from failwell.failure import Failure, FieldProblem, seconds
+
+TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
+
+_CODE_OF_RPC: dict[int, str] = {
+    -32700: "PARSE_ERROR",
+    -32600: "INVALID_ARGUMENT",
+    -32601: "METHOD_NOT_FOUND",
+    -32602: "INVALID_ARGUMENT",
+    -32603: "INTERNAL_ERROR",
+    -32000: "CONNECTION_LOST",
+    -32001: "TIMEOUT",
+    -32002: "NOT_FOUND",
+    -32020: "INVALID_ARGUMENT",
+    -32021: "CONFIG_ERROR",
+    -32022: "CONFIG_ERROR",
+    -32023: "RATE_LIMITED",
+    -32042: "UNAUTHORIZED",
+}
+_TYPE_OF_CLASS: dict[str, Type] = {"reliability": "TRANSIENT", "governance": "PERMISSION", "capability": "INTERNAL"}
+_TYPE_OF_RECOVERY: dict[str, Type] = {"transient": "TRANSIENT", "correctable": "VALIDATION", "terminal": "INTERNAL"}
+_PROBLEM_KEYS = frozenset(("type", "title", "status", "detail", "instance"))
+
+
+def from_rpc_error(error: dict[str, Any]) -> Failure:
+    """Return the failure in a JSON-RPC error object. What its `data` states beats the number."""
+    values = open_part.read(error.get("data"))
+    details = values.setdefault("details", {})
+    if error.get("data") is not None and not isinstance(error["data"], dict):
+        details["data"] = error["data"]
+    details["jsonrpc_code"] = error["code"]
+    if "code" not in values:
+        values["code"] = _CODE_OF_RPC.get(error["code"])
+        if values["code"] in (None, "INTERNAL_ERROR"):
+            values.setdefault("retryable", None)
+    return read_failure(values, error["message"])
+
+
+def from_tool_failure(value: Any, message: str, *, now: float) -> Failure | None:
+    """Return the failure in the proposed `toolFailure` object, whose time of retry counts from *now*."""
+    if not isinstance(value, dict) or not isinstance(value.get("class"), str):
+        return None
+    values: dict[str, Any] = {"extra": {}}
+    if isinstance(code := open_part.code(value.get("code")), str):
+        values["code"] = code
+    values["type"] = catalog.type_of(values.get("code")) or _TYPE_OF_CLASS.get(value["class"])
+    values["retryable"] = value["retryable"] if isinstance(value.get("retryable"), bool) else None
+    if (delay := _seconds_until(value.get("retryNotBefore"), now)) is not None:
+        values["retry_after"] = delay
+    for key, name in (("correlationId", "id"), ("agentGuidance", "suggestion")):
+        if isinstance(value.get(key), str) and value[key]:
+            values[name] = value[key]
+    return read_failure(values, message)
+
+
+def _seconds_until(moment: Any, now: float) -> float | None:
+    if isinstance(moment, str):
+        try:
+            at = datetime.fromisoformat(moment)
+        except ValueError:
+            return None
+        moment = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if isinstance(moment, bool) or not isinstance(moment, int | float):
+        return None
+    return seconds(max(0.0, round(moment - now, 3)))
+
+
+def from_adcp(error: Any) -> Failure | None:
+    """Return the failure in an `adcp_error` object, or None."""
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        return None
+    known = {key: error[key] for key in ("code", "retry_after", "suggestion") if key in error}
+    values = open_part.read(known)
+    values.pop("details", None)
+    recovery = error.get("recovery")
+    values["type"] = _TYPE_OF_RECOVERY.get(recovery) if isinstance(recovery, str) else None
+    row = catalog.get(values.get("code"))
+    if row is not None and (values["type"] in (None, "INTERNAL") or row.type == values["type"]):
+        values["type"] = row.type
+    if recovery in _TYPE_OF_RECOVERY:
+        values["retryable"] = recovery == "transient"
+    if isinstance(error.get("field"), str) and error["field"]:
+        values["fields"] = (FieldProblem(path=error["field"], message=error["message"]),)
+    if isinstance(error.get("details"), dict):
+        values["details"] = error["details"]
+    used = {"code", "message", "recovery", "retry_after", "suggestion", "field", "details"}
+    values["extra"] = {key: item for key, item in error.items() if key not in used}
+    return read_failure(values, error["message"])
+
+
+def from_problem(payload: dict[str, Any]) -> Failure | None:
+    """Return the failure in problem details (RFC 9457), or None."""
+    status = open_part.status(payload.get("status"))
+    title, detail = payload.get("title"), payload.get("detail")
+    text = next((text for text in (detail, title) if isinstance(text, str) and text.strip()), None)
+    if text is None or not (isinstance(title, str) or isinstance(payload.get("type"), str)) or status is UNSET:
+        return None
+    if status < 400:
+        return None
+    rest = {key: item for key, item in payload.items() if key not in _PROBLEM_KEYS}
+    values = open_part.read(rest)
+    values["http_status"] = status
+    values.setdefault("code", code_of_status(status))
+    kind = payload.get("type")
+    if isinstance(kind, str) and kind.startswith("https://"):
+        values["docs_url"] = kind
+    if isinstance(payload.get("instance"), str) and payload["instance"]:
+        values["id"] = payload["instance"]
+    return read_failure(values, text)
+
+
+def code_of_status(status: int) -> str:
+    """Return the code that an HTTP status from upstream stands for."""
+    from failwell.mapping.http import verdict_for_status  # rule tables are loaded when they are needed
+
+    return str(verdict_for_status(status)["code"])

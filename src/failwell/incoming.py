@@ -1,0 +1,104 @@
+"""Whatever a peer, an SDK or a framework hands over, in one shape: `Incoming`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from failwell.dialects import json_text
+
+_MOST_BLOCKS = 50
+_FLAG_NAMES = ("isError", "is_error")
+_STRUCTURED_NAMES = ("structuredContent", "structured_content")
+_META_NAMES = ("_meta", "meta", "metadata")
+
+
+class Incoming(Struct):
+    """A result taken apart. `flag` is None where nothing says whether it is an error."""
+
+    texts: list[str] = []  # noqa: RUF012 - msgspec copies it for each instance
+    flag: bool | None = None
+    meta: dict[str, Any] = {}  # noqa: RUF012 - as above
+    structured: Any = None
+    rpc_error: dict[str, Any] | None = None
+    payload: dict[str, Any] | None = None
+
+
+def take_apart(what: Any) -> Incoming | None:
+    """Return what a result, a JSON-RPC message, a payload or a text holds; None if it is nothing of these."""
+    match what:
+        case None:
+            return None
+        case str():
+            return _from_text(what)
+        case bytes() | bytearray() | memoryview():
+            return _from_text(bytes(what[: 4 * json_text.LONGEST]).decode("utf-8", "replace"))
+        case dict():
+            return _from_dict(what)
+        case list() | tuple():
+            texts = _texts(what)
+            return Incoming(texts=texts) if texts else None
+        case _:
+            return _from_object(what)
+
+
+def _from_text(text: str) -> Incoming:
+    found = json_text.parse_object(text)
+    return Incoming(texts=_texts(text)) if found is None else _from_dict(found)
+
+
+def _from_dict(what: dict[str, Any]) -> Incoming:
+    if "jsonrpc" in what or what.keys() <= {"id", "result", "error"}:
+        if isinstance(what.get("result"), dict):
+            return _from_result(what["result"])
+        if _is_rpc_error(what.get("error")):
+            return Incoming(flag=True, rpc_error=what["error"])
+    if isinstance(what.get("content"), list) or any(isinstance(what.get(name), bool) for name in _FLAG_NAMES):
+        return _from_result(what)
+    if _is_rpc_error(what) and what.keys() <= {"code", "message", "data"}:
+        return Incoming(flag=True, rpc_error=what)
+    return Incoming(payload=what)
+
+
+def _is_rpc_error(error: Any) -> bool:
+    return (
+        isinstance(error, dict)
+        and isinstance(error.get("code"), int)
+        and not isinstance(error["code"], bool)
+        and isinstance(error.get("message"), str)
+    )
+
+
+def _from_result(result: dict[str, Any]) -> Incoming:
+    flag = next((result[name] for name in _FLAG_NAMES if isinstance(result.get(name), bool)), False)
+    if result.get("status") == "error":  # how strands and langchain flag an error
+        flag = True
+    meta = next((result[name] for name in _META_NAMES if isinstance(result.get(name), dict)), {})
+    structured = next((result[name] for name in _STRUCTURED_NAMES if result.get(name) is not None), None)
+    return Incoming(texts=_texts(result.get("content")), flag=flag, meta=meta, structured=structured)
+
+
+def _from_object(what: Any) -> Incoming | None:
+    """Take an SDK's or a framework's result object apart by the fields its class declares.
+
+    Fields are looked up on the class: touching the other SDK's spelling warns on some versions and raises on others.
+    """
+    cls = type(what)
+    declared = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", None) or vars(what)
+    names = {*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status"} & set(declared)
+    if "content" not in names:
+        return None
+    return _from_result({name: getattr(what, name) for name in names})
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content[: json_text.LONGEST]]
+    if not isinstance(content, Iterable):
+        return []
+    found = []
+    for block in list(content)[:_MOST_BLOCKS]:
+        text = block.get("text") if isinstance(block, dict) else getattr(block, "text", block)
+        if isinstance(text, str):
+            found.append(text[: json_text.LONGEST])
+    return found

@@ -1,0 +1,209 @@
+"""`read`: the failure in anything a tool call can end with."""
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from failwell import catalog, dialects, flat_text, foreign
+from failwell.dialects import compact, envelope, flat, json_text, meta, whole, xml
+from failwell.dialects.wire import Wire
+from failwell.encoding import encode
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+from failwell.incoming import Incoming, take_apart
+
+_log = logging.getLogger("failwell")
+
+# How SDKs begin the text of an error that a tool wrote itself.
+_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool [^\n:]{1,200}: |MCP error -?\d{1,6}: |(?:Tool)?Error: )(?=\s*[{<])")
+# Exceptions of clients and frameworks whose text is the server's text.
+_TEXT_CARRIERS = frozenset(
+    (
+        ("fastmcp", "ToolError"),
+        ("mcp", "ToolError"),
+        ("pydantic_ai", "ModelRetry"),
+        ("pydantic_ai", "ToolFailed"),
+        ("langchain_core", "ToolException"),
+        ("agent_framework", "ToolExecutionException"),
+        ("anthropic", "ToolError"),
+    )
+)
+_DEEPEST_WRAPPER = 3
+
+
+def read(
+    what: Any,
+    *,
+    tool: str | None = None,
+    arguments: Any = None,
+    input_schema: Any = None,
+    dialect: str | None = None,
+    unflagged: bool = False,
+    now: float | None = None,
+) -> Failure | None:
+    """Return the failure in a result, a JSON-RPC message, an exception or a text; None if it is not a failure.
+
+    With `isError` false only our own `_meta` key counts, unless the caller knows better.
+
+    Args:
+        what: an SDK's result object, a wire-shaped dict, a JSON-RPC response or error, an exception, a text.
+        tool: the tool that was called.
+        arguments: what it was called with.
+        input_schema: the tool's input schema.
+        dialect: what the server is known to speak; its exact shapes count even if `isError` is false.
+        unflagged: look for failures in results that are not flagged, in looser shapes and flat text too.
+        now: the time in seconds since the epoch that moments in a payload are compared with.
+
+    Raises:
+        ValueError: there is no such dialect. Nothing that *what* holds makes it raise.
+    """
+    spoken = dialects.get(dialect) if dialect is not None else None
+    context = {"tool": tool, "arguments": arguments, "input_schema": input_schema}
+    try:
+        failure = _read(what, spoken, unflagged=unflagged, now=now, context=context)
+    except Exception:
+        _log.exception("a payload could not be read")
+        failure = flat_text.classify("", tool=tool) if _is_flagged(what) else None
+    if failure is None or tool is None or failure.tool is not None:
+        return failure
+    code = failure.code and catalog.canonical_code(failure.code, tool)
+    return failure.replace(tool=tool) if code == failure.code else failure.replace(tool=tool, code=code)
+
+
+def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
+    """Return a failure of any form as a wire-shaped result in another dialect. *how* is what `read` takes.
+
+    Raises:
+        ValueError: the payload is not a failure, or there is no such dialect.
+    """
+    dialects.get(to)
+    failure = read(payload, **how)
+    if failure is None:
+        raise ValueError("nothing to convert: the payload is not a failure")
+    return encode(failure, to)
+
+
+def _read(
+    what: Any, spoken: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: dict[str, Any]
+) -> Failure | None:
+    if isinstance(what, Failure):
+        return what
+    if isinstance(what, BaseException):
+        return _from_exception(what, spoken, now=now, context=context)
+    incoming = take_apart(what)
+    if incoming is None:
+        return None
+    if failure := whole.read(incoming.meta.get(whole.META_KEY)):
+        return failure
+    if incoming.flag is False and not unflagged:
+        return _first(_spoken(spoken, incoming)) if spoken else None
+    candidates = _structured(incoming, spoken, now=time.time() if now is None else now)
+    if failure := _first(candidates):
+        return failure
+    if incoming.flag is False or (incoming.flag is None and incoming.payload is not None):
+        return None
+    return flat_text.classify("\n".join(incoming.texts), **context)
+
+
+def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
+    """Yield what each way of reading finds, in the order in which they are trusted."""
+    text = incoming.texts[0] if incoming.texts else ""
+    yield foreign.from_tool_failure(incoming.meta.get(foreign.TOOL_FAILURE_KEY), text, now=now)
+    if spoken:
+        yield from _spoken(spoken, incoming)
+    yield meta.decode(Wire(text, True, incoming.meta))
+    if incoming.rpc_error is not None:
+        yield _from_rpc(incoming.rpc_error)
+    for text in incoming.texts:
+        text = _unprefixed(text)
+        yield xml.decode(Wire(text))
+        payload = json_text.parse_object(text)
+        if payload is not None:
+            yield from_shape(payload)
+    for payload in (incoming.payload, incoming.structured):
+        if isinstance(payload, dict):
+            yield from_shape(payload)
+
+
+def _spoken(spoken: dialects.Dialect, incoming: Incoming) -> Iterator[Failure | None]:
+    """Yield what the dialect that the server speaks finds; a result wrapped in a text says itself whether it failed."""
+    for text in incoming.texts:
+        yield spoken.decode(Wire(text, incoming.flag is not False, incoming.meta))
+        payload = json_text.parse_object(text)
+        if payload is not None:
+            yield _wrapped(payload, 0)
+    if incoming.payload is not None:
+        yield spoken.decode(Wire(json_text.write(incoming.payload)))
+
+
+def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
+    """Return the failure in a JSON object of a known shape, or None."""
+    return (
+        whole.read(payload.get(whole.META_KEY))
+        or compact.from_payload(payload)
+        or envelope.from_payload(payload)
+        or flat.from_payload(payload)
+        or foreign.from_adcp(payload.get("adcp_error"))
+        or foreign.from_problem(payload)
+        or _wrapped(payload, depth)
+    )
+
+
+def _wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
+    """Return the failure in a result that was itself written as text, if it says `isError`."""
+    if payload.get("isError") is not True or depth > _DEEPEST_WRAPPER:
+        return None
+    inner = take_apart(payload)
+    texts = inner.texts if inner else []
+    for text in texts:
+        found = json_text.parse_object(text)
+        if failure := xml.decode(Wire(text)) or (from_shape(found, depth + 1) if found else None):
+            return failure
+    return flat_text.classify("\n".join(texts))
+
+
+def _from_rpc(error: dict[str, Any]) -> Failure:
+    data = error.get("data")
+    for payload in (data, json_text.parse_object(error["message"])):
+        if isinstance(payload, dict) and (found := from_shape(payload)):
+            return found
+    return foreign.from_rpc_error(error)
+
+
+def _from_exception(
+    exc: BaseException, spoken: dialects.Dialect | None, *, now: float | None, context: dict[str, Any]
+) -> Failure:
+    if isinstance(exc, ToolFailure):
+        return exc.failure
+    leaf: BaseException = exc
+    while isinstance(leaf, BaseExceptionGroup) and len(leaf.exceptions) == 1:
+        leaf = leaf.exceptions[0]
+    if isinstance(leaf, ToolFailure):
+        return leaf.failure
+    error = getattr(leaf, "error", None)
+    code, message = getattr(error, "code", None), getattr(error, "message", None)
+    if isinstance(code, int) and isinstance(message, str):
+        return _from_rpc({"code": code, "message": message, "data": getattr(error, "data", None)})
+    if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
+        result = {"content": [{"text": str(leaf)}], "isError": True}
+        found = _read(result, spoken, unflagged=False, now=now, context=context)
+        if found is not None:
+            return found
+    from failwell.mapping import from_exception  # rule tables are loaded when they are needed
+
+    return from_exception(exc)
+
+
+def _unprefixed(text: str) -> str:
+    match = _PREFIX.match(text[:300])
+    return text[match.end() :] if match else text
+
+
+def _first(candidates: Iterator[Failure | None]) -> Failure | None:
+    return next((found for found in candidates if found is not None), None)
+
+
+def _is_flagged(what: Any) -> bool:
+    return isinstance(what, BaseException) or (isinstance(what, dict) and what.get("isError") is True)

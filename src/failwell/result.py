@@ -1,0 +1,82 @@
+"""`Result`: compose steps that may fail without raising."""
+
+from collections.abc import Callable
+from typing import Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+
+from msgspec import Struct, json
+
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Ok(Struct, Generic[T], frozen=True):
+    """A step that succeeded."""
+
+    value: T
+
+    @property
+    def ok(self) -> Literal[True]:
+        """Always true: narrows the type."""
+        return True
+
+    def unwrap(self) -> T:
+        """Return the value."""
+        return self.value
+
+    def then(self, step: "Callable[[T], Result[U]]") -> "Result[U]":
+        """Return what the next step makes of the value."""
+        return step(self.value)
+
+
+class Err(Struct, frozen=True):
+    """A step that failed."""
+
+    failure: Failure
+
+    @property
+    def ok(self) -> Literal[False]:
+        """Always false: narrows the type."""
+        return False
+
+    def unwrap(self) -> NoReturn:
+        """Raise the failure.
+
+        Raises:
+            ToolFailure: always, carrying the failure.
+        """
+        raise ToolFailure(self.failure)
+
+    def then(self, step: Callable[[Any], Any]) -> "Err":  # noqa: ARG002 - the counterpart of Ok.then
+        """Return this failure: later steps do not run."""
+        return self
+
+
+Result: TypeAlias = Ok[T] | Err
+
+
+def succeed(value: T) -> Ok[T]:
+    """Return a success."""
+    return Ok(value)
+
+
+def fail(failure: Failure | ToolFailure) -> Err:
+    """Return a failure as the result of a step."""
+    return Err(failure.failure if isinstance(failure, ToolFailure) else failure)
+
+
+def success(value: Any = None, *, structured: bool = False) -> dict[str, Any]:
+    """Return a wire-shaped success result for a value: text as it is, anything else as JSON.
+
+    With *structured*, a value that is an object also goes into `structuredContent`.
+    """
+    if value is None:
+        return {"content": [], "isError": False}
+    text = value if isinstance(value, str) else json.encode(value, enc_hook=str).decode()
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": False}
+    if structured:
+        plain = json.decode(json.encode(value, enc_hook=str))
+        result["structuredContent"] = plain if isinstance(plain, dict) else {"result": plain}
+    return result

@@ -1,0 +1,43 @@
+"""Find the name that was probably meant."""
+
+import re
+from collections.abc import Iterable
+
+_MOST_CANDIDATES = 750
+_LONGEST_NAME = 40
+_CUTOFF = 0.6
+_CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+def closest(name: str, choices: Iterable[str], *, most: int = 3) -> list[str]:
+    """Return up to *most* choices that *name* may be a slip of, best first.
+
+    Case, dashes, dots and camelCase do not count, nor does the order of words: `listProjects` finds `projects.list`.
+    """
+    import difflib  # costs several ms: only when something was misspelt
+
+    if len(name) > _LONGEST_NAME:
+        return []
+    wanted = normalised(name)
+    candidates: dict[str, str] = {}
+    for choice in choices:
+        if len(candidates) == _MOST_CANDIDATES:
+            break
+        if len(choice) <= _LONGEST_NAME:
+            candidates.setdefault(normalised(choice), choice)
+    words = set(wanted.split("_"))
+    same_words = [choice for normal, choice in candidates.items() if set(normal.split("_")) == words]
+    alike = [candidates[normal] for normal in difflib.get_close_matches(wanted, candidates, most, _CUTOFF)]
+    return list(dict.fromkeys(same_words + alike))[:most]
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` to end an error message with, or nothing."""
+    found = closest(name, choices, most=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def normalised(name: str) -> str:
+    """Return a name in snake_case, whatever case and separators it came with."""
+    return _SEPARATORS.sub("_", _CAMEL_BORDER.sub("_", name)).strip("_").lower()

@@ -1,0 +1,107 @@
+"""What each dialect cannot say in its text alone, and what is read instead. The docs print this table."""
+
+import failwell as fw
+from failwell import catalog
+from failwell.codes import TYPES
+from failwell.dialects import field_text
+from failwell.failure import FieldProblem, summary
+
+CANNOT_SAY: dict[str, dict[str, str]] = {
+    "compact": {"origin": "read", "confidence": "absent"},
+    "envelope": {
+        "origin": "read",
+        "confidence": "absent",
+        "code": "a code is always written: an absent one is read as the one that stands for the type",
+        "http_status": "a status is always written: an absent one is read as the code's",
+        "suggestion": "an absent one is read as the hint to add the missing fields, if any are missing",
+    },
+    "flat": {
+        "origin": "read",
+        "confidence": "absent",
+        "code": "a literal is always written: an absent code is read as the literal's, if it is of the same type",
+    },
+    "meta": {
+        "origin": "read",
+        "confidence": "absent",
+        "type": "read from the class name, then from the code",
+        "recoverable": "read from code and type",
+        "retryable": "absent, if left out, is read as nobody knows for INTERNAL, else from code and type",
+        "outcome": "read from code and type",
+        "fields": "path and sentence only; a path with a colon is not recognised",
+        "message": "lines that look like a suggestion or a field at its end are read as such",
+        "retry_after": "absent",
+        "severity": "absent",
+        "actions": "absent",
+        "details": "absent",
+        "tool": "absent",
+        "action": "absent",
+        "http_status": "absent",
+        "docs_url": "absent",
+        "id": "absent",
+        "extra": "absent",
+    },
+    "xml": {
+        "origin": "read",
+        "confidence": "absent",
+        "fields": "path and sentence only in a validation error, none in a routing error",
+        "message": "rebuilt from the fields in a validation error, if it only listed them",
+        "suggestion": "absent in a validation error, if it was the catalog's",
+        "tool": "in a validation error, what stands before the first slash of the action",
+        "action": "in a validation error, what stands after the first slash of the action",
+    },
+}
+
+
+def as_read_without_meta(dialect: str, failure: fw.Failure) -> fw.Failure:
+    """Return what reading a canonical failure's text must give, by the table above."""
+    failure = failure.replace(origin="read", confidence=None)
+    return _CHANGES[dialect](failure) if dialect in _CHANGES else failure
+
+
+def _envelope(failure: fw.Failure) -> fw.Failure:
+    flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
+    missing = [problem.path for problem in failure.fields if problem.is_missing]
+    hint = "Add " + ", ".join(f"'{path}'" for path in missing) + " to your request parameters" if missing else None
+    return failure.replace(
+        code=failure.code or TYPES[failure.type].code,
+        http_status=failure.http_status or catalog.http_status_of(failure.code, failure.type),
+        suggestion=failure.suggestion or hint,
+        **flags,
+    )
+
+
+def _flat(failure: fw.Failure) -> fw.Failure:
+    flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
+    row = next(row for row in catalog.rows() if row.flat == TYPES[failure.type].flat)
+    return failure.replace(code=failure.code or (row.code if row.type == failure.type else None), **flags)
+
+
+def _meta(failure: fw.Failure) -> fw.Failure:
+    read = fw.dialects.meta.decode(fw.dialects.meta.encode(failure))
+    assert read is not None
+    said = {"code": failure.code, "kind": failure.kind, "message": failure.message, "suggestion": failure.suggestion}
+    fields = tuple(FieldProblem(path=problem.path, message=problem.message) for problem in failure.fields)
+    flags = {name: getattr(read, name) for name in ("type", "recoverable", "retryable", "outcome")}
+    assert failure.retryable is None or read.retryable == failure.retryable
+    return fw.Failure(origin="read", fields=fields, **said, **flags)
+
+
+def _xml(failure: fw.Failure) -> fw.Failure:
+    if failure.code in ("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"):
+        return failure.replace(fields=())
+    if failure.code != "VALIDATION_FAILED" or not failure.fields:
+        return failure
+    fields = tuple(FieldProblem(path=path, message=text.strip()) for path, text in field_text.sentences(failure.fields))
+    tool, _, action = "/".join(part for part in (failure.tool, failure.action) if part).partition("/")
+    row = catalog.get("VALIDATION_FAILED")
+    return failure.replace(
+        fields=fields,
+        tool=tool or None,
+        action=action or None,
+        message=failure.message if failure.message != summary(failure.fields) else summary(fields),
+        suggestion=failure.suggestion if row and failure.suggestion != row.suggestion else None,
+    )
+
+
+_CHANGES = {"envelope": _envelope, "flat": _flat, "meta": _meta, "xml": _xml}
+assert set(CANNOT_SAY) == set(fw.dialects.DIALECTS)

@@ -1,0 +1,99 @@
+"""Whatever a failure holds, every dialect carries it across."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import failwell as fw
+from failwell.dialects import DIALECTS
+from tests.dialects.limits import as_read_without_meta
+from tests.strategies import failures
+
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+def stripped(result: dict[str, Any]) -> dict[str, Any]:
+    del result["_meta"]["dev.failwell/failure"]
+    return result
+
+
+@each_dialect
+@given(failure=failures)
+def test_a_whole_result_reads_back_as_the_canonical_failure(dialect: str, failure: fw.Failure) -> None:
+    result = json.loads(json.dumps(fw.encode(failure, dialect)))
+
+    assert fw.read(result) == fw.canonical(failure)
+
+
+@given(failure=failures)
+def test_canonical_twice_changes_nothing(failure: fw.Failure) -> None:
+    once = fw.canonical(failure)
+
+    assert fw.canonical(once) == once
+
+
+@each_dialect
+@given(failure=failures)
+def test_without_our_meta_everything_survives_but_what_the_table_says(dialect: str, failure: fw.Failure) -> None:
+    result = stripped(fw.encode(failure, dialect))
+
+    assert fw.read(result, unflagged=True) == as_read_without_meta(dialect, fw.canonical(failure))
+
+
+@given(failure=failures, first=st.sampled_from(list(DIALECTS)), second=st.sampled_from(list(DIALECTS)))
+def test_converting_between_any_two_dialects_loses_nothing(failure: fw.Failure, first: str, second: str) -> None:
+    converted = fw.convert(fw.encode(failure, first), to=second, unflagged=True)
+
+    assert converted["content"] == fw.encode(fw.canonical(failure), second, **_dated(second))["content"] or _undated(
+        converted, fw.encode(failure, second)
+    )
+    assert fw.read(converted) == fw.canonical(failure)
+
+
+def _dated(dialect: str) -> dict[str, Any]:
+    return {"clock": lambda: "now"} if dialect == "envelope" else {}
+
+
+def _undated(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    texts = [json.loads(result["content"][0]["text"]) for result in (one, two)]
+    for text in texts:
+        del text["timestamp"]
+    return bool(texts[0] == texts[1])
+
+
+@each_dialect
+@given(failure=failures)
+def test_reading_what_was_read_from_text_changes_nothing_more(dialect: str, failure: fw.Failure) -> None:
+    once = fw.read(stripped(fw.encode(failure, dialect)), unflagged=True)
+    assert once is not None
+    again = fw.read(stripped(fw.encode(once, dialect)), unflagged=True)
+
+    assert again == fw.canonical(once)
+
+
+@each_dialect
+@given(code=st.text(min_size=1, max_size=20).filter(fw.failure.is_code))
+@example(code="SOMETHING_NOBODY_KNOWS")
+def test_a_code_never_seen_survives_in_the_text(dialect: str, code: str) -> None:
+    failure = fw.canonical(fw.Failure(code=code, message="m"))
+    result = stripped(fw.encode(failure, dialect))
+
+    found = fw.read(result)
+
+    assert found is not None
+    assert found.code == failure.code or (failure.code is None and dialect in ("flat", "envelope"))
+
+
+@pytest.mark.parametrize("dialect", ["compact", "envelope", "flat"])
+def test_unknown_keys_stand_again_where_they_stood(dialect: str) -> None:
+    payload = json.loads(fw.encode(fw.Failure(code="NOT_FOUND", message="m"), dialect)["content"][0]["text"])
+    payload["trace_id"] = {"deep": [1]}
+
+    found = fw.read(json.dumps(payload))
+
+    assert found is not None
+    assert found.extra == {"trace_id": {"deep": [1]}}
+    assert json.loads(fw.encode(found, dialect)["content"][0]["text"])["trace_id"] == {"deep": [1]}
