@@ -1,10 +1,12 @@
-"""MCP tools that fail well: typed failures in servers, decoded and acted on in agents."""
+"""MCP tools that fail well: typed failures in servers, decoded and acted on in agents.
+
+Names are loaded when they are first used, so that `import failwell` costs a process little more than msgspec.
+"""
+
+from typing import TYPE_CHECKING
 
 from failwell import catalog
-from failwell.canonical import canonical
 from failwell.collect import Validation
-from failwell.decision import Decision, Hints, decide, is_terminal
-from failwell.encoding import encode
 from failwell.errors import (
     AlreadyExists,
     BadGateway,
@@ -32,16 +34,58 @@ from failwell.errors import (
     WrongValue,
 )
 from failwell.failure import Failure, FieldProblem
-from failwell.reader import convert, read
 from failwell.result import Err, Ok, Result, fail, succeed, success
 from failwell.shortcuts import error, required, tool_error
 
+if TYPE_CHECKING:
+    from failwell import dialects
+    from failwell.outgoing import canonical
+    from failwell.contract import BrokenContract, declared, enforce, raises
+    from failwell.decision import Decision, Hints, decide, is_terminal
+    from failwell.encoding import encode
+    from failwell.guarding import guard
+    from failwell.limit import Limit
+    from failwell.mapping import from_exception, from_http, rule, unrule
+    from failwell.meter import Meter, Observation, Usage
+    from failwell.reader import convert, read
+    from failwell.routing import Group
+    from failwell.validation import Checker, check_arguments
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "BrokenContract": "contract",
+    "Checker": "validation",
+    "Decision": "decision",
+    "Group": "routing",
+    "Hints": "decision",
+    "Limit": "limit",
+    "Meter": "meter",
+    "Observation": "meter",
+    "Usage": "meter",
+    "canonical": "outgoing",
+    "check_arguments": "validation",
+    "convert": "reader",
+    "decide": "decision",
+    "declared": "contract",
+    "encode": "encoding",
+    "enforce": "contract",
+    "from_exception": "mapping",
+    "from_http": "mapping",
+    "guard": "guarding",
+    "is_terminal": "decision",
+    "raises": "contract",
+    "read": "reader",
+    "rule": "mapping",
+    "unrule": "mapping",
+}
 
 __all__ = [
     "AlreadyExists",
     "BadGateway",
+    "BrokenContract",
     "Busy",
+    "Checker",
     "Conflict",
     "Decision",
     "Denied",
@@ -49,13 +93,17 @@ __all__ = [
     "Failure",
     "FieldProblem",
     "Gone",
+    "Group",
     "Hints",
     "Internal",
     "Invalid",
+    "Limit",
     "Locked",
+    "Meter",
     "MissingField",
     "NetworkFailure",
     "NotFound",
+    "Observation",
     "Ok",
     "PreconditionFailed",
     "QuotaExhausted",
@@ -68,20 +116,46 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "Unparsable",
+    "Usage",
     "Validation",
     "WrongType",
     "WrongValue",
     "canonical",
     "catalog",
+    "check_arguments",
     "convert",
     "decide",
+    "declared",
+    "dialects",
     "encode",
+    "enforce",
     "error",
     "fail",
+    "from_exception",
+    "from_http",
+    "guard",
     "is_terminal",
+    "raises",
     "read",
     "required",
+    "rule",
     "succeed",
     "success",
     "tool_error",
+    "unrule",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _HOME:
+        found = globals()[name] = getattr(import_module(f"failwell.{_HOME[name]}"), name)
+        return found
+    if name in __all__:
+        return import_module(f"failwell.{name}")
+    raise AttributeError(f"module 'failwell' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from failwell import dialects
-from failwell.canonical import canonical
+from failwell.outgoing import canonical
 from failwell.dialects import compact, json_text, whole
 from failwell.dialects.wire import Wire
 from failwell.errors import ToolFailure

@@ -1,7 +1,7 @@
 """`Failure`: what went wrong in a tool call, as one immutable value."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, cast, get_args
 
 from msgspec import UNSET, Struct, UnsetType
@@ -17,12 +17,10 @@ Origin = Literal["declared", "mapped", "read", "inferred"]
 ROOT = "(root)"
 """The path of a problem with the arguments as a whole."""
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "type": tuple(TYPES),
-    "outcome": get_args(Outcome),
-    "severity": get_args(Severity),
-    "origin": get_args(Origin),
-}
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
+_SEVERITIES: tuple[str, ...] = get_args(Severity)
+_ORIGINS: tuple[str, ...] = get_args(Origin)
+_LONGEST_DELAY = 2**53
 _MOST_OF_A_CODE = 200
 
 
@@ -109,46 +107,52 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: dict[str, Any] = {}  # noqa: RUF012 - as above
 
     def __post_init__(self) -> None:
-        if type(self.message) is not str or not self.message.strip():
-            raise _misuse("message", self.message, "one specific sentence", str)
+        message = self.message
+        if type(message) is not str or not message or message.isspace():
+            raise _misuse("message", message, "one specific sentence")
         code = self.code
-        if code is not None and (type(code) is not str or not is_code(code)):
-            raise _misuse("code", code, "a name without white space such as 'TASK_LOCKED', or nothing", str)
+        if code is not None and catalog.get(code) is None and (type(code) is not str or not is_code(code)):
+            raise _misuse("code", code, "a name without white space such as 'TASK_LOCKED', or nothing")
         self._fill(code)
-        if self.retry_after is not None:
+        if self.retry_after is not None and type(self.retry_after) is not int:
             force_setattr(self, "retry_after", seconds(self.retry_after))
+        elif self.retry_after is not None and not 0 <= self.retry_after < _LONGEST_DELAY:
+            force_setattr(self, "retry_after", None)
         if type(self.actions) is not tuple:
             force_setattr(self, "actions", _as_tuple("actions", self.actions))
         if self.fields:
             force_setattr(self, "fields", one_per_path(self.fields))
         elif type(self.fields) is not tuple:
             force_setattr(self, "fields", ())
-        if self.severity is not None:
-            _check_choice("severity", self.severity)
-        if self.origin != "declared":
-            _check_choice("origin", self.origin)
-        if not isinstance(self.details, dict) or not isinstance(self.extra, dict):
+        if self.severity is not None and self.severity not in _SEVERITIES:
+            raise _no_choice("severity", self.severity, _SEVERITIES)
+        if self.origin not in _ORIGINS:
+            raise _no_choice("origin", self.origin, _ORIGINS)
+        if not (isinstance(self.details, dict) and isinstance(self.extra, dict)):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
 
     def _fill(self, code: str | None) -> None:
-        if self.type is not None and self.type not in TYPES:
-            _check_choice("type", self.type)
-        type_ = self.type
-        if type_ is None and self.kind is not None and catalog.type_of(code) is None:
-            type_ = catalog.type_of_kind(self.kind)
+        given: Type | None = self.type
+        kind: str | None = self.kind
+        type_ = given
+        if given is None and kind is not None and catalog.type_of(code) is None:
+            type_ = catalog.type_of_kind(kind)
+        elif given is not None and given not in TYPES:
+            raise _no_choice("type", given, TYPES)
         derived = catalog.derive(code, type_)
-        if self.type is None:
+        retryable: bool | UnsetType | None = self.retryable
+        if given is None:
             force_setattr(self, "type", derived.type)
         if self.recoverable is None:
             force_setattr(self, "recoverable", derived.recoverable)
-        if cast("bool | None | UnsetType", self.retryable) is UNSET:
+        if retryable is UNSET:
             force_setattr(self, "retryable", derived.retryable)
         if self.outcome is None:
             force_setattr(self, "outcome", derived.outcome)
-        else:
-            _check_choice("outcome", self.outcome)
-        if self.kind is None:
+        elif self.outcome not in _OUTCOMES:
+            raise _no_choice("outcome", self.outcome, _OUTCOMES)
+        if kind is None:
             force_setattr(self, "kind", derived.kind)
 
     def replace(self, **changes: Any) -> "Failure":
@@ -180,7 +184,7 @@ def seconds(value: Any) -> float | None:
         value = max(round(value, 3), 0.001) if value > 0 else value
         if value.is_integer():
             value = int(value)
-    return value if 0 <= value < 2**53 else None
+    return value if 0 <= value < _LONGEST_DELAY else None
 
 
 def missing_field(name: str) -> FieldProblem:
@@ -241,12 +245,12 @@ def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check_choice(name: str, value: object) -> None:
-    choices = _CHOICES[name]
-    if value not in choices:
-        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(choices)}{did_you_mean(str(value), choices)}")
+def _no_choice(name: str, value: object, choices: Collection[str]) -> ValueError:
+    return ValueError(
+        f"unknown {name} {value!r}: choose one of {', '.join(choices)}{did_you_mean(str(value), choices)}"
+    )
 
 
-def _misuse(name: str, value: object, expected: str, cls: type) -> Exception:
-    error = ValueError if isinstance(value, cls) else TypeError
+def _misuse(name: str, value: object, expected: str) -> Exception:
+    error = ValueError if isinstance(value, str) else TypeError
     return error(f"{name} must be {expected}, not {value!r}")

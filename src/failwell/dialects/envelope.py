@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import UNSET
@@ -22,7 +22,7 @@ name = "envelope"
 Clock = Callable[[], datetime | str]
 
 _OWN = frozenset(
-    "success error_code message error code hint details required_fields timestamp version".split()
+    ("success", "error_code", "message", "error", "code", "hint", "details", "required_fields", "timestamp", "version")
 )
 _KEYS = open_part.KEYS | {"validation_errors", "all_errors"}
 _SAID = frozenset(("code", "suggestion", "fields", "http_status", "extra"))
@@ -35,7 +35,7 @@ _TYPE_OF_STATUS: dict[int, Type] = {
 
 
 def _now() -> datetime:
-    return datetime.now().astimezone()
+    return datetime.now(UTC)
 
 
 def encode(failure: Failure, *, clock: Clock = _now, version: str = "1.0.0") -> Wire:

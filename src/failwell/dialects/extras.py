@@ -16,7 +16,7 @@ def with_extra(extra: dict[str, Any], own: Set[str]) -> tuple[dict[str, Any], di
 
 def split_extra(payload: dict[str, Any], values: dict[str, Any], *, message: str, own: Set[str]) -> Failure:
     """Return the failure with these values, whatever else the payload holds kept as extra."""
-    if payload.keys() - own:
+    if not payload.keys() <= own:
         unknown = {key: value for key, value in payload.items() if key not in own}
         values["extra"] = {**unknown, **values.get("extra", {})}
     return read_failure(values, message)
@@ -26,9 +26,8 @@ def read_failure(values: dict[str, Any], message: str) -> Failure:
     """Return a failure read from a payload: its code in canonical spelling, its message never empty."""
     code = values.get("code")
     if code is not None:
-        values["code"] = catalog.canonical_code(code, values.get("tool"))
-    message = values.pop("message", message)
-    if not message.strip():
-        derived = catalog.derive(values.get("code"), values.get("type"))
-        message = f"{catalog.title_of(values.get('code'), derived.type)}."
-    return Failure(message=message, origin="read", **values)
+        values["code"] = code = catalog.canonical_code(code, values.get("tool"))
+    values.setdefault("message", message)
+    if not values["message"] or values["message"].isspace():
+        values["message"] = f"{catalog.title_of(code, catalog.derive(code, values.get('type')).type)}."
+    return Failure(origin="read", **values)

@@ -53,14 +53,14 @@ def write(
     if derived.type != failure.type:
         ours["type"] = failure.type
         derived = catalog.derive(code, failure.type)
-    for name in _FLAGS:
-        value = getattr(failure, name)
-        if value != getattr(derived, name) and name not in said:
-            ours[name] = value
     for name in _STATED:
         value = getattr(failure, name)
         if value not in _ABSENT and name not in said:
             ours[name] = msgspec.to_builtins(value) if name == "fields" else value
+    for name in _FLAGS:
+        value = getattr(failure, name)
+        if value != getattr(derived, name) and name not in said:
+            ours[name] = value
     details = failure.details
     if not details:
         return ours
@@ -72,22 +72,19 @@ def read(part: Any, *, keys: Set[str] = KEYS) -> dict[str, Any]:
 
     A key of ours with a value that cannot be ours is a detail.
     """
-    if not isinstance(part, dict):
+    if not part or not isinstance(part, dict):
         return {}
     found: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for key, value in part.items():
-        reader = _READERS.get(key) if key in keys else None
-        read_value = reader(value) if reader else UNSET
+        read_value = _READERS[key](value) if key in _READERS and key in keys else UNSET
         if read_value is UNSET:
             details[key] = value
         else:
             found[key] = read_value
-    nested = details.get("details")
-    if len(details) == 1 and isinstance(nested, dict):
-        details = nested
     if details:
-        found["details"] = details
+        nested = details.get("details") if len(details) == 1 else None
+        found["details"] = nested if isinstance(nested, dict) else details
     return found
 
 

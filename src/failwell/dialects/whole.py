@@ -18,7 +18,7 @@ _ORIGINS = ("declared", "mapped", "read", "inferred")
 
 def write(failure: Failure) -> dict[str, Any]:
     """Return a canonical failure as a JSON object."""
-    return {"v": VERSION, **msgspec.to_builtins(failure)}
+    return {"v": VERSION, **msgspec.json.decode(msgspec.json.encode(failure))}
 
 
 def read(value: Any) -> Failure | None:

@@ -14,7 +14,7 @@ from failwell import catalog
 from failwell.dialects import field_text, json_text, open_part, xml_text
 from failwell.dialects.extras import read_failure
 from failwell.dialects.wire import Wire, is_error
-from failwell.dialects.xml_text import attribute, content
+from failwell.dialects.xml_text import attribute_value, content
 from failwell.failure import Failure, FieldProblem, missing_field, missing_field_message, summary
 
 name = "xml"
@@ -25,7 +25,8 @@ _ROUTING_CODES = frozenset(("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"))
 _FIX_FIELDS = "Fix the fields above and call the tool again. Do not explain the error."
 _SECONDS = re.compile(r"\s*(\d{1,16}(?:\.\d{1,15})?)\s*(?:s|secs?|seconds?)?\s*")
 _ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
-_OWN = frozenset("message recovery available_actions action details detail retry_after field".split())
+_TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
+_OWN = _TEXTS | {"action", "details", "detail", "field"}
 _SAID = frozenset(("code", "severity", "suggestion", "actions", "retry_after", "extra"))
 _SAID_WITH_FIELDS = _SAID | {"fields", "tool", "action"}
 _MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
@@ -41,7 +42,7 @@ def encode(failure: Failure) -> Wire:
 def _tool_error(failure: Failure) -> list[str]:
     opening = _TOOL_ERROR
     if failure.code is not None:
-        opening += f' code="{attribute(failure.code)}"'
+        opening += f' code="{attribute_value(failure.code)}"'
     lines = [_opened(opening, failure), _element("message", failure.message)]
     recovery = [_element("recovery", failure.suggestion)] if failure.suggestion else []
     if failure.code in _ROUTING_CODES and failure.actions and not any("," in action for action in failure.actions):
@@ -57,9 +58,9 @@ def _tool_error(failure: Failure) -> list[str]:
 
 def _validation_error(failure: Failure) -> list[str]:
     where = "/".join(part for part in (failure.tool, failure.action) if part)
-    lines = [_opened(f'{_VALIDATION_ERROR} action="{attribute(where)}"' if where else _VALIDATION_ERROR, failure)]
+    lines = [_opened(f'{_VALIDATION_ERROR} action="{attribute_value(where)}"' if where else _VALIDATION_ERROR, failure)]
     for path, sentence in field_text.sentences(failure.fields):
-        lines.append(f'  <field name="{attribute(path)}">{content(sentence)}</field>')
+        lines.append(f'  <field name="{attribute_value(path)}">{content(sentence)}</field>')
     lines += [_element("recovery", _FIX_FIELDS), *_actions(failure.actions)]
     also = {}
     if failure.message != summary(failure.fields):
@@ -92,7 +93,7 @@ def _rest(failure: Failure, said: frozenset[str], also: dict[str, Any]) -> list[
     details = open_part.write(failure, failure.code, None, said=said, also=also)
     lines = []
     if details:
-        inner = (f'    <detail key="{attribute(key)}">{content(_shown(value))}</detail>' for key, value in details.items())
+        inner = (f'    <detail key="{attribute_value(key)}">{content(_shown(value))}</detail>' for key, value in details.items())
         lines += ["  <details>", *inner, "  </details>"]
     if failure.retry_after is not None:
         lines.append(_element("retry_after", f"{failure.retry_after} seconds"))
@@ -129,24 +130,27 @@ def _from_document(document: xml_text.Document) -> Failure | None:
     actions: list[str] = []
     fields: list[FieldProblem] = []
     extra: dict[str, Any] = {}
-    for tag, attributes, text in document.leaves:
-        match tag:
-            case "detail":
-                details[attributes.get("key", "detail")] = _value_of(text)
-            case "action":
-                actions.append(text)
-            case "field":
-                fields.append(FieldProblem(path=attributes.get("name") or "?", message=text.strip()))
-            case "message" | "recovery" | "retry_after" | "available_actions":
-                texts[tag] = text.strip()
-            case _ if tag not in _OWN:
-                extra[tag] = text
+    for tag, attributes, written in document.leaves:
+        text = xml_text.resolved(written)
+        if tag in _TEXTS:
+            texts[tag] = text.strip()
+        elif tag == "detail":
+            details[xml_text.attributes(attributes).get("key", tag)] = _value_of(text)
+        elif tag == "action":
+            actions.append(text)
+        elif tag == "field":
+            path = xml_text.attributes(attributes).get("name")
+            fields.append(FieldProblem(path=path or "?", message=text.strip()))
+        elif tag not in _OWN:
+            extra[tag] = text
     values = open_part.read(details)
     if extra:
         values["extra"] = {**extra, **values.get("extra", {})}
-    if listed := actions or [name.strip() for name in texts.get("available_actions", "").split(",") if name.strip()]:
-        values["actions"] = tuple(listed)
-    if match := _SECONDS.fullmatch(texts.get("retry_after", "")):
+    if "available_actions" in texts:
+        actions += [name for name in map(str.strip, texts["available_actions"].split(",")) if name]
+    if actions:
+        values["actions"] = tuple(actions)
+    if "retry_after" in texts and (match := _SECONDS.fullmatch(texts["retry_after"])):
         values["retry_after"] = float(match[1])
     if (severity := document.attributes.get("severity")) in ("warning", "error", "critical"):
         values["severity"] = severity
@@ -163,9 +167,8 @@ def _read_tool(
         values["code"] = code
     if texts.get("recovery"):
         values["suggestion"] = texts["recovery"]
-    fields = fields or list(_implied_fields(values.get("code"), message))
-    if fields:
-        values.setdefault("fields", tuple(fields))
+    if found := tuple(fields) or _implied_fields(values.get("code"), message):
+        values.setdefault("fields", found)
     return read_failure(values, message)
 
 

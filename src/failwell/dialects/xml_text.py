@@ -19,20 +19,12 @@ _ATTRIBUTE_VALUE = _CONTENT | {
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-class Leaf(NamedTuple):
-    """An element that holds text only."""
-
-    name: str
-    attributes: dict[str, str]
-    text: str
-
-
 class Document(NamedTuple):
-    """A root element and the leaves below it, in their order."""
+    """A root element, its attributes, and the leaves below it: name, attributes as written, text as written."""
 
     root: str
     attributes: dict[str, str]
-    leaves: list[Leaf]
+    leaves: list[tuple[str, str, str]]
 
 
 def content(text: str) -> str:
@@ -40,7 +32,7 @@ def content(text: str) -> str:
     return _FORBIDDEN.sub("", text).translate(_CONTENT).replace("]]>", "]]&gt;")
 
 
-def attribute(text: str) -> str:
+def attribute_value(text: str) -> str:
     """Return a text escaped for an attribute in double quotes."""
     return _FORBIDDEN.sub("", text).translate(_ATTRIBUTE_VALUE)
 
@@ -55,19 +47,21 @@ def parse(text: str, roots: frozenset[str]) -> Document | None:
     if not end.endswith(f"</{root}>"):
         return None
     body = end[start.end() : -len(root) - 3]
-    leaves = [Leaf(name, _attributes(raw), _resolved(inside)) for name, raw, inside in _LEAF.findall(body)]
+    leaves = _LEAF.findall(body)
     if not leaves and "<" not in body:
-        leaves = [Leaf("message", {}, _resolved(body))]
-    return Document(root, _attributes(start[2]), leaves)
+        leaves = [("message", "", body)]
+    return Document(root, attributes(start[2]), leaves)
 
 
-def _attributes(raw: str) -> dict[str, str]:
+def attributes(raw: str) -> dict[str, str]:
+    """Return the attributes that stand in an opening tag behind its name."""
     if not raw:
         return {}
-    return {name: _resolved(double or single) for name, double, single in _ATTRIBUTE.findall(raw)}
+    return {name: resolved(double or single) for name, double, single in _ATTRIBUTE.findall(raw)}
 
 
-def _resolved(text: str) -> str:
+def resolved(text: str) -> str:
+    """Return a text with its character references resolved; what is no reference stays as it is."""
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 

@@ -1,6 +1,6 @@
 """`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -19,10 +19,11 @@ _LIMITS = {
     "docs_url": 500,
     "id": 100,
 }
-_PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 500, 200, 100, 100, 1000
-_MOST_FIELDS = 50
+_PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 400, 200, 100, 100, 1000
+_MOST_FIELDS = 20
 _MOST_ITEMS = 50
-_MOST_NODES = 1000
+_MOST_NODES = 500
+_MOST_TEXT = 4000
 _DEEPEST = 8
 _LARGEST_INTEGER = 2**63
 
@@ -52,9 +53,9 @@ def canonical(failure: Failure) -> Failure:
     return Failure(**values)
 
 
-def json_safe(value: Any, *, text_limit: int = _DETAIL) -> Any:
+def json_safe(value: Any, *, text_limit: int = _DETAIL, text_total: int = _MOST_TEXT) -> Any:
     """Return a value in plain JSON types, redacted and bounded in length, breadth and depth."""
-    return _Plain(text_limit).of(value, 0)
+    return _Plain(text_limit, text_total).of(value, 0)
 
 
 def _line(text: Any, limit: int) -> str:
@@ -77,26 +78,36 @@ def _safe_problem(problem: FieldProblem) -> FieldProblem:
         path=path,
         message=_line(message, _FIELD_TEXT),
         kind=problem.kind and _line(problem.kind, _NAME),
-        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT),
+        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_FIELD_TEXT),
         expected=problem.expected and _line(problem.expected, _FIELD_TEXT),
-        options=tuple(json_safe(list(problem.options), text_limit=_SENT)),
+        options=tuple(json_safe(list(problem.options), text_limit=_SENT, text_total=_FIELD_TEXT)),
         required=problem.required,
         did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _PATH),
     )
 
 
 class _Plain:
-    """One walk through a value, with what is left of its node budget."""
+    """One walk through a value, with what is left of its budget of nodes and characters."""
 
-    def __init__(self, text_limit: int) -> None:
+    def __init__(self, text_limit: int, text_total: int) -> None:
         self.text_limit = text_limit
+        self.text_left = text_total
         self.nodes_left = _MOST_NODES
+
+    @property
+    def is_spent(self) -> bool:
+        return self.nodes_left <= 0 or self.text_left <= 0
+
+    def text(self, text: str) -> str:
+        found = clean(text, min(self.text_limit, max(self.text_left, 1)))
+        self.text_left -= len(found)
+        return found
 
     def of(self, value: Any, depth: int) -> Any:
         self.nodes_left -= 1
         match value:
             case str():
-                return clean(str(value), self.text_limit)
+                return self.text(str(value))
             case None | bool():
                 return value
             case int():
@@ -115,19 +126,24 @@ class _Plain:
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, item in value.items():
-            if len(found) >= _MOST_ITEMS or self.nodes_left <= 0:
+            if self.is_spent:
+                break
+            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+                found["…"] = f"and {len(value) - len(found)} more"
                 break
             name = clean(str(key), _NAME)
+            self.text_left -= len(name)
             hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
-            found[name] = placeholder("value") if hidden else self.of(item, depth + 1)
-            self.nodes_left -= hidden
+            found[name] = self.of(placeholder("value") if hidden else item, depth + 1)
         return found
 
-    def _items(self, value: Iterable[Any], depth: int) -> list[Any]:
-        items = list(value)
+    def _items(self, value: Collection[Any], depth: int) -> list[Any]:
         found: list[Any] = []
-        for item in items[:_MOST_ITEMS]:
-            if self.nodes_left <= 0:
+        for item in value:
+            if self.is_spent:
+                break
+            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+                found.append(f"… and {len(value) - len(found)} more")
                 break
             found.append(self.of(item, depth + 1))
         return found
@@ -142,7 +158,7 @@ class _Plain:
                 return self.of(value.model_dump(mode="json"), depth + 1)
         except Exception:
             return f"<{cls.__name__}>"
-        return clean(_readable(value), self.text_limit)
+        return self.text(_readable(value))
 
 
 def _readable(value: Any) -> str:

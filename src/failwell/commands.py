@@ -1,0 +1,283 @@
+"""The commands: `codes`, `explain`, `read`, `convert`, `schema`, `demo`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, NoReturn, TextIO
+
+import msgspec
+import typer
+from typer.main import get_command
+
+import failwell as fw
+from failwell import demo, dialects, glossary, panels, stage
+from failwell.codes import TYPES, Type
+from failwell.dialects import json_text, whole
+from failwell.suggest import did_you_mean
+
+
+class Misuse(Exception):
+    """The command was given something it cannot work with; the text is one line that says what."""
+
+
+class Streams(NamedTuple):
+    """Where a command reads and writes."""
+
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+
+
+# The parser's errors: typer brought click along as a package of its own until it took the code in.
+_ParserError: type[Exception] = typer.BadParameter.__mro__[2]
+
+_app = typer.Typer(
+    name="failwell",
+    help="MCP tools that fail well: look codes up, read failures, convert them.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+File = Annotated[Path | None, typer.Option("--file", "-f", help="Read the payload from this file, not from stdin.")]
+Spoken = Annotated[
+    str | None, typer.Option("--dialect", help="What the server speaks: its exact shapes count even if not flagged.")
+]
+Unflagged = Annotated[bool, typer.Option("--unflagged", help="Look for a failure even if `isError` is false.")]
+Tool = Annotated[str | None, typer.Option("--tool", help="The tool that was called.")]
+
+
+def perform(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """Run a command and return its exit code.
+
+    Raises:
+        Misuse: the arguments or the payload are not what the command takes.
+    """
+    command = get_command(_app)
+    try:
+        with command.make_context("failwell", list(argv), obj=Streams(stdin, stdout, stderr)) as context:
+            code = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except _ParserError as refused:
+        _refuse(refused)
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(refused: Exception) -> NoReturn:
+    text = getattr(refused, "format_message", refused.__str__)()
+    context = getattr(refused, "ctx", None)
+    help_of = context.command_path if context else "failwell"
+    raise Misuse(" ".join(f"{text.rstrip('.')}; see {help_of} --help".split())) from None
+
+
+@_app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        context.obj.stdout.write(f"failwell {fw.__version__}\n")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.obj.stdout.write(context.get_help() + "\n")
+        raise typer.Exit
+
+
+@_app.command()
+def codes(
+    context: typer.Context,
+    *,
+    type_: Annotated[str | None, typer.Option("--type", help="Only codes of this type, such as TRANSIENT.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all codes: what each means, and whether a retry can help.
+
+    Example: failwell codes --type TRANSIENT
+    """
+    entries = [glossary.entry(row) for row in glossary.rows(_type_named(type_) if type_ else None)]
+    if as_json:
+        _write_json(context.obj.stdout, entries)
+    else:
+        panels.show_codes(context.obj.stdout, entries)
+
+
+@_app.command()
+def explain(
+    context: typer.Context,
+    code: Annotated[str, typer.Argument(help="A code in any spelling, or one of the six types.", metavar="CODE")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a code means, what an agent should do, and what it is called in each dialect.
+
+    Example: failwell explain rate_limited
+    """
+    try:
+        entry = glossary.entry(fw.catalog.explain(code))
+    except LookupError as unknown:
+        if code.upper() not in TYPES:
+            raise Misuse(unknown.args[0]) from None
+        entry = glossary.type_entry(_type_named(code))
+    if as_json:
+        _write_json(context.obj.stdout, entry)
+    else:
+        panels.show_entry(context.obj.stdout, entry)
+
+
+@_app.command()
+def read(
+    context: typer.Context,
+    *,
+    file: File = None,
+    dialect: Spoken = None,
+    unflagged: Unflagged = False,
+    tool: Tool = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
+    idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a failure, and say what an agent should do about it and why.
+
+    Takes an MCP result, a JSON-RPC response, or an error's bare text. Exits with 1 if the payload is not a failure.
+
+    Example: failwell read --idempotent < result.json
+    """
+    failure = _failure_in(_payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
+    decided = None if failure is None else fw.decide(failure, {"read_only": read_only, "idempotent": idempotent})
+    if as_json:
+        found = {"failure": failure and whole.write(failure), "decision": msgspec.to_builtins(decided)}
+        _write_json(context.obj.stdout, found)
+    elif failure is None or decided is None:
+        context.obj.stdout.write("Not a failure.\n")
+    else:
+        panels.show_failure(context.obj.stdout, failure, decided)
+    if failure is None:
+        raise typer.Exit(1)
+
+
+@_app.command()
+def convert(
+    context: typer.Context,
+    *,
+    to: Annotated[str, typer.Option("--to", help="The dialect to write: compact, envelope, flat, meta or xml.")],
+    file: File = None,
+    dialect: Spoken = None,
+    unflagged: Unflagged = False,
+    tool: Tool = None,
+    text: Annotated[bool, typer.Option("--text", help="Write only the text that a model sees.")] = False,
+) -> None:
+    """Write a failure of any form as an MCP result in another dialect.
+
+    Takes what `read` takes. Exits with 1 if the payload is not a failure.
+
+    Example: failwell convert --to xml --text < result.json
+    """
+    _dialect_named(to)
+    failure = _failure_in(_payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
+    if failure is None:
+        context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
+        raise typer.Exit(1)
+    result = fw.encode(failure, to)
+    if text:
+        context.obj.stdout.write(result["content"][0]["text"] + "\n")
+    else:
+        _write_json(context.obj.stdout, result)
+
+
+@_app.command()
+def schema(
+    context: typer.Context,
+    dialect: Annotated[
+        str, typer.Argument(help="compact, envelope, flat, or meta (the schema of its `_meta`).", metavar="DIALECT")
+    ],
+) -> None:
+    """Write the JSON Schema of a dialect.
+
+    Example: failwell schema compact > compact.schema.json
+    """
+    json_schema = getattr(_dialect_named(dialect), "json_schema", None)
+    if json_schema is None:
+        having = [name for name, module in dialects.DIALECTS.items() if hasattr(module, "json_schema")]
+        raise Misuse(f"{dialect} is not JSON and has no JSON Schema: choose one of {', '.join(having)}")
+    _write_json(context.obj.stdout, json_schema())
+
+
+@_app.command("demo")
+def show_demo(
+    context: typer.Context,
+    *,
+    dialect: Annotated[str | None, typer.Option("--dialect", help="Show this dialect only, in full.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Watch a server fail in every way, and what an agent decides with and without structure.
+
+    Example: failwell demo --dialect xml
+    """
+    if dialect is not None:
+        _dialect_named(dialect)
+    scenes = demo.play((dialect,) if dialect else tuple(dialects.DIALECTS))
+    if as_json:
+        _write_json(context.obj.stdout, {"scenes": msgspec.to_builtins(scenes), "score": demo.score(scenes)})
+    else:
+        stage.show_demo(context.obj.stdout, scenes, demo.score(scenes), in_full=dialect is not None)
+
+
+def _type_named(name: str) -> Type:
+    by_name: dict[str, Type] = {type_: type_ for type_ in TYPES}
+    found = by_name.get(name.upper())
+    if found is None:
+        raise Misuse(f"unknown type {name!r}: choose one of {', '.join(TYPES)}{did_you_mean(name, TYPES)}")
+    return found
+
+
+def _dialect_named(name: str) -> dialects.Dialect:
+    try:
+        return dialects.get(name)
+    except ValueError as unknown:
+        raise Misuse(str(unknown)) from None
+
+
+def _failure_in(payload: str, *, dialect: str | None, **how: Any) -> fw.Failure | None:
+    if dialect is not None:
+        _dialect_named(dialect)
+    failure = fw.read(payload, dialect=dialect, **how)
+    return None if failure is None else fw.canonical(failure)
+
+
+def _payload(streams: Streams, file: Path | None) -> str:
+    raw = _from_stdin(streams) if file is None else _from_file(file)
+    if len(raw) > json_text.LONGEST:
+        raise Misuse(f"the payload is too large: at most {json_text.LONGEST:,} bytes are read")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as broken:
+        raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
+    if not text.strip():
+        raise Misuse("the payload is empty: give an MCP result, a JSON-RPC response or an error's text")
+    return text
+
+
+def _from_stdin(streams: Streams) -> bytes:
+    if streams.stdin.isatty():
+        streams.stderr.write("Reading the payload from the terminal; end it with Ctrl-D.\n")
+    raw = getattr(streams.stdin, "buffer", None)
+    if raw is None:
+        return streams.stdin.read(json_text.LONGEST + 1).encode("utf-8", "replace")
+    found: bytes = raw.read(json_text.LONGEST + 1)
+    return found
+
+
+def _from_file(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(json_text.LONGEST + 1)
+    except OSError as failed:
+        raise Misuse(f"cannot read {str(file)!r}: {failed.strerror}") from None
+
+
+def _write_json(stdout: TextIO, value: Any) -> None:
+    is_unicode = (getattr(stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+    stdout.write(json.dumps(value, indent=2, ensure_ascii=not is_unicode) + "\n")

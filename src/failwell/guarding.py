@@ -1,0 +1,266 @@
+"""`guard`: no exception leaves a tool; every call ends in a wire-shaped result."""
+
+import functools
+import inspect
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from time import perf_counter
+from types import TracebackType
+from typing import Any, NamedTuple, TypeVar, overload
+
+from failwell import dialects
+from failwell.arguments import misfit
+from failwell.decision import Hints
+from failwell.encoding import encode
+from failwell.errors import Invalid, ToolFailure
+from failwell.failure import Failure
+from failwell.mapping import from_exception
+from failwell.meter import Observation
+from failwell.result import Err, Ok, success
+
+_log = logging.getLogger("failwell")
+_HARMLESS = ("not_executed", "rejected")
+
+F = TypeVar("F", bound=Callable[..., Any])
+Observer = Callable[[Observation], object]
+
+
+@overload
+def guard(function: F, /) -> F: ...
+
+
+@overload
+def guard(
+    *,
+    dialect: str = ...,
+    tool: str | None = ...,
+    hints: Any = ...,
+    single_effect: bool = ...,
+    schema: dict[str, Any] | None = ...,
+    limit: AbstractContextManager[Any] | None = ...,
+    observers: Iterable[Observer] = ...,
+    **settings: Any,
+) -> Callable[[F], F]: ...
+
+
+def guard(
+    function: Any = None,
+    /,
+    *,
+    dialect: str = "compact",
+    tool: str | None = None,
+    hints: Any = None,
+    single_effect: bool = False,
+    schema: dict[str, Any] | None = None,
+    limit: AbstractContextManager[Any] | None = None,
+    observers: Iterable[Observer] = (),
+    **settings: Any,
+) -> Any:
+    """Make a function, sync or async, return a wire-shaped result whatever happens in it.
+
+    Values become successes; a `Failure`, an `Err` or an exception becomes a failure in the dialect. What was not
+    raised on purpose is logged with its traceback under the id that the agent gets. Cancellation passes through.
+
+    Args:
+        function: the tool.
+        dialect: how failures are written.
+        tool: its name, if it is not the function's.
+        hints: its annotations: whether it is read-only or idempotent.
+        single_effect: it has one effect at most, the operation that may fail; then the outcome of that operation is
+            the outcome of the call.
+        schema: the JSON Schema that keyword arguments are checked with before the body runs.
+        limit: entered for each call, such as a `Limit`.
+        observers: called with an `Observation` after each call, such as a `Meter`.
+        settings: what the dialect takes.
+
+    Raises:
+        ValueError: there is no such dialect, or the schema is not valid.
+        TypeError: the function is not one that returns a value.
+    """
+    dialects.get(dialect)
+
+    def decorate(wrapped: Callable[..., Any]) -> Any:
+        name = tool or getattr(wrapped, "__name__", None) or type(wrapped).__name__
+        if inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
+            raise TypeError(f"{name} yields values; guard takes functions that return one")
+        rules = _Rules(wrapped, name, dialect, settings, Hints.of(hints).repeatable or single_effect)
+        checker, watchers = _checker(schema, name), tuple(observers)
+        is_async = inspect.iscoroutinefunction(wrapped) or inspect.iscoroutinefunction(type(wrapped).__call__)
+        if checker is None and limit is None and not watchers:
+            return _plain_async(rules) if is_async else _plain(rules)
+        around = _Around(rules, checker, limit, watchers)
+        return _full_async(around) if is_async else _full(around)
+
+    return decorate if function is None else decorate(function)
+
+
+def _checker(schema: dict[str, Any] | None, tool: str) -> Any:
+    if schema is None:
+        return None
+    from failwell.validation import Checker  # an optional dependency: only if there is a schema to check
+
+    return Checker(schema, tool=tool)
+
+
+class _Rules(NamedTuple):
+    """How one tool's calls are answered."""
+
+    function: Callable[..., Any]
+    tool: str
+    dialect: str
+    settings: dict[str, Any]
+    operation_is_call: bool
+
+    def answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
+        """Return the result for what the tool returned, and the failure if that is what it amounts to."""
+        try:
+            return self._answer(value)
+        except Exception as exc:
+            return self.encoded(self.failure_of(exc, (), {}))
+
+    def _answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
+        if type(value) is str:  # what most tools return
+            return {"content": [{"type": "text", "text": value}], "isError": False}, None
+        if type(value) is Ok:
+            value = value.value
+        elif type(value) is Err:
+            value = value.failure
+        if isinstance(value, Failure):
+            return self.encoded(value)
+        if isinstance(value, dict) and isinstance(value.get("content"), list):
+            return value, None
+        return success(value), None
+
+    def failure_of(self, exc: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Failure:
+        """Return what an exception means for the whole call; log it under an id unless it was raised on purpose."""
+        if isinstance(exc, ToolFailure):
+            return exc.failure
+        if found := misfit(exc, self.function, args, kwargs, tool=self.tool):
+            return found
+        failure = from_exception(exc)
+        if failure.origin == "declared":
+            return failure
+        changes: dict[str, Any] = {"id": failure.id or secrets.token_hex(6)}
+        if failure.outcome in _HARMLESS and not self.operation_is_call:
+            changes["outcome"] = "unknown"  # the body may have done something else before
+        _log.error("tool %s failed, id %s", self.tool, changes["id"], exc_info=exc)
+        return failure.replace(**changes)
+
+    def encoded(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
+        """Return the result for a failure, and the failure with the tool's name."""
+        if failure.tool is None:
+            failure = failure.replace(tool=self.tool)
+        return encode(failure, self.dialect, **self.settings), failure
+
+
+class _Around(NamedTuple):
+    """What happens before and after a tool's body."""
+
+    rules: _Rules
+    checker: Any
+    limit: AbstractContextManager[Any] | None
+    observers: tuple[Observer, ...]
+
+
+class _Call:
+    """One call: enters nothing by itself, swallows ordinary exceptions, and ends with an answer."""
+
+    __slots__ = ("answer", "around", "args", "is_inside", "kwargs", "started", "value")
+
+    def __init__(self, around: _Around, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.around = around
+        self.args = args
+        self.kwargs = kwargs
+        self.is_inside = False
+        self.started = perf_counter() if around.observers else 0.0
+        self.value: Any = None
+
+    def begin(self) -> None:
+        """Check the arguments and take a place, or raise why the body must not run."""
+        around = self.around
+        if around.checker is not None and (failure := around.checker.check(self.kwargs)):
+            raise Invalid(failure)
+        if around.limit is not None:
+            around.limit.__enter__()
+            self.is_inside = True
+
+    def __enter__(self) -> "_Call":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        around = self.around
+        if self.is_inside and around.limit is not None:
+            around.limit.__exit__(kind, exc, trace)
+        if exc is not None and not isinstance(exc, Exception):
+            return False
+        self.answer, failure = self._answered(exc)
+        for observer in around.observers:
+            try:
+                observer(Observation(around.rules.tool, perf_counter() - self.started, failure))
+            except Exception:
+                _log.exception("an observer of tool %s failed", around.rules.tool)
+        return True
+
+    def _answered(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:
+        rules = self.around.rules
+        if exc is None:
+            return rules.answer(self.value)
+        return rules.encoded(rules.failure_of(exc, self.args, self.kwargs))
+
+
+def _plain(rules: _Rules) -> Callable[..., Any]:
+    function = rules.function
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
+            value = function(*args, **kwargs)
+        except Exception as exc:
+            return rules.encoded(rules.failure_of(exc, args, kwargs))[0]
+        return rules.answer(value)[0]
+
+    return run
+
+
+def _plain_async(rules: _Rules) -> Callable[..., Any]:
+    function = rules.function
+
+    @functools.wraps(function)
+    async def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
+            value = await function(*args, **kwargs)
+        except Exception as exc:
+            return rules.encoded(rules.failure_of(exc, args, kwargs))[0]
+        return rules.answer(value)[0]
+
+    return run
+
+
+def _full(around: _Around) -> Callable[..., Any]:
+    function = around.rules.function
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        with _Call(around, args, kwargs) as call:
+            call.begin()
+            call.value = function(*args, **kwargs)
+        return call.answer
+
+    return run
+
+
+def _full_async(around: _Around) -> Callable[..., Any]:
+    function = around.rules.function
+
+    @functools.wraps(function)
+    async def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        with _Call(around, args, kwargs) as call:
+            call.begin()
+            call.value = await function(*args, **kwargs)
+        return call.answer
+
+    return run

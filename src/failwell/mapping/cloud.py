@@ -1,0 +1,90 @@
+"""Rules for clouds: AWS, Google and gRPC from their modules, Kubernetes and Azure here."""
+
+from typing import Any
+
+from failwell.mapping import aws, rpc
+from failwell.mapping.answers import verdict_for_answer
+from failwell.mapping.meanings import BUG, Meaning, not_executed
+from failwell.mapping.rules import Rule, Rules, Verdict, peek
+
+# Codes of Azure services whose words or status say less, or something else.
+_AZURE_CODES: dict[str, Meaning] = {
+    "ServerBusy": "SERVER_BUSY",
+    "OperationTimedOut": "UPSTREAM_TIMEOUT",
+    "AuthenticationFailed": "UNAUTHORIZED",
+    "InvalidAuthenticationInfo": "UNAUTHORIZED",
+    "AccountIsDisabled": "FORBIDDEN",
+    "ConditionNotMet": "PRECONDITION_FAILED",
+    "TargetConditionNotMet": "PRECONDITION_FAILED",
+    "UpdateConditionNotSatisfied": "CONCURRENT_MODIFICATION",
+    "ContainerBeingDeleted": "RESOURCE_BUSY",
+    "QueueBeingDeleted": "RESOURCE_BUSY",
+    "TableBeingDeleted": "RESOURCE_BUSY",
+    "AnotherOperationInProgress": "RESOURCE_BUSY",
+    "QuotaExceeded": "QUOTA_EXHAUSTED",
+    "SubscriptionRequestsThrottled": "RATE_LIMITED",
+    "DirectoryNotEmpty": "NOT_EMPTY",
+    **dict.fromkeys(("LeaseAlreadyPresent", "LeaseIdMissing", "LeaseIdMismatchWithBlobOperation"), "LOCKED"),
+}
+
+
+def kubernetes_answer(exc: Any) -> Verdict:
+    """Depends on the reason and `retryAfterSeconds` of the Status in the body, else on the HTTP status."""
+    return verdict_for_answer(peek(exc, "status"), peek(exc, "headers"), peek(exc, "body"))
+
+
+def azure_answer(exc: Any) -> Verdict:
+    """Depends on the service's error code, else on the HTTP status."""
+    error = peek(exc, "error")
+    code = peek(exc, "error_code") or peek(error, "code")
+    name = str(peek(code, "value") or code)[:80] if code else ""
+    inner = peek(error, "innererror")
+    body = {"error": {"code": name, "innererror": inner if isinstance(inner, dict) else None}}
+    headers = peek(peek(exc, "response"), "headers")
+    return verdict_for_answer(peek(exc, "status_code"), headers, body, meaning=_AZURE_CODES.get(name))
+
+
+def azure_exists(exc: Any) -> Verdict:
+    """Depends on the service's error code; without one, it exists already."""
+    has_code = peek(exc, "error_code") or peek(peek(exc, "error"), "code")
+    return azure_answer(exc) if has_code else "ALREADY_EXISTS"
+
+
+_KUBERNETES: dict[str, Rule] = {
+    "ApiException": kubernetes_answer,
+    "OpenApiException": "UPSTREAM_ERROR",
+    **dict.fromkeys(("ApiTypeError", "ApiValueError"), not_executed("INVALID_ARGUMENT")),
+    **dict.fromkeys(("ApiKeyError", "ApiAttributeError"), BUG),
+    "ConfigException": "CONFIG_ERROR",
+    "FailToCreateError": "UPSTREAM_ERROR",
+}
+
+_TABLES: dict[str, dict[str, Rule]] = {
+    "kubernetes": _KUBERNETES,
+    "kubernetes_asyncio": _KUBERNETES,
+    "azure": {
+        "HttpResponseError": azure_answer,
+        "ClientAuthenticationError": "UNAUTHORIZED",
+        "CredentialUnavailableError": not_executed("UNAUTHORIZED"),
+        "ResourceExistsError": azure_exists,
+        "ResourceModifiedError": "CONCURRENT_MODIFICATION",
+        "ResourceNotModifiedError": "PRECONDITION_FAILED",
+        "TooManyRedirectsError": "TOO_MANY_REDIRECTS",
+        "DecodeError": "BAD_UPSTREAM_RESPONSE",
+        "DeserializationError": "BAD_UPSTREAM_RESPONSE",
+        "SerializationError": not_executed("INVALID_ARGUMENT"),
+        "IncompleteReadError": "CONNECTION_LOST",
+        "ServiceRequestError": "CONNECTION_FAILED",
+        "ServiceRequestTimeoutError": "CONNECT_TIMEOUT",
+        "ServiceResponseError": "CONNECTION_LOST",
+        "ServiceResponseTimeoutError": "UPSTREAM_TIMEOUT",
+        **dict.fromkeys(("StreamConsumedError", "StreamClosedError", "ResponseNotReadError"), "INTERNAL_ERROR"),
+        "AzureError": "UPSTREAM_ERROR",
+    },
+}
+
+RULES: Rules = {
+    **aws.RULES,
+    **rpc.RULES,
+    **{(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()},
+}

@@ -1,0 +1,149 @@
+"""What the commands show to people: in colour on a terminal, as plain text elsewhere."""
+
+import io
+import os
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from failwell.decision import Decision
+from failwell.dialects import json_text
+from failwell.failure import Failure
+
+_PLAIN_WIDTH = 100
+_WIDEST = 1000
+_COLOUR_OF_TYPE = {
+    "NOT_FOUND": "yellow",
+    "CONFLICT": "magenta",
+    "VALIDATION": "cyan",
+    "PERMISSION": "blue",
+    "TRANSIENT": "green",
+    "INTERNAL": "red",
+}
+_WORD_FOR = {True: "yes", False: "no", None: "unknown"}
+_ORIGINS = {"inferred": "flat text: a guess"}
+
+
+@contextmanager
+def page(stdout: TextIO) -> Generator[Console]:
+    """Give a console to print on, and write what was printed without the blanks that fill its lines."""
+    is_terminal = stdout.isatty()
+    in_colour = is_terminal and not os.environ.get("NO_COLOR")
+    printed = io.StringIO()
+    console = Console(
+        file=printed,
+        force_terminal=is_terminal,
+        color_system="auto" if in_colour else None,
+        width=None if is_terminal or os.environ.get("COLUMNS") else _PLAIN_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    yield console
+    for line in printed.getvalue().splitlines():
+        stdout.write(line.rstrip() + "\n")
+
+
+def _pairs(rows: Iterable[tuple[str, str | Text | None]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            table.add_row(name, value)
+    return table
+
+
+def show_codes(stdout: TextIO, entries: list[dict[str, Any]]) -> None:
+    """List codes, a line each, type by type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("code", "type", "HTTP", "retry", "effect", "meaning"):
+        table.add_column(header, no_wrap=header != "meaning", justify="right" if header == "HTTP" else "left")
+    for entry in entries:
+        table.add_row(
+            Text(entry["code"], "bold"),
+            _type(entry["type"]),
+            str(entry["http_status"]),
+            _WORD_FOR[entry["retryable"]],
+            entry["outcome"].replace("_", " "),
+            entry["title"],
+        )
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = _WIDEST
+        console.print(table)
+
+
+def show_entry(stdout: TextIO, entry: dict[str, Any]) -> None:
+    """Show all that is known of a code, or of a type."""
+    names = entry.get("names", {})
+    with page(stdout) as console:
+        console.print(Text(entry.get("code") or entry["type"], "bold"))
+        console.print(entry.get("title") or entry["meaning"])
+        console.print()
+        console.print(
+            _pairs(
+                (
+                    ("type", _type(entry["type"])),
+                    ("HTTP status", str(entry.get("http_status", ""))),
+                    *_flags(recoverable=entry["recoverable"], retryable=entry["retryable"], outcome=entry["outcome"]),
+                    ("suggestion", entry.get("suggestion")),
+                    ("also known as", ", ".join(entry.get("aliases", ()))),
+                    *((f"in {dialect}", name) for dialect, name in names.items()),
+                    ("codes", ", ".join(entry.get("codes", ()))),
+                )
+            )
+        )
+
+
+def show_failure(stdout: TextIO, failure: Failure, decision: Decision) -> None:
+    """Show a failure, and what to do about it."""
+    with page(stdout) as console:
+        console.print(Text.assemble(_type(failure.type), "  ", (failure.code or "", "bold")))
+        console.print(failure.message)
+        console.print()
+        console.print(_pairs(_facts(failure)))
+        console.print()
+        console.print(Text.assemble(("→ ", "dim"), (step(decision), "bold")))
+        console.print(decision.reason)
+        if decision.suggestion and decision.suggestion != failure.suggestion:
+            console.print(Text(decision.suggestion, "dim"))
+
+
+def _facts(failure: Failure) -> Iterator[tuple[str, str | None]]:
+    yield from _flags(recoverable=failure.recoverable, retryable=failure.retryable, outcome=failure.outcome)
+    yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
+    yield "severity", failure.severity
+    yield "tool", "/".join(part for part in (failure.tool, failure.action) if part)
+    yield "suggestion", failure.suggestion
+    yield "what helps", ", ".join(failure.actions)
+    for problem in failure.fields:
+        yield f"field {problem.path}", problem.message
+    for key, value in failure.details.items():
+        yield f"detail {key}", value if isinstance(value, str) else json_text.write(value)
+    yield "id", failure.id
+    yield "read from", _ORIGINS.get(failure.origin, "structure")
+
+
+def step(decision: Decision) -> str:
+    """Return a decision in a few words."""
+    words = decision.action.replace("_", " ")
+    if decision.delay is not None:
+        return f"{words} in {decision.delay:g} s"
+    return f"{words} {', '.join(decision.actions)}" if decision.action == "use" else words
+
+
+def _flags(*, recoverable: bool, retryable: bool | None, outcome: str) -> tuple[tuple[str, str], ...]:
+    return (
+        ("may other input help", _WORD_FOR[recoverable]),
+        ("may the same call help", _WORD_FOR[retryable]),
+        ("did it take effect", outcome.replace("_", " ")),
+    )
+
+
+def _type(type_: str) -> Text:
+    return Text(type_, _COLOUR_OF_TYPE[type_])

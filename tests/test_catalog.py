@@ -1,0 +1,111 @@
+"""The catalog holds every code of every contract, and users' own beside them."""
+
+import pytest
+
+import failwell as fw
+from failwell import catalog
+from failwell.codes import TYPES
+from tests.vectors import load
+
+ALL_CODES = [
+    *(code for group in load("envelope")["codes"].values() for code in group),
+    *load("xml")["canonical_codes"],
+    *(literal.upper() for literal in load("flat")["codes"]),
+    "MISSING_DISCRIMINATOR",
+    "UNKNOWN_ACTION",
+    "TOOL_ERROR",
+]
+
+
+@pytest.mark.parametrize("code", dict.fromkeys(ALL_CODES))
+def test_every_code_of_every_contract_is_a_row(code: str) -> None:
+    assert catalog.get(code) is not None
+
+
+def test_every_literal_has_a_row_of_its_own() -> None:
+    assert sorted(row.flat for row in catalog.rows() if row.flat) == sorted(load("flat")["codes"])
+
+
+def test_names_are_unique_across_codes_and_aliases() -> None:
+    names = [name for row in catalog.rows() for name in (row.code, *row.aliases)]
+
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("row", list(catalog.rows()), ids=lambda row: row.code)
+def test_every_row_is_whole(row: catalog.Row) -> None:
+    assert row.type in TYPES
+    assert 400 <= row.http_status <= 599
+    assert not row.title.endswith(".")
+    assert row.suggestion is not None
+    assert row.suggestion.endswith(".")
+    assert row.code == catalog.screaming(row.code)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_the_row_that_stands_for_a_type_is_of_that_type(type_: str) -> None:
+    row = catalog.get(TYPES[type_].code)  # type: ignore[index]  # a parameter is a str
+
+    assert row is not None
+    assert row.type == type_
+
+
+@pytest.mark.parametrize("spelling", ["RATE_LIMITED", "rate_limited", "RateLimited", "TOO_MANY_REQUESTS", "rate-limited"])
+def test_a_row_is_found_in_every_spelling(spelling: str) -> None:
+    assert catalog.explain(spelling).code == "RATE_LIMITED"
+
+
+def test_a_dialects_name_explains_itself() -> None:
+    assert catalog.explain("auth_required").code == "UNAUTHORIZED"
+    assert catalog.explain("mcp_unavailable").code == "SERVICE_UNAVAILABLE"
+
+
+def test_an_unknown_code_names_the_nearest() -> None:
+    with pytest.raises(LookupError, match="did you mean 'RATE_LIMITED'"):
+        catalog.explain("RATE_LIMITTED")
+
+
+def test_users_add_rows_for_their_domain() -> None:
+    row = catalog.add("INVOICE_PAID", type="CONFLICT", title="The invoice is paid", retryable=False, aliases=("PAID",))
+
+    assert fw.Failure(code="INVOICE_PAID", message="m").type == "CONFLICT"
+    assert catalog.get("PAID") == row
+    assert catalog.canonical_code("PAID") == "INVOICE_PAID"
+    assert row.http_status == 409
+
+
+@pytest.mark.parametrize("taken", ["RATE_LIMITED", "RESOURCE_NOT_FOUND"])
+def test_a_row_is_never_redefined(taken: str) -> None:
+    before = catalog.get(taken)
+
+    with pytest.raises(ValueError, match="never redefined"):
+        catalog.add(taken, type="INTERNAL", title="Mine")
+    with pytest.raises(ValueError, match="never redefined"):
+        catalog.add("BRAND_NEW", type="INTERNAL", title="Mine", aliases=(taken,))
+
+    assert catalog.get(taken) is before
+    assert catalog.get("BRAND_NEW") is None
+
+
+def test_a_row_of_an_unknown_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="did you mean 'CONFLICT'"):
+        catalog.add("X_Y", type="CONFLCT", title="t")  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("code", "tool", "canonical"),
+    [
+        ("RESOURCE_NOT_FOUND", None, "NOT_FOUND"),
+        ("CLAIM_TASK_ALREADY_CLAIMED", "claim_task", "ALREADY_CLAIMED"),
+        ("CLAIM_TASK_ALREADY_CLAIMED", "claimTask", "ALREADY_CLAIMED"),
+        ("CLAIM_TASK_ALREADY_CLAIMED", None, "CLAIM_TASK_ALREADY_CLAIMED"),
+        ("CLAIM_TASK_ALREADY_CLAIMED", "other", "CLAIM_TASK_ALREADY_CLAIMED"),
+        ("CLAIM_TASK_RESOURCE_NOT_FOUND", "claim_task", "NOT_FOUND"),
+        ("FILE_NOT_FOUND", "file", "FILE_NOT_FOUND"),
+        ("CLAIM_TASK", "claim_task", "CLAIM_TASK"),
+    ],
+)
+def test_a_prefix_comes_off_only_if_the_tool_is_known_and_the_code_is_no_row(
+    code: str, tool: str | None, canonical: str
+) -> None:
+    assert catalog.canonical_code(code, tool) == canonical

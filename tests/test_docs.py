@@ -1,0 +1,111 @@
+"""Prose and tables agree with the code."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.dialect_prose import ABOUT, FIELDS
+
+import failwell as fw
+from failwell.codes import ROWS, TYPES, Row
+from failwell.dialects import DIALECTS
+from tests.dialects.limits import CANNOT_SAY
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+CODES = (DOCS / "codes.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # In a process of its own: other tests may have added rows to the catalog.
+    folder = tmp_path_factory.mktemp("docs")
+    subprocess.run([sys.executable, "-m", "tools.generate_docs", folder], cwd=ROOT, timeout=60, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("page", ["codes.md", "dialects/limits.md", *(f"dialects/{name}.md" for name in DIALECTS)])
+def test_generated_pages_are_current(generated: Path, page: str) -> None:
+    assert (DOCS / page).read_text(encoding="utf-8") == (generated / page).read_text(encoding="utf-8"), (
+        "write them anew: python -m tools.generate_docs"
+    )
+
+
+def test_the_headings_of_the_codes_page_are_the_codes() -> None:
+    assert re.findall(r"^### (.+)$", CODES, re.MULTILINE) == [
+        row.code for type_ in TYPES for row in ROWS if row.type == type_
+    ]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.code)
+def test_the_example_of_a_code_raises_that_code(row: Row) -> None:
+    section = CODES.partition(f"### {row.code}\n")[2].partition("\n### ")[0]
+    [example] = re.findall(r"^- Example: `(.+)`$", section, re.MULTILINE)
+
+    with pytest.raises(fw.ToolFailure) as raised:
+        exec(example, {"fw": fw})
+
+    assert (raised.value.failure.code, raised.value.failure.type) == (row.code, row.type)
+
+
+def test_every_dialect_is_described_and_has_a_line_of_limits() -> None:
+    assert set(ABOUT) == set(FIELDS) == set(CANNOT_SAY) == set(DIALECTS)
+
+
+@pytest.mark.parametrize("name", [name for name, module in DIALECTS.items() if hasattr(module, "json_schema")])
+def test_the_fields_of_a_dialect_s_page_are_those_of_its_schema(name: str) -> None:
+    assert list(FIELDS[name]) == list(DIALECTS[name].json_schema()["properties"])  # type: ignore[attr-defined]  # see above
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8"))
+    ]
+
+    assert len(links) > 20
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_tree_in_the_docs_is_the_one_in_the_code() -> None:
+    from failwell import errors
+
+    def tree(text: str | None) -> list[str]:
+        return re.findall(r"^ *((?:[│├└─ ]*)[A-Z]\w+)(?:  .*)?$", text or "", re.MULTILINE)
+
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    drawn = page.partition("```text\n")[2].partition("```")[0]
+    classes = [line.split()[-1] for line in tree(drawn)]
+
+    assert tree(drawn) == tree((errors.__doc__ or "").partition("A subclass")[0].partition("\n\n")[2])
+    assert set(classes) == {
+        name for name in fw.__all__ if isinstance(cls := getattr(fw, name), type) and issubclass(cls, fw.ToolFailure)
+    }
+
+
+def test_decision_records_are_short_and_numbered_without_gaps() -> None:
+    records = sorted((DOCS / "decisions").glob("*.md"))
+
+    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
+    for record in records:
+        lines = record.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= 40, record.name
+        assert lines[0].startswith(f"# {int(record.name[:4])}. "), record.name
+
+
+def test_all_public_names_exist_and_are_sorted() -> None:
+    assert fw.__all__ == sorted(set(fw.__all__))
+    assert [name for name in fw.__all__ if not hasattr(fw, name)] == []
+
+
+def test_every_public_name_that_is_imported_is_exported() -> None:
+    public = {
+        name
+        for name, value in vars(fw).items()
+        if not name.startswith("_") and (getattr(value, "__module__", None) or "").startswith("failwell")
+    }
+
+    assert len(public) > 30
+    assert public - set(fw.__all__) == set()

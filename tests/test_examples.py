@@ -1,0 +1,28 @@
+"""The programs in examples/ run, and print what they are meant to show."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "examples"
+SHOWN = {
+    "own_code.py": ["CONFLICT SEAT_TAKEN Call list_seats and choose a free one.", "CONFLICT SEAT_TAKEN wait"],
+    "raise_and_encode.py": ["Task 't-9' does not exist.", '"path":"owner"', "ALREADY_CLAIMED", "CONNECTION_REFUSED"],
+    "read_and_decide.py": ["retry in 30 s", "verify:", "fix_input:", "retry in 1 s", "carry on"],
+}
+
+
+def test_every_example_is_run() -> None:
+    assert {path.name for path in FOLDER.glob("*.py")} == set(SHOWN)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_prints_what_it_shows(name: str) -> None:
+    done = subprocess.run([sys.executable, FOLDER / name], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for expected in SHOWN[name]:
+        assert expected in done.stdout
+    assert "s3cret" not in done.stdout

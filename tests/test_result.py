@@ -1,0 +1,81 @@
+"""Steps compose; the first failure ends the chain."""
+
+import pytest
+
+import failwell as fw
+
+MISSING = fw.Failure(code="NOT_FOUND", message="User 7 does not exist.")
+
+
+def find(user_id: int) -> "fw.Result[str]":
+    return fw.succeed("ann") if user_id == 1 else fw.fail(MISSING)
+
+
+def test_a_success_gives_its_value_and_goes_on() -> None:
+    found = find(1)
+
+    assert found.ok
+    assert found.unwrap() == found.value == "ann"
+    assert found.then(lambda name: fw.succeed(name.upper())) == fw.Ok("ANN")
+
+
+def test_a_failure_ends_the_chain() -> None:
+    steps: list[str] = []
+    found = find(7)
+
+    assert not found.ok
+    assert found.then(lambda name: fw.succeed(steps.append(name))) is found
+    assert steps == []
+    with pytest.raises(fw.ToolFailure, match="User 7") as raised:
+        found.unwrap()
+    assert raised.value.failure is MISSING
+
+
+def test_an_exception_is_taken_for_its_failure() -> None:
+    assert fw.fail(fw.NotFound(MISSING)) == fw.Err(MISSING)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("done", "done"), ({"a": 1}, '{"a":1}'), ([1, "é"], '[1,"é"]'), (5, "5"), (True, "true")]
+)
+def test_a_value_becomes_a_wire_shaped_success(value: object, text: str) -> None:
+    result = fw.success(value)
+
+    assert result == {"content": [{"type": "text", "text": text}], "isError": False}
+    assert fw.read(result) is None
+
+
+def test_nothing_becomes_an_empty_success() -> None:
+    assert fw.success() == {"content": [], "isError": False}
+
+
+def test_structured_content_is_an_object() -> None:
+    assert fw.success({"a": 1}, structured=True)["structuredContent"] == {"a": 1}
+    assert fw.success([1], structured=True)["structuredContent"] == {"result": [1]}
+
+
+def test_all_problems_of_a_call_are_raised_at_once() -> None:
+    problems = fw.Validation(tool="claim_task")
+    problems.raise_if_any()
+    assert not problems
+    assert problems.failure is None
+
+    problems.add("task_id", None, required=True).add("n", -1, "n must be positive", expected="a positive number")
+
+    with pytest.raises(fw.Invalid, match="task_id is required; n must be positive") as raised:
+        problems.raise_if_any()
+    assert raised.value.failure == problems.failure
+    assert [(problem.path, problem.kind, problem.sent) for problem in raised.value.failure.fields] == [
+        ("task_id", "missing", None),
+        ("n", None, -1),
+    ]
+    assert raised.value.failure.tool == "claim_task"
+
+
+def test_many_wrong_fields_are_listed_shortly() -> None:
+    problems = fw.Validation()
+    for n in range(15):
+        problems.add(f"f{n}", n, "bad")
+
+    assert problems.failure is not None
+    assert problems.failure.message == ", ".join(f"f{n}" for n in range(10)) + " and 5 more are invalid"
