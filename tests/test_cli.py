@@ -149,6 +149,17 @@ def test_read_shows_the_failure_and_the_decision_with_its_reason() -> None:
         assert expected in shown
 
 
+def test_read_shows_every_field_and_detail() -> None:
+    problems = fw.Validation(tool="create_user").add("email", "ann", "Not an address")
+    failure = problems.failure
+    assert failure is not None
+
+    shown = output("read", stdin=json.dumps(fw.encode(failure.replace(details={"form": {"step": 2}}))))
+
+    for expected in ("field email", "Not an address", "detail form", '{"step":2}', "create_user", "fix input"):
+        assert expected in shown
+
+
 def test_read_as_json_gives_failure_and_decision() -> None:
     found = json.loads(output("read", "--json", stdin=RATE_LIMITED))
 
@@ -408,3 +419,38 @@ def test_the_process_escapes_what_its_output_cannot_spell() -> None:
     assert rb"caf\xe9 \u2192" in shown.stdout
     assert json.loads(as_json.stdout)["failure"]["message"] == "caf\u00e9 \u2192"
     assert (shown.stderr, as_json.stderr) == (b"", b"")
+
+
+def test_main_exits_with_the_code_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["failwell", "explain", "NONSENSE"])
+
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith("failwell: unknown code 'NONSENSE'")
+
+
+def test_closed_streams_are_no_reason_to_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    monkeypatch.setattr(sys, "argv", ["failwell", "read"])
+
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+
+    assert exit_.value.code == 2
+
+
+class Interrupted(io.StringIO):
+    def read(self, size: int | None = -1, /) -> str:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_it_quietly() -> None:
+    stdout, stderr = io.StringIO(), io.StringIO()
+
+    assert cli.run(["read"], stdin=Interrupted(), stdout=stdout, stderr=stderr) == 130
+    assert stdout.getvalue() + stderr.getvalue() == ""

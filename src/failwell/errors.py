@@ -119,6 +119,8 @@ class ToolFailure(Exception):
         row = catalog.get(cls.code)
         if row is not None and code in (None, cls.code):
             values["suggestion"] = cls.suggestion or row.suggestion
+        if cls.type is None and cls.kind is not None and catalog.type_of(code or cls.code) is None:
+            values["type"] = catalog.type_of_kind(cls.kind)
         return {name: value for name, value in values.items() if value is not None and value is not UNSET}
 
     def __str__(self) -> str:

@@ -21,6 +21,7 @@ _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _SEVERITIES: tuple[str, ...] = get_args(Severity)
 _ORIGINS: tuple[str, ...] = get_args(Origin)
 _LONGEST_DELAY = 2**53
+_MOST_SPELLED_OUT = 3
 _MOST_OF_A_CODE = 200
 
 
@@ -134,13 +135,9 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def _fill(self, code: str | None) -> None:
         given: Type | None = self.type
-        kind: str | None = self.kind
-        type_ = given
-        if given is None and kind is not None and catalog.type_of(code) is None:
-            type_ = catalog.type_of_kind(kind)
-        elif given is not None and given not in TYPES:
+        if given is not None and given not in TYPES:
             raise _no_choice("type", given, TYPES)
-        derived = catalog.derive(code, type_)
+        derived = catalog.derive(code, given)
         retryable: bool | UnsetType | None = self.retryable
         if given is None:
             force_setattr(self, "type", derived.type)
@@ -152,7 +149,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "outcome", derived.outcome)
         elif self.outcome not in _OUTCOMES:
             raise _no_choice("outcome", self.outcome, _OUTCOMES)
-        if kind is None:
+        if self.kind is None:
             force_setattr(self, "kind", derived.kind)
 
     def replace(self, **changes: Any) -> "Failure":
@@ -216,10 +213,9 @@ def summary(problems: Iterable[FieldProblem]) -> str:
     parts = []
     if missing:
         parts.append(f"{_listing(missing)} {'is' if len(missing) == 1 else 'are'} required")
-    if len(wrong) == 1:
-        path, message = wrong[0].path, wrong[0].message
-        parts.append(message if message.startswith(path) else f"{path}: {message}")
-    elif wrong:
+    if len(wrong) <= _MOST_SPELLED_OUT:
+        parts += [p.message if p.message.startswith(p.path) else f"{p.path}: {p.message}" for p in wrong]
+    else:
         parts.append(f"{_listing([p.path for p in wrong])} are invalid")
     return "; ".join(parts)
 

@@ -4,11 +4,11 @@ import functools
 import inspect
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from time import perf_counter
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, Protocol, overload
 
 from failwell import dialects
 from failwell.arguments import misfit
@@ -23,12 +23,27 @@ from failwell.result import Err, Ok, success
 _log = logging.getLogger("failwell")
 _HARMLESS = ("not_executed", "rejected")
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+Result = dict[str, Any]
 Observer = Callable[[Observation], object]
 
 
+class Decorator(Protocol):
+    """What `guard` returns when it is given settings: it takes the tool."""
+
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, Any]], /) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, Any], /) -> Callable[P, Result]: ...
+
+
 @overload
-def guard(function: F, /) -> F: ...
+def guard(function: Callable[P, Coroutine[Any, Any, Any]], /) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+
+
+@overload
+def guard(function: Callable[P, Any], /) -> Callable[P, Result]: ...
 
 
 @overload
@@ -42,7 +57,7 @@ def guard(
     limit: AbstractContextManager[Any] | None = ...,
     observers: Iterable[Observer] = ...,
     **settings: Any,
-) -> Callable[[F], F]: ...
+) -> Decorator: ...
 
 
 def guard(

@@ -5,12 +5,12 @@ Needs jsonschema-rs: `pip install 'failwell[validation]'`. References are never 
 
 from collections.abc import Iterable, KeysView, Mapping
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from failwell import paths, wording
 from failwell.collect import invalid
 from failwell.failure import Failure, FieldProblem
-from failwell.json_types import is_array, is_mapping, is_object
+from failwell.json_types import is_array, is_mapping
 from failwell.json_values import holds_more_than, is_deeper_than, plain
 from failwell.schema_problems import MOST_PROBLEMS, UNEXPLAINED, problems_of
 from failwell.schema_tree import REFERENCES, SchemaTree, closed_names
@@ -62,7 +62,7 @@ class Checker:
 
     def problems(self, arguments: Any) -> tuple[FieldProblem, ...]:
         """Return all that is wrong with these arguments; nothing if they are valid. None counts as no arguments."""
-        if not is_object(arguments):
+        if type(arguments) is not dict:
             if arguments is not None and not is_mapping(arguments):
                 return (wording.wrong_type(Place((), arguments), ["object"]),)
             arguments = dict(arguments or {})
@@ -72,7 +72,7 @@ class Checker:
             is_known = self._names is None or arguments.keys() <= self._names
             if is_known and self._validator.is_valid(arguments):
                 return ()
-            return self._explain(arguments)
+            return self._explain(cast("dict[str, Any]", arguments))
         except (ValueError, OverflowError, RecursionError):
             # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond its limit.
             values, problems = plain(arguments, _DEEPEST)

@@ -64,7 +64,7 @@ def postgres() -> Iterator[Postgres]:
         command = [binaries / "postgres", "-D", data, "-p", str(server.port), "-k", "", "-F",
                    "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=20", "-c", "deadlock_timeout=50ms",
                    "-c", "max_prepared_transactions=2"]  # fmt: skip
-        with _running(command, run_as, server.port, stop=signal.SIGINT):
+        with _running(command, run_as, server.port, stop=signal.SIGQUIT):
             yield server
 
 

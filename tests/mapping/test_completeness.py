@@ -17,7 +17,8 @@ LIBRARIES = {
     "aiohttp": ["aiohttp", "aiohttp.client_exceptions", "aiohttp.web_exceptions", "aiohttp.http_exceptions"],
     "websockets": ["websockets.exceptions"],
     "mcp": [
-        "mcp", "mcp.shared.exceptions", "mcp.server.mcpserver.exceptions", "mcp.server.auth.provider", "mcp.client.auth",
+        "mcp", "mcp.shared.exceptions", "mcp.server.mcpserver.exceptions", "mcp.server.auth.provider",
+        "mcp.client.auth",
     ],
     "fastmcp": ["fastmcp.exceptions", "fastmcp.server.middleware.rate_limiting"],
     "pydantic": ["pydantic", "pydantic.errors"],

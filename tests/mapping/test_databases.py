@@ -268,10 +268,12 @@ def _exactly(connection: socket.socket, size: int) -> bytes | None:
 
 @contextlib.contextmanager
 def mongo(answer: dict[str, Any] | None, *, hang: bool = False) -> Iterator[pymongo.MongoClient[dict[str, Any]]]:
-    with serving_many(MongoLike(answer, hang=hang)) as port, pymongo.MongoClient(
-        "127.0.0.1", port, directConnection=True, retryWrites=False, retryReads=False, socketTimeoutMS=200 if hang else 5000,
-        serverSelectionTimeoutMS=5000,
-    ) as client:  # fmt: skip
+    options = {"directConnection": True, "retryWrites": False, "retryReads": False, "serverSelectionTimeoutMS": 5000}
+    patience = 200 if hang else 5000
+    with (
+        serving_many(MongoLike(answer, hang=hang)) as port,
+        pymongo.MongoClient("127.0.0.1", port, socketTimeoutMS=patience, **options) as client,
+    ):
         yield client
 
 

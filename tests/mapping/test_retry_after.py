@@ -76,7 +76,8 @@ def test_the_servers_own_clock_goes_before_ours() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["", " ", "-1", "-0.5", "nan", "inf", "1e3", "+5", "0x10", "\u0663", "\uff17", "1" * 21, "9" * 20, "1_000", "soon", "7 s",
+    ["", " ", "-1", "-0.5", "nan", "inf", "1e3", "+5", "0x10",
+     "\u0663", "\uff17", "1" * 21, "9" * 20, "1_000", "soon", "7 s",
      "1.2.3", None, True, -3, math.nan, math.inf, b"7", "Tue, 99 Nov 2023 22:14:50 GMT", "x" * 10_000],
 )  # fmt: skip
 def test_what_is_no_delay_is_none(value: object) -> None:

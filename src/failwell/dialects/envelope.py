@@ -24,7 +24,8 @@ Clock = Callable[[], datetime | str]
 _OWN = frozenset(
     ("success", "error_code", "message", "error", "code", "hint", "details", "required_fields", "timestamp", "version")
 )
-_KEYS = open_part.KEYS | {"validation_errors", "all_errors"}
+_FIELD_KEYS = frozenset(("validation_errors", "all_errors"))
+_KEYS = open_part.KEYS | _FIELD_KEYS
 _SAID = frozenset(("code", "suggestion", "fields", "http_status", "extra"))
 # 500 says nothing: it is what a failure of unknown type is sent with.
 _TYPE_OF_STATUS: dict[int, Type] = {
@@ -105,30 +106,31 @@ def decode(wire: Wire) -> Failure | None:
 def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | None:
     """Return the failure in an envelope, or None. Exact means success is false, with a code and a message."""
     code = open_part.code(payload.get("error_code"))
-    texts = [text for key in ("error", "message") if isinstance(text := payload.get(key), str) and text]
-    if code is UNSET or not texts or payload.get("success", False) is not False:
+    text = payload.get("error") or payload.get("message")
+    if code is UNSET or not isinstance(text, str) or payload.get("success", False) is not False:
         return None
     if exact and not ("success" in payload and isinstance(payload.get("message"), str)):
         return None
-    details = payload.get("details")
-    details = details if isinstance(details, dict) else {}
-    required = payload.get("required_fields")
-    fields = _problems(details, required if isinstance(required, list) else [])
-    if fields or "validation_errors" in details:
-        details = {key: value for key, value in details.items() if key not in ("validation_errors", "all_errors")}
+    details, required = payload.get("details"), payload.get("required_fields")
+    fields: tuple[FieldProblem, ...] = ()
+    if isinstance(details, dict) and not _FIELD_KEYS.isdisjoint(details):
+        fields = _problems(details, required if isinstance(required, list) else [])
+        details = {key: value for key, value in details.items() if key not in _FIELD_KEYS}
+    elif isinstance(required, list):
+        fields = _problems({}, required)
     values = open_part.read(details, keys=_KEYS)
     if fields:
         values["fields"] = fields
     values["code"] = code
-    if isinstance(payload.get("hint"), str) and payload["hint"]:
-        values["suggestion"] = payload["hint"]
-    status = open_part.status(payload.get("code"))
-    if status is not UNSET:
+    hint, status = payload.get("hint"), payload.get("code")
+    if isinstance(hint, str) and hint:
+        values["suggestion"] = hint
+    if open_part.status(status) is status:
         values["http_status"] = status
     if "type" not in values:
         code = catalog.canonical_code(code, values.get("tool"))
         values["type"] = _type_read(code, values.get("http_status"))
-    return split_extra(payload, values, message=texts[0], own=_OWN)
+    return split_extra(payload, values, message=text, own=_OWN)
 
 
 def _problems(details: dict[str, Any], required: list[Any]) -> tuple[FieldProblem, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Any
 
 from failwell import catalog
+from failwell.dialects import open_part
 from failwell.failure import Failure
 
 
@@ -24,10 +25,17 @@ def split_extra(payload: dict[str, Any], values: dict[str, Any], *, message: str
 
 def read_failure(values: dict[str, Any], message: str) -> Failure:
     """Return a failure read from a payload: its code in canonical spelling, its message never empty."""
+    values.setdefault("message", message)
+    try:
+        return _built(values)
+    except (ValueError, TypeError):
+        return _built(open_part.checked(values))
+
+
+def _built(values: dict[str, Any]) -> Failure:
     code = values.get("code")
     if code is not None:
         values["code"] = code = catalog.canonical_code(code, values.get("tool"))
-    values.setdefault("message", message)
-    if not values["message"] or values["message"].isspace():
+    if not values.get("message") or values["message"].isspace():
         values["message"] = f"{catalog.title_of(code, catalog.derive(code, values.get('type')).type)}."
     return Failure(origin="read", **values)

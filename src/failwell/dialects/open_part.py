@@ -70,21 +70,41 @@ def write(
 def read(part: Any, *, keys: Set[str] = KEYS) -> dict[str, Any]:
     """Return the fields of a failure that an open part states, its details among them.
 
-    A key of ours with a value that cannot be ours is a detail.
+    A key of ours with a value that cannot be ours is a detail. What only the failure itself can tell, such as whether
+    a text is one of its choices, `checked` finds out.
     """
     if not part or not isinstance(part, dict):
         return {}
     found: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for key, value in part.items():
-        read_value = _READERS[key](value) if key in _READERS and key in keys else UNSET
-        if read_value is UNSET:
-            details[key] = value
+        if key in _KINDS and type(value) in _KINDS[key] and key in keys:
+            found[key] = value
         else:
+            details[key] = value
+    for key, reader in (("fields", _problems), ("actions", _names)):
+        if key in found and (read_value := reader(found[key])) is not UNSET:
             found[key] = read_value
+        elif key in found:
+            details[key] = found.pop(key)
     if details:
         nested = details.get("details") if len(details) == 1 else None
         found["details"] = nested if isinstance(nested, dict) else details
+    return found
+
+
+def checked(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with those that a failure would refuse moved to the details."""
+    found: dict[str, Any] = {}
+    refused: dict[str, Any] = {}
+    for key, value in values.items():
+        read_value = _READERS[key](value) if key in _READERS and value is not None else value
+        if read_value is UNSET:
+            refused[key] = value
+        else:
+            found[key] = read_value
+    if refused:
+        found["details"] = {**values.get("details", {}), **refused}
     return found
 
 
@@ -130,39 +150,41 @@ def _one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, str) and value in choices else UNSET
 
 
-def _flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else UNSET
-
-
 def _names(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) and all(isinstance(name, str) for name in value) else UNSET
 
 
-def _problems(value: Any) -> Any:
-    problems = [problem_from(item) for item in value] if isinstance(value, list) else [None]
-    return UNSET if None in problems else tuple(problems)
+def _problems(value: list[Any]) -> Any:
+    try:
+        return msgspec.convert(value, tuple[FieldProblem, ...])
+    except msgspec.ValidationError:
+        problems = [problem_from(item) for item in value]
+        return UNSET if None in problems else tuple(problems)
 
 
-def _object(value: Any) -> Any:
-    return value if isinstance(value, dict) else UNSET
-
-
+_TEXT, _FLAG = frozenset((str,)), frozenset((bool,))
+_KINDS: dict[str, frozenset[type]] = {
+    **dict.fromkeys(("code", "severity", "suggestion", "tool", "action", "docs_url", "id", "type", "outcome"), _TEXT),
+    **dict.fromkeys(("kind", "message"), _TEXT),
+    "recoverable": _FLAG,
+    "retryable": _FLAG | {type(None)},
+    "retry_after": frozenset((int, float)),
+    "http_status": frozenset((int,)),
+    "actions": frozenset((list,)),
+    "fields": frozenset((list,)),
+    "extra": frozenset((dict,)),
+}
 _READERS: dict[str, Callable[[Any], Any]] = {
     "code": code,
     "retry_after": delay,
     "severity": _one_of(get_args(Severity)),
     "suggestion": text,
-    "actions": _names,
-    "fields": _problems,
     "tool": text,
     "action": text,
     "http_status": status,
     "docs_url": text,
     "id": text,
-    "extra": _object,
     "type": _one_of(TYPES),
-    "recoverable": _flag,
-    "retryable": lambda value: None if value is None else _flag(value),
     "outcome": _one_of(get_args(Outcome)),
     "kind": text,
     "message": text,

@@ -24,6 +24,8 @@ _ROOTS = frozenset((_TOOL_ERROR, _VALIDATION_ERROR))
 _ROUTING_CODES = frozenset(("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"))
 _FIX_FIELDS = "Fix the fields above and call the tool again. Do not explain the error."
 _SECONDS = re.compile(r"\s*(\d{1,16}(?:\.\d{1,15})?)\s*(?:s|secs?|seconds?)?\s*")
+_WORDS = {"null": None, "true": True, "false": False}
+_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,4})?")
 _ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 _TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
 _OWN = _TEXTS | {"action", "details", "detail", "field"}
@@ -102,16 +104,18 @@ def _rest(failure: Failure, said: frozenset[str], also: dict[str, Any]) -> list[
 
 def _shown(value: Any) -> str:
     """Return a detail as text: strings as they are, unless they would be read back as something else."""
-    if isinstance(value, str) and _value_of(value) == value:
+    if isinstance(value, str) and (not value or _value_of(value) is value):
         return value
     return json_text.write(value)
 
 
 def _value_of(text: str) -> Any:
     """Return the JSON value a detail's text spells exactly as we write it, else the text itself."""
-    if text[:1] in '{["-0123456789tfn':
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[:1] in '{["' or _NUMBER.fullmatch(text):
         value = json_text.parse(text)
-        if (value is not None or text == "null") and json_text.write(value) == text:
+        if value is not None and json_text.write(value) == text:
             return value
     return text
 
@@ -130,17 +134,15 @@ def _from_document(document: xml_text.Document) -> Failure | None:
     actions: list[str] = []
     fields: list[FieldProblem] = []
     extra: dict[str, Any] = {}
-    for tag, attributes, written in document.leaves:
-        text = xml_text.resolved(written)
+    for tag, label, text in document.leaves:
         if tag in _TEXTS:
             texts[tag] = text.strip()
         elif tag == "detail":
-            details[xml_text.attributes(attributes).get("key", tag)] = _value_of(text)
+            details[label] = _value_of(text)
         elif tag == "action":
             actions.append(text)
         elif tag == "field":
-            path = xml_text.attributes(attributes).get("name")
-            fields.append(FieldProblem(path=path or "?", message=text.strip()))
+            fields.append(FieldProblem(path=label or "?", message=text.strip()))
         elif tag not in _OWN:
             extra[tag] = text
     values = open_part.read(details)

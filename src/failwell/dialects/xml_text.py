@@ -6,7 +6,8 @@ from typing import NamedTuple
 from failwell.dialects.json_text import LONGEST
 
 _ROOT = re.compile(r"\s*(?:<\?xml[^<>]*\?>\s*)?<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>")
-_LEAF = re.compile(r"<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>([^<]*)</\1\s*>")
+_LEAF = re.compile(r"""<([A-Za-z_][\w.-]*)(?:\s+(?:key|name)="([^"<>]*)")?((?:\s[^<>]*)?)>([^<]*)</\1\s*>""")
+_LABEL = re.compile(r"""\s(?:key|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -20,7 +21,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class Document(NamedTuple):
-    """A root element, its attributes, and the leaves below it: name, attributes as written, text as written."""
+    """A root element, its attributes, and the leaves below it: tag, its `key` or `name`, text."""
 
     root: str
     attributes: dict[str, str]
@@ -47,21 +48,27 @@ def parse(text: str, roots: frozenset[str]) -> Document | None:
     if not end.endswith(f"</{root}>"):
         return None
     body = end[start.end() : -len(root) - 3]
-    leaves = _LEAF.findall(body)
+    leaves = [
+        (tag, _resolved(label or (rest and _label(rest))), _resolved(inside))
+        for tag, label, rest, inside in _LEAF.findall(body)
+    ]
     if not leaves and "<" not in body:
-        leaves = [("message", "", body)]
-    return Document(root, attributes(start[2]), leaves)
+        leaves = [("message", "", _resolved(body))]
+    return Document(root, _attributes(start[2]), leaves)
 
 
-def attributes(raw: str) -> dict[str, str]:
-    """Return the attributes that stand in an opening tag behind its name."""
+def _attributes(raw: str) -> dict[str, str]:
     if not raw:
         return {}
-    return {name: resolved(double or single) for name, double, single in _ATTRIBUTE.findall(raw)}
+    return {name: _resolved(double or single) for name, double, single in _ATTRIBUTE.findall(raw)}
 
 
-def resolved(text: str) -> str:
-    """Return a text with its character references resolved; what is no reference stays as it is."""
+def _label(raw: str) -> str:
+    found = _LABEL.search(raw)
+    return (found[1] or found[2] or "") if found else ""
+
+
+def _resolved(text: str) -> str:
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 

@@ -38,12 +38,13 @@ def verdict_for_answer(
 
 def at(body: object, *path: str | int) -> Any:
     """Return what lies at a path of keys and indexes, or None if it does not lead anywhere."""
+    found: Any = body
     for step in path:
         try:
-            body = body[step]  # type: ignore[index]  # what cannot be indexed is caught
+            found = found[step]
         except (KeyError, IndexError, TypeError):
             return None
-    return body
+    return found
 
 
 def _number(status: object) -> int | None:

@@ -9,15 +9,14 @@ from failwell.mapping.rules import Rule, Rules, Verdict, peek
 
 def docker_client(exc: Any) -> Verdict:
     """Depends on what kept it from reaching the daemon."""
-    cause = peek(exc, "__cause__") or peek(exc, "__context__")
-    return why_not_connected(cause) if isinstance(cause, BaseException) else "CONFIG_ERROR"
+    return why_not_connected(exc) if peek(exc, "__cause__") or peek(exc, "__context__") else "CONFIG_ERROR"
 
 
 def ssh_hosts(exc: Any) -> Verdict:
     """Depends on the errors of the addresses that were tried."""
-    errors = peek(exc, "errors")
-    tried = [error for error in errors.values() if isinstance(error, BaseException)] if isinstance(errors, dict) else []
-    return tried[0] if tried else "CONNECTION_FAILED"
+    errors: Any = peek(exc, "errors") or {}
+    tried = next(iter(errors.values()), None)
+    return tried if isinstance(tried, BaseException) else "CONNECTION_FAILED"
 
 
 _TABLES: dict[str, dict[str, Rule]] = {

@@ -52,7 +52,8 @@ KNOWN: dict[str, str] = {
     "transaction_in_progress_exception": "RATE_LIMITED", "ec2_throttled_exception": "RATE_LIMITED",
     "lock_timeout": "LOCK_TIMEOUT",
     # limits that no waiting lifts
-    "insufficient_quota": "QUOTA_EXHAUSTED", "quota_exceeded": "QUOTA_EXHAUSTED", "daily_limit_exceeded": "QUOTA_EXHAUSTED",
+    "insufficient_quota": "QUOTA_EXHAUSTED", "quota_exceeded": "QUOTA_EXHAUSTED",
+    "daily_limit_exceeded": "QUOTA_EXHAUSTED",
     "billing_hard_limit_reached": "QUOTA_EXHAUSTED", "billing_error": "PAYMENT_REQUIRED",
     "enforced_spend_limit_reached": "QUOTA_EXHAUSTED", "insufficient_funds": "PAYMENT_DECLINED",
     "credit_balance_too_low": "QUOTA_EXHAUSTED", "billing_not_active": "PAYMENT_REQUIRED",
@@ -73,7 +74,8 @@ KNOWN: dict[str, str] = {
     "missing_scope": "FORBIDDEN", "not_allowed_token_type": "FORBIDDEN", "no_permission": "FORBIDDEN",
     "insufficient_scope": "FORBIDDEN", "insufficient_permissions": "FORBIDDEN", "authorization_failed": "FORBIDDEN",
     # what is missing, what stands against it
-    "not_found": "NOT_FOUND", "not_found_error": "NOT_FOUND", "resource_missing": "NOT_FOUND", "no_such_key": "NOT_FOUND",
+    "not_found": "NOT_FOUND", "not_found_error": "NOT_FOUND", "resource_missing": "NOT_FOUND",
+    "no_such_key": "NOT_FOUND",
     "no_such_bucket": "NOT_FOUND", "resource_not_found_exception": "NOT_FOUND", "no_such_entity": "NOT_FOUND",
     "channel_not_found": "NOT_FOUND", "user_not_found": "NOT_FOUND", "message_not_found": "NOT_FOUND",
     "model_not_found": "NOT_FOUND", "resource_not_found": "NOT_FOUND",
@@ -83,13 +85,15 @@ KNOWN: dict[str, str] = {
     "conditional_check_failed_exception": "PRECONDITION_FAILED", "precondition_failed": "PRECONDITION_FAILED",
     "failed_precondition": "PRECONDITION_FAILED", "transaction_conflict_exception": "CONCURRENT_MODIFICATION",
     # what may pass
-    "unavailable": "SERVICE_UNAVAILABLE", "service_unavailable": "SERVICE_UNAVAILABLE", "overloaded_error": "OVERLOADED",
+    "unavailable": "SERVICE_UNAVAILABLE", "service_unavailable": "SERVICE_UNAVAILABLE",
+    "overloaded_error": "OVERLOADED",
     "engine_overloaded": "OVERLOADED", "server_overloaded": "OVERLOADED", "deadline_exceeded": "UPSTREAM_TIMEOUT",
     "timeout_error": "UPSTREAM_TIMEOUT", "request_timeout": "UPSTREAM_TIMEOUT", "backend_error": "UPSTREAM_ERROR",
     "internal_server_error": "UPSTREAM_ERROR", "internal_failure": "UPSTREAM_ERROR", "server_error": "UPSTREAM_ERROR",
     # what is wrong with the request
     "context_length_exceeded": "PAYLOAD_TOO_LARGE", "request_too_large": "PAYLOAD_TOO_LARGE",
-    "entity_too_large": "PAYLOAD_TOO_LARGE", "string_above_max_length": "PAYLOAD_TOO_LARGE", "msg_too_long": "PAYLOAD_TOO_LARGE",
+    "entity_too_large": "PAYLOAD_TOO_LARGE", "string_above_max_length": "PAYLOAD_TOO_LARGE",
+    "msg_too_long": "PAYLOAD_TOO_LARGE",
     "out_of_range": "OUT_OF_RANGE", "invalid_argument": "INVALID_ARGUMENT", "unimplemented": "NOT_IMPLEMENTED",
     "validation_exception": "INVALID_ARGUMENT", "validation_error": "INVALID_ARGUMENT",
 }  # fmt: skip

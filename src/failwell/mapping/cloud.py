@@ -38,8 +38,7 @@ def azure_answer(exc: Any) -> Verdict:
     error = peek(exc, "error")
     code = peek(exc, "error_code") or peek(error, "code")
     name = str(peek(code, "value") or code)[:80] if code else ""
-    inner = peek(error, "innererror")
-    body = {"error": {"code": name, "innererror": inner if isinstance(inner, dict) else None}}
+    body = {"error": {"code": name, "innererror": peek(error, "innererror")}}
     headers = peek(peek(exc, "response"), "headers")
     return verdict_for_answer(peek(exc, "status_code"), headers, body, meaning=_AZURE_CODES.get(name))
 

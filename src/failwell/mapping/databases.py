@@ -219,6 +219,8 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "OverloadedErrorMessage": "OVERLOADED",
         "IsBootstrappingErrorMessage": not_executed("SERVICE_UNAVAILABLE"),
         "RateLimitReached": "RATE_LIMITED",
+        "NoConnectionsAvailable": "POOL_TIMEOUT",
+        "ConnectionException": "CONNECTION_LOST",
         **dict.fromkeys(("Timeout", "ReadTimeout", "WriteTimeout", "OperationTimedOut"), "UPSTREAM_TIMEOUT"),
         **dict.fromkeys(("ReadFailure", "WriteFailure", "CoordinationFailure"), "UPSTREAM_ERROR"),
     },

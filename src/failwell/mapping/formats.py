@@ -1,4 +1,4 @@
-"""Rules for libraries that parse and validate data: pydantic, jsonschema, msgspec, marshmallow, yaml, …
+"""Rules for libraries that parse and validate data, such as pydantic, jsonschema, msgspec and yaml.
 
 A validation error from inside a tool's body says that data the tool got or made is wrong, not that the caller's
 arguments are: those are checked before the body runs.

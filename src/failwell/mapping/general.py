@@ -1,4 +1,4 @@
-"""What exceptions of libraries we never heard of say through their attributes: a status, an SQLSTATE, a code, a delay."""
+"""What exceptions of unknown libraries say through their attributes: a status, an SQLSTATE, a code, a delay."""
 
 from collections.abc import Iterator
 from typing import Any

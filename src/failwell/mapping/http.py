@@ -91,7 +91,7 @@ def from_http(
     body: object = None,
     now: float | None = None,
 ) -> Failure:
-    """Return the failure that an HTTP answer stands for: bare status, or with headers and a body as text, bytes or JSON.
+    """Return the failure that an HTTP answer stands for: a status, with headers and a body (text, bytes, JSON) or bare.
 
     Reads the delay from `Retry-After` and its relatives, RFC 9457 problem details, and the error bodies of common
     services. Their texts stay out of the failure.
@@ -147,7 +147,7 @@ def verdict_for_code(code: str) -> dict[str, Any] | None:
 
 
 def lowered(headers: object) -> dict[str, str]:
-    """Return headers of any mapping, or list of pairs, as a dict with lower-case names; empty if they cannot be read."""
+    """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
     found: dict[str, str] = {}
     try:
         pairs: Any = headers.items() if hasattr(headers, "items") else (headers or ())

@@ -1,4 +1,4 @@
-"""Rules for the network of the standard library: sockets, names, TLS, HTTP, mail and files transfer."""
+"""Rules for the network of the standard library: sockets, names, TLS, HTTP, mail and file transfer."""
 
 import socket
 from collections.abc import Iterator
@@ -30,10 +30,25 @@ _SSL_DISTRUST = (
     "HTTP_REQUEST",
     "KEY_TOO_SMALL",
 )
-_FTP_REPLIES = {"530": "UNAUTHORIZED", "532": "UNAUTHORIZED", "550": "NOT_FOUND", "551": "INVALID_ARGUMENT",
-                "552": "QUOTA_EXHAUSTED", "553": "FORBIDDEN", "502": "NOT_IMPLEMENTED", "504": "NOT_IMPLEMENTED"}  # fmt: skip
-_SMTP_REPLIES = {421: "SERVICE_UNAVAILABLE", 452: "RESOURCE_EXHAUSTED", 454: "SERVICE_UNAVAILABLE", 530: "UNAUTHORIZED",
-                 534: "UNAUTHORIZED", 535: "UNAUTHORIZED", 538: "UNAUTHORIZED", 552: "PAYLOAD_TOO_LARGE"}  # fmt: skip
+_FTP_REPLIES = {
+    "502": "NOT_IMPLEMENTED",
+    "504": "NOT_IMPLEMENTED",
+    "530": "UNAUTHORIZED",
+    "532": "UNAUTHORIZED",
+    "550": "NOT_FOUND",
+    "552": "QUOTA_EXHAUSTED",
+    "553": "FORBIDDEN",
+}
+_SMTP_REPLIES = {
+    421: "SERVICE_UNAVAILABLE",
+    452: "RESOURCE_EXHAUSTED",
+    454: "SERVICE_UNAVAILABLE",
+    530: "UNAUTHORIZED",
+    534: "UNAUTHORIZED",
+    535: "UNAUTHORIZED",
+    538: "UNAUTHORIZED",
+    552: "PAYLOAD_TOO_LARGE",
+}
 
 
 def chain(exc: BaseException) -> Iterator[BaseException]:

@@ -1,4 +1,4 @@
-"""Rules for MCP and other protocols, event loops and retry libraries: mcp, fastmcp, websockets, anyio, paramiko, …"""
+"""Rules for protocols and what runs them, such as mcp, fastmcp, websockets, anyio and tenacity."""
 
 from typing import Any
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from failwell.mapping import retry_after, rpc_details
-from failwell.mapping.answers import verdict_for_answer
-from failwell.mapping.http import verdict_for_code
+from failwell.mapping.answers import at, verdict_for_answer
 from failwell.mapping.meanings import BROKEN, BUG, Meaning, fields_of, not_executed
 from failwell.mapping.rules import Rule, Rules, Verdict, peek
 
@@ -46,14 +45,17 @@ _WAITING = ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "DEADLINE_EXCEEDED")
 
 def call_error(exc: Any) -> Verdict:
     """Depends on the gRPC status code, RetryInfo and the server's pushback."""
-    code = peek(exc, "code")
-    name = peek(code() if callable(code) else code, "name")
+    name = peek(_called(exc, "code"), "name")
     if name not in STATUSES:
         return None
-    trailing = peek(exc, "trailing_metadata")
-    metadata = dict(trailing() or ()) if callable(trailing) else {}
+    metadata: dict[Any, Any] = dict(_called(exc, "trailing_metadata") or ())
     details = rpc_details.read(metadata.get("grpc-status-details-bin"))
     return _verdict(name, details, metadata.get("grpc-retry-pushback-ms"))
+
+
+def _called(exc: Any, name: str) -> Any:
+    method: Any = peek(exc, name)
+    return method() if callable(method) else method
 
 
 def _verdict(name: str, details: rpc_details.Details, pushback: object = None) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def api_call_error(exc: Any) -> Verdict:
     response = peek(exc, "response")
     if name in STATUSES and not peek(response, "status_code"):
         return _verdict(name, details)
-    errors = [item for item in (*(peek(exc, "errors") or ()), *parts) if isinstance(item, dict)]
+    errors: list[Any] = [item for item in (*(peek(exc, "errors") or ()), *parts) if isinstance(item, dict)]
     verdict = verdict_for_answer(
         _status(exc), peek(response, "headers"), {"errors": errors}, meaning=_REASONS.get(details.reason or "")
     )
@@ -91,10 +93,9 @@ def _status(exc: Any) -> object:
 
 def _retry_info(parts: tuple[Any, ...]) -> float | None:
     for part in parts:
-        if isinstance(part, dict):
-            if str(part.get("@type", "")).endswith("google.rpc.RetryInfo"):
-                return retry_after.from_duration(part.get("retryDelay"))
-        elif type(part).__name__ == "RetryInfo":
+        if str(at(part, "@type")).endswith("google.rpc.RetryInfo"):
+            return retry_after.from_duration(at(part, "retryDelay"))
+        if type(part).__name__ == "RetryInfo":
             return retry_after.from_duration(peek(part, "retry_delay"))
     return None
 
@@ -125,11 +126,7 @@ def given_up(exc: Any) -> Verdict:
 
 def token_refresh(exc: Any) -> Verdict:
     """Depends on `retryable`: whether the token may be refreshed later, or the credentials are refused."""
-    said = next((item for item in peek(exc, "args") or () if isinstance(item, dict)), {})
-    if peek(exc, "retryable") is True:
-        return not_executed("SERVICE_UNAVAILABLE")
-    found = verdict_for_code(said["error"]) if isinstance(said.get("error"), str) else None
-    return not_executed(found["code"] if found and found["code"] == "FORBIDDEN" else "UNAUTHORIZED")
+    return not_executed("SERVICE_UNAVAILABLE" if peek(exc, "retryable") is True else "UNAUTHORIZED")
 
 
 _TABLES: dict[str, dict[str, Rule]] = {

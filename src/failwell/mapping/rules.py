@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from failwell.failure import Failure, is_code
@@ -27,6 +27,8 @@ TABLES = ("stdlib", "network", "web", "protocols", "formats", "databases", "sql"
 """The modules of this package that hold rules, each as `RULES`."""
 
 Key = type[BaseException] | tuple[str, str]
+
+_Function = TypeVar("_Function", bound=Callable[[Any], Verdict])
 
 _lock = Lock()
 _users: dict[Key, list[Rule]] = {}
@@ -89,6 +91,14 @@ def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verd
     return decide
 
 
+@overload
+def rule(of: Key, verdict: Rule) -> "Registration": ...
+
+
+@overload
+def rule(of: Key) -> Callable[[_Function], _Function]: ...
+
+
 def rule(of: Key, verdict: Rule | None = None) -> Any:
     """Say what an exception class means, in one line; your rules go before ours, the latest first.
 
@@ -111,7 +121,7 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
     _check_key(of)
     if verdict is None:
 
-        def decorate(function: Callable[[Any], Verdict]) -> Callable[[Any], Verdict]:
+        def decorate(function: _Function) -> _Function:
             rule(of, function)
             return function
 

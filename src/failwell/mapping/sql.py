@@ -6,7 +6,7 @@ from failwell.mapping import words
 from failwell.mapping.meanings import BROKEN, BUG, Meaning, not_executed
 from failwell.mapping.network import chain, why_not_connected
 from failwell.mapping.rules import Rule, Rules, Verdict, peek
-from failwell.mapping.sqlnumbers import MYSQL, ORACLE, SQL_SERVER
+from failwell.mapping.sqlnumbers import MYSQL, ORACLE, ORACLE_DRIVER, SQL_SERVER
 from failwell.mapping.sqlstates import verdict_for_sqlstate
 
 __all__ = ["RULES", "connect_failure", "verdict_for_sqlstate"]
@@ -75,8 +75,12 @@ def odbc_error(exc: Any) -> Verdict:
 
 
 def oracle_error(exc: Any) -> Verdict:
-    """Depends on the ORA number, else on the name that PEP 249 gives the class."""
-    number = peek(_first_argument(exc), "code")
+    """Depends on the ORA number or the code of the driver, else on the name that PEP 249 gives the class."""
+    error = _first_argument(exc)
+    number, code = peek(error, "code"), peek(error, "full_code")
+    if code in ORACLE_DRIVER:
+        found = ORACLE_DRIVER[code]
+        return connect_failure(exc) if found == "CONNECTION_FAILED" else found
     return (ORACLE.get(number) if isinstance(number, int) else None) or _by_class(exc)
 
 
@@ -187,6 +191,10 @@ RULES: Rules = {
         "Error": trino_error,
         "TrinoAuthError": "UNAUTHORIZED",
         "TrinoConnectionError": "CONNECTION_FAILED",
+        "HttpError": "UPSTREAM_ERROR",
+        "Http502Error": "BAD_GATEWAY",
+        "Http503Error": "SERVICE_UNAVAILABLE",
+        "Http504Error": "UPSTREAM_TIMEOUT",
     }),
     **_in("clickhouse_connect", {"Error": driver_error, "ClickHouseError": driver_error}),
     **_in("duckdb _duckdb", {
@@ -253,7 +261,7 @@ RULES: Rules = {
         "SuspiciousOperation": "INVALID_ARGUMENT",
         "RequestDataTooBig": "PAYLOAD_TOO_LARGE",
         "RequestAborted": "CONNECTION_LOST",
-        **dict.fromkeys(("ImproperlyConfigured", "AppRegistryNotReady", "MiddlewareNotUsed"), "CONFIG_ERROR"),
+        **dict.fromkeys(("ImproperlyConfigured", "AppRegistryNotReady", "ConnectionDoesNotExist"), "CONFIG_ERROR"),
         **dict.fromkeys(("FieldDoesNotExist", "FieldError", "SynchronousOnlyOperation"), "INTERNAL_ERROR"),
         **dict.fromkeys(("EmptyResultSet", "FullResultSet", "ViewDoesNotExist"), "INTERNAL_ERROR"),
     }),

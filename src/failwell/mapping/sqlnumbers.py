@@ -106,6 +106,22 @@ SQL_SERVER_ROWS: _Rows = (
 )
 """Error numbers of SQL Server, and of the FreeTDS client from 20000."""
 
+ORACLE_DRIVER: dict[object, Meaning] = {
+    "DPY-1001": not_executed("CONNECTION_LOST"),
+    "DPY-4001": not_executed("UNAUTHORIZED"),
+    "DPY-4000": "CONFIG_ERROR",
+    "DPY-4026": "CONFIG_ERROR",
+    "DPY-4027": "CONFIG_ERROR",
+    "DPY-4005": "POOL_TIMEOUT",
+    "DPY-4011": "CONNECTION_LOST",
+    "DPY-4024": "UPSTREAM_TIMEOUT",
+    "DPY-6000": "CONNECTION_FAILED",
+    "DPY-6001": "NOT_FOUND",
+    "DPY-6003": "NOT_FOUND",
+    "DPY-6005": "CONNECTION_FAILED",
+}
+"""Codes of python-oracledb's own errors."""
+
 
 def _by_number(rows: _Rows) -> dict[int, Meaning]:
     return {int(number): meaning for meaning, numbers in rows for number in numbers.split()}

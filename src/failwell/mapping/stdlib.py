@@ -113,7 +113,7 @@ def by_exit_status(exc: Any) -> Verdict:
 
 
 def by_source_of_text(exc: BaseException) -> Verdict:
-    """Depends on where the text came from: an answer read by an HTTP client is a bad answer, else the input is wrong."""
+    """Depends on where the text came from: read by an HTTP client the answer is bad, else the input is."""
     return "BAD_UPSTREAM_RESPONSE" if passed_through(exc, _HTTP_CLIENTS) else "PARSE_ERROR"
 
 

@@ -29,8 +29,8 @@ def by_status(exc: Any) -> Verdict:
 
 def by_wrapped(exc: BaseException) -> Verdict:
     """Depends on the exception it wraps."""
-    inner = next((item for item in (peek(exc, "reason"), *exc.args[:2]) if isinstance(item, BaseException)), None)
-    return inner if inner is not None else peek(exc, "__cause__")
+    candidates = (peek(exc, "reason"), *exc.args[:2], peek(exc, "__cause__"))
+    return next((inner for inner in candidates if isinstance(inner, BaseException)), None)
 
 
 def by_retries(exc: BaseException) -> Verdict:
@@ -41,7 +41,7 @@ def by_retries(exc: BaseException) -> Verdict:
 
 def by_aiohttp_parser(exc: BaseException) -> Verdict:
     """Depends on whether the answer could be parsed, else on its HTTP status and headers."""
-    cause = peek(exc, "__cause__")  # the status of an answer that is no HTTP is made up
+    cause: BaseException | None = peek(exc, "__cause__")  # the status of an answer that is no HTTP is made up
     if any(cls.__name__ == "HttpProcessingError" for cls in type(cause).__mro__):
         return cause
     return by_status(exc)

@@ -1,0 +1,25 @@
+"""Write the pages of docs/ that follow from the code: `python -m tools.generate_docs [FOLDER]`."""
+
+import sys
+from pathlib import Path
+
+from tools import code_page, dialect_pages
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def pages() -> dict[str, str]:
+    """Return every generated page by its path below docs/."""
+    return {"codes.md": code_page.page(), **dialect_pages.pages()}
+
+
+def write(folder: Path = DOCS) -> None:
+    """Write every generated page below a folder."""
+    for name, text in pages().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(*map(Path, sys.argv[1:2]))
