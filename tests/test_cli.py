@@ -347,7 +347,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 
 
 def test_every_command_is_in_the_help() -> None:
-    from failwell.commands import _app
+    from failwell.cli.commands import _app
 
     listed = {line.split()[0] for line in output("--help").partition("Commands:")[2].splitlines() if line.strip()}
 
@@ -368,9 +368,9 @@ def test_colours_are_for_terminals_that_want_them(argv: tuple[str, ...], monkeyp
 
 
 def test_without_its_libraries_the_command_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("failwell.commands", "failwell.panels", "failwell.stage"):
+    for name in ("failwell.cli.commands", "failwell.cli.panels", "failwell.cli.stage"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-        monkeypatch.delattr(fw, name.partition(".")[2], raising=False)
+        monkeypatch.delattr(cli, name.rpartition(".")[2], raising=False)
     monkeypatch.setitem(sys.modules, "typer", None)
 
     assert "pip install 'failwell[cli]'" in refusal("codes")

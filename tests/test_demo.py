@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from failwell import cli, demo
+from failwell import cli
+from failwell.cli import demo
 from failwell.dialects import DIALECTS
 
 SCENES = demo.play(tuple(DIALECTS))

@@ -521,7 +521,7 @@ def _nested(depth):
 
 def _circular():
     value = {}
-    value["a"] = value
+    value["a"] = value["b"] = value
     return value
 
 
@@ -612,6 +612,13 @@ class TestSchemas:
         assert type(caught.value) is ValueError
         with pytest.raises(ValueError, match="invalid schema: "):
             check_arguments({}, schema)
+
+    def test_that_hold_themselves_are_refused(self):
+        schema = of(a={})
+        schema["properties"]["a"] = schema["properties"]["b"] = schema
+
+        with pytest.raises(ValueError, match=r"invalid schema: properties: Nested more than 200 levels deep"):
+            Checker(schema)
 
     @pytest.mark.parametrize("schema", [5, "{}", None, [1]])
     def test_that_are_none_are_refused(self, schema):

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 
 import failwell as fw
-from failwell import glossary
+from failwell.cli import glossary
 from failwell.codes import TYPES, Row
 
 _INTRODUCTION = """\

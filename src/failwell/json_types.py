@@ -19,8 +19,8 @@ def is_array(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list | tuple)
 
 
-def children(value: Any) -> list[Any]:
-    """Return the members of an object or the items of an array; nothing for anything else."""
-    if is_object(value):
-        return list(value.values())
-    return list(value) if is_array(value) else []
+def members(value: Any) -> list[tuple[str | int, Any]]:
+    """Return the keys and values of an object, or the indices and items of an array; nothing for anything else."""
+    if is_mapping(value):
+        return list(value.items())
+    return list(enumerate(value)) if is_array(value) else []

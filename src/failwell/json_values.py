@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from failwell.failure import FieldProblem
-from failwell.json_types import children, is_array, is_mapping
+from failwell.json_types import is_array, is_mapping, members
 from failwell.wording import Place
 
+_MOST_PROBLEMS = 50
 _JSON = "null, true, false, a number, a string, an array or an object"
 
 
@@ -20,11 +21,11 @@ class Plain(NamedTuple):
 def plain(value: Any, deepest: int) -> Plain:
     """Return a copy of *value* in plain JSON types: subclasses as what they derive from, tuples as arrays."""
     problems: list[FieldProblem] = []
-    return Plain(_copied(value, (), deepest, problems), tuple(problems[:50]))
+    return Plain(_copied(value, (), deepest, problems), tuple(problems))
 
 
 def _copied(value: Any, keys: tuple[str | int, ...], deepest: int, problems: list[FieldProblem]) -> Any:
-    if value is None or isinstance(value, bool | float):
+    if value is None or isinstance(value, bool | float) or len(problems) >= _MOST_PROBLEMS:
         return value
     if isinstance(value, int):
         return int(value)
@@ -77,7 +78,7 @@ def is_deeper_than(value: Any, levels: int) -> bool:
         held, level = waiting.pop()
         if level > levels:
             return True
-        waiting += [(item, level + 1) for item in children(held) if isinstance(item, dict | list | tuple)]
+        waiting += [(item, level + 1) for _, item in members(held) if isinstance(item, dict | list | tuple)]
     return False
 
 
@@ -85,9 +86,9 @@ def holds_more_than(value: Any, count: int) -> bool:
     """Tell whether there are more than *count* values in arrays and objects, at any depth."""
     waiting = [value]
     while waiting:
-        held = children(waiting.pop())
+        held = members(waiting.pop())
         count -= len(held)
         if count < 0:
             return True
-        waiting += [item for item in held if isinstance(item, dict | list | tuple)]
+        waiting += [item for _, item in held if isinstance(item, dict | list | tuple)]
     return False

@@ -3,14 +3,14 @@
 Needs jsonschema-rs: `pip install 'failwell[validation]'`. References are never fetched, formats are checked.
 """
 
-from collections.abc import Iterable, KeysView, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from threading import Lock
 from typing import Any, TypeAlias, cast
 
 from failwell import paths, wording
 from failwell.collect import invalid
 from failwell.failure import Failure, FieldProblem
-from failwell.json_types import is_array, is_mapping
+from failwell.json_types import is_mapping, members
 from failwell.json_values import holds_more_than, is_deeper_than, plain
 from failwell.schema_problems import MOST_PROBLEMS, UNEXPLAINED, problems_of
 from failwell.schema_tree import REFERENCES, SchemaTree, closed_names
@@ -46,10 +46,14 @@ class Checker:
     def __init__(self, schema: Schema, *, tool: str | None = None, action: str | None = None) -> None:
         self.tool = tool
         self.action = action
+        if not isinstance(schema, bool):
+            if not is_mapping(schema):
+                raise TypeError(f"schema must be a dict or a boolean, not {type(schema).__name__}")
+            schema = dict(schema)
         self._tree = SchemaTree(schema)
         self._recurs = any(True for _ in _references(schema))
         self._names = closed_names(schema)
-        if self._names is not None and not self._recurs and isinstance(schema, Mapping):
+        if self._names is not None and not self._recurs and is_mapping(schema):
             # Said in the schema it costs nothing. Where references lead to the root, it would hold deeper down too.
             properties = {**dict.fromkeys(self._names, True), **schema["properties"]}
             schema, self._names = {**schema, "properties": properties, "additionalProperties": False}, None
@@ -134,11 +138,8 @@ def _remember(schema: Schema, tool: str | None) -> Checker:
 
 
 def _compiled(schema: Any, tool: str | None) -> jsonschema_rs.Validator:
-    if not isinstance(schema, bool) and not is_mapping(schema):
-        raise TypeError(f"schema must be a dict or a boolean, not {type(schema).__name__}")
     try:
-        own = schema if isinstance(schema, bool) else dict(schema)
-        return jsonschema_rs.validator_for(own, validate_formats=True, offline=True)
+        return jsonschema_rs.validator_for(schema, validate_formats=True, offline=True)
     except (ValueError, RecursionError) as error:
         whose = f" of {tool}" if tool else ""
         raise ValueError(f"invalid schema{whose}: {_reason(error, schema)}") from None
@@ -157,13 +158,17 @@ def _reason(error: Exception, schema: Any) -> str:
     return "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
 
 
-def _references(schema: Any, keys: tuple[str | int, ...] = ()) -> Iterable[tuple[str, str]]:
-    members: Iterable[tuple[str | int, Any]] = ()
-    if is_mapping(schema):
-        members = schema.items()
-    elif is_array(schema):
-        members = enumerate(schema)
-    for key, value in members if len(keys) < _DEEPEST else ():
-        if key in REFERENCES and isinstance(value, str):
-            yield paths.join((*keys, key)), value
-        yield from _references(value, (*keys, key))
+def _references(schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield the path and the value of every reference in a schema."""
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), schema)]
+    seen: set[int] = set()
+    while waiting:
+        keys, part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        for key, value in members(part):
+            if key in REFERENCES and isinstance(value, str):
+                yield paths.join((*keys, key)), value
+            elif isinstance(value, dict | list):
+                waiting.append(((*keys, key), value))

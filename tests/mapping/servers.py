@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ def postgres() -> Iterator[Postgres]:
         command = [binaries / "postgres", "-D", data, "-p", str(server.port), "-k", "", "-F",
                    "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=20", "-c", "deadlock_timeout=50ms",
                    "-c", "max_prepared_transactions=2"]  # fmt: skip
-        with _running(command, run_as, server.port, stop=signal.SIGQUIT):
+        with _running(command, run_as, lambda: _is_ready(data), stop=signal.SIGQUIT):
             yield server
 
 
@@ -77,7 +77,7 @@ def redis_server() -> Iterator[Redis]:
     with tempfile.TemporaryDirectory() as folder:
         command = [binaries / "redis-server", "--port", str(server.port), "--bind", "127.0.0.1", "--save", "",
                    "--dir", folder, "--maxclients", "40"]  # fmt: skip
-        with _running(command, None, server.port, stop=signal.SIGTERM):
+        with _running(command, None, lambda: _accepts_connections(server.port), stop=signal.SIGTERM):
             yield server
 
 
@@ -127,25 +127,33 @@ def _run(command: list[str | Path], run_as: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _running(command: list[str | Path], run_as: str | None, port: int, *, stop: signal.Signals) -> Iterator[None]:
+def _running(
+    command: list[str | Path], run_as: str | None, is_up: Callable[[], bool], *, stop: signal.Signals
+) -> Iterator[None]:
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, user=run_as, stdout=log, stderr=subprocess.STDOUT, cwd="/")
         try:
-            if not _accepts_connections(port, process):
-                log.seek(0)
-                pytest.fail(f"{command[0]} did not start: {log.read()}")
+            deadline = time.monotonic() + _START_SECONDS
+            while not is_up():
+                if process.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    pytest.fail(f"{command[0]} did not start: {log.read()}")
+                time.sleep(0.02)
             yield
         finally:
             process.send_signal(stop)
             process.wait(_START_SECONDS)
 
 
-def _accepts_connections(port: int, process: subprocess.Popen[bytes]) -> bool:
-    deadline = time.monotonic() + _START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return True
-        time.sleep(0.02)
+def _is_ready(data: Path) -> bool:
+    """Whether PostgreSQL says so: it listens a moment before it serves."""
+    status = data / "postmaster.pid"
+    return status.exists() and status.read_text().rstrip().endswith("ready")
+
+
+def _accepts_connections(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
     return False
 
 

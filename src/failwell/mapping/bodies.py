@@ -6,7 +6,7 @@ Kubernetes, GraphQL, FastAPI and OAuth services.
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -126,6 +126,16 @@ def guessed(code: str) -> str | None:
     return None if words.snake(code) in _EMPTY_CODES else words.code_of(code)
 
 
+def as_dict(value: object) -> dict[str, Any]:
+    """Return a dict as it is, and anything else as an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list as it is, and anything else as an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def _read(body: object) -> Facts:
     if isinstance(body, bytes | bytearray | str):
         if not 0 < len(body) <= _LARGEST_BODY:
@@ -151,14 +161,13 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, Any]]:
     """Yield the objects of an error body, the innermost first: they say it most precisely."""
     if depth == _DEEPEST:
         return
-    if isinstance(value, list):
-        for item in value[:_MOST_ITEMS]:
-            yield from _objects(item, depth + 1)
+    for item in as_list(value)[:_MOST_ITEMS]:
+        yield from _objects(item, depth + 1)
     if isinstance(value, dict):
+        found = as_dict(cast(object, value))
         for key in _NESTED_KEYS:
-            if isinstance(value.get(key), dict | list):
-                yield from _objects(value[key], depth + 1)
-        yield value
+            yield from _objects(found.get(key), depth + 1)
+        yield found
 
 
 def _codes(item: dict[str, Any]) -> Iterator[str]:
@@ -172,23 +181,22 @@ def _codes(item: dict[str, Any]) -> Iterator[str]:
 
 
 def _fields(item: dict[str, Any]) -> Iterator[str]:
-    source = item.get("source")
-    for holder in (item, source if isinstance(source, dict) else {}):
+    for holder in (item, as_dict(item.get("source"))):
         for key in _FIELD_KEYS:
             path = _path(holder.get(key))
             if path is not None and (key not in ("name", "path", "target") or "code" in item or "message" in item):
                 yield path
                 break
     violations = item.get("fieldViolations") or item.get("field_violations") or item.get("causes")
-    for violation in violations[:_MOST_ITEMS] if isinstance(violations, list) else ():
-        path = _path(violation.get("field")) if isinstance(violation, dict) else None
+    for violation in as_list(violations)[:_MOST_ITEMS]:
+        path = _path(as_dict(violation).get("field"))
         if path is not None:
             yield path
 
 
 def _path(value: object) -> str | None:
     if isinstance(value, list):  # FastAPI: ["body", "items", 0, "sku"]
-        parts = [part for part in value[:_MOST_ITEMS] if isinstance(part, str | int)]
+        parts = [part for part in as_list(cast(object, value))[:_MOST_ITEMS] if isinstance(part, str | int)]
         value = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")
     if not isinstance(value, str) or len(value) > _LONGEST_CODE:
         return None

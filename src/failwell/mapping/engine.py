@@ -167,7 +167,8 @@ def _leaves(exc: Any, depth: int) -> Iterator[BaseException]:
 
 
 def _opened(exc: Any, depth: int) -> Iterator[BaseException]:
-    for inner in tuple(peek(exc, "exceptions") or ())[:_MOST_LEAVES]:
+    inside: tuple[Any, ...] = tuple(peek(exc, "exceptions") or ())
+    for inner in inside[:_MOST_LEAVES]:
         if not issubclass(type(inner), BaseExceptionGroup):
             yield inner
         elif depth < _MOST_HOPS:

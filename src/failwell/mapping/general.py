@@ -17,6 +17,7 @@ _SQLSTATE_NAMES = ("sqlstate", "pgcode", "sql_state")
 _CODE_NAMES = ("code", "error_code", "errcode", "error", "error_type", "type", "status", "reason")
 _DELAY_NAMES = ("retry_after", "retry_after_seconds", "retry_in", "backoff")
 _BODY_NAMES = ("body", "json_body", "json_data", "error_data")
+_BODY_TYPES = (str, bytes, dict, list)
 _OTHER_NUMBERS = ("smtp", "ftp", "imap", "nntp", "pop3", "sip")  # protocols whose reply codes look like HTTP statuses
 
 
@@ -52,8 +53,8 @@ def _headers(holders: list[Any]) -> Any:
 
 
 def _body(exc: BaseException) -> object:
-    found = (peek(exc, name) for name in _BODY_NAMES)
-    return next((body for body in found if isinstance(body, str | bytes | dict | list)), None)
+    found: list[object] = [peek(exc, name) for name in _BODY_NAMES]
+    return next((body for body in found if type(body) in _BODY_TYPES), None)
 
 
 def _codes(exc: BaseException) -> dict[str, str]:

@@ -6,7 +6,7 @@ third party speak to the model; codes, field names and delays say what an agent 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from failwell import catalog
 from failwell.failure import Failure
@@ -99,7 +99,7 @@ def from_http(
     Raises:
         ValueError: the status is not an error (below 400), or no status at all.
     """
-    if isinstance(status, bool) or not isinstance(status, int):
+    if type(status) is bool or not isinstance(cast(object, status), int):
         raise TypeError(f"status must be a number such as 404, not {status!r}")
     if not 100 <= status <= 999:
         raise ValueError(f"status must be an HTTP status such as 404, not {status}")
@@ -149,8 +149,9 @@ def verdict_for_code(code: str) -> dict[str, Any] | None:
 def lowered(headers: object) -> dict[str, str]:
     """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
     found: dict[str, str] = {}
+    given: Any = headers
     try:
-        pairs: Any = headers.items() if hasattr(headers, "items") else (headers or ())
+        pairs = given.items() if hasattr(given, "items") else given or ()
         for name, value in pairs:
             if len(found) == _MOST_HEADERS:
                 break

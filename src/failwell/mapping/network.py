@@ -121,9 +121,8 @@ def by_smtp_reply(exc: Any) -> Verdict:
 
 def by_recipients(exc: Any) -> Verdict:
     """Depends on the replies for the recipients: if any may pass, sending failed, else the addresses are wrong."""
-    replies = peek(exc, "recipients")
-    codes = [reply[0] for reply in replies.values()] if isinstance(replies, dict) else []
-    passing = any(isinstance(code, int) and 400 <= code < 500 for code in codes)
+    replies: Any = peek(exc, "recipients")
+    passing = any(400 <= reply[0] < 500 for reply in replies.values())
     return {"code": "SEND_FAILED" if passing else "INVALID_ARGUMENT", "outcome": "rejected"}
 
 

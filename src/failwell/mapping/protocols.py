@@ -80,8 +80,7 @@ def by_last_attempt(exc: Any) -> Verdict:
 
 def by_first_address(exc: Any) -> Verdict:
     """Depends on why the addresses could not be reached."""
-    errors = peek(exc, "errors")
-    return next(iter(errors.values()), None) if isinstance(errors, dict) else "CONNECTION_FAILED"
+    return next(iter(bodies.as_dict(peek(exc, "errors")).values()), "CONNECTION_FAILED")
 
 
 _BUG: Rule = {"code": "INTERNAL_ERROR"}

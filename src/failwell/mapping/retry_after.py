@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from failwell.failure import seconds
 
@@ -101,10 +101,10 @@ def from_duration(value: Any) -> float | None:
             return None
         return seconds(round(sum(part * factor for part, factor in zip(parts, factors, strict=True) if part), 6))
     if isinstance(value, dict):
-        whole, nanos = value.get("seconds", 0), value.get("nanos", 0)
+        said = cast("dict[str, object]", value)
+        whole, nanos = from_number(said.get("seconds", 0)), from_number(said.get("nanos", 0))
     else:
-        whole, nanos = getattr(value, "seconds", None), getattr(value, "nanos", 0)
-    whole, nanos = from_number(whole), from_number(nanos)
+        whole, nanos = from_number(getattr(value, "seconds", None)), from_number(getattr(value, "nanos", 0))
     return None if whole is None or nanos is None else seconds(round(whole + nanos / 1e9, 9))
 
 

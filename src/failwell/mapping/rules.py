@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 from failwell.failure import Failure, is_code
@@ -76,9 +76,9 @@ def described(verdict: Rule) -> str:
     """Return the code a rule gives, or the first line of its docstring, which says what it depends on."""
     if isinstance(verdict, str):
         return verdict
-    if isinstance(verdict, dict):
-        return str(verdict.get("code") or verdict["type"])
-    return (verdict.__doc__ or "").partition("\n")[0]
+    if callable(verdict):
+        return (verdict.__doc__ or "").partition("\n")[0]
+    return str(verdict.get("code") or verdict["type"])
 
 
 def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verdict]:
@@ -126,7 +126,8 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
             return function
 
         return decorate
-    if not callable(verdict) and not isinstance(verdict, dict) and not (isinstance(verdict, str) and is_code(verdict)):
+    given: object = verdict
+    if not callable(given) and not isinstance(given, dict) and not (isinstance(given, str) and is_code(given)):
         raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
     with _lock:
         _users.setdefault(of, []).insert(0, verdict)
@@ -204,6 +205,7 @@ def _is_standard(package: str) -> bool:
 def _check_key(of: object) -> None:
     if isinstance(of, type) and issubclass(of, BaseException):
         return
-    if isinstance(of, tuple) and len(of) == 2 and all(isinstance(part, str) and part for part in of):
+    parts = cast("tuple[object, ...]", of) if isinstance(of, tuple) else ()
+    if len(parts) == 2 and all(isinstance(part, str) and part for part in parts):
         return
     raise TypeError(f"a rule is for an exception class or a tuple ('package', 'ClassName'), not {of!r}")

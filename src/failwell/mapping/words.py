@@ -67,7 +67,7 @@ OVERLOADED              overload* capacity backpressure resource_exhausted
 RESOURCE_EXHAUSTED      out_of_memory memory_limit* exhausted oom
 CONNECTION_LOST         connection_(~_)?(lost|closed|reset|aborted|dropped|broken) disconnect* lost_connection
 CONNECTION_LOST         stale_connection
-CONNECTION_LOST         (client|pool|channel|session|stream|socket|producer|consumer|transport|resource)_(~_)?(closed|lost)
+CONNECTION_LOST         (client|pool|channel|session|stream|socket|producer|consumer)_(~_)?(closed|lost)
 CONNECTION_LOST         closed_(resource|connection|pool|stream|channel) broken_pipe broken_resource incomplete_read
 CONNECTION_LOST         chunked_encoding end_of_stream channel_(~_)?error reset_by*
 DEADLOCK                deadlock*

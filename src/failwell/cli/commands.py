@@ -10,7 +10,8 @@ import typer
 from typer.main import get_command
 
 import failwell as fw
-from failwell import demo, dialects, glossary, panels, stage
+from failwell import dialects
+from failwell.cli import demo, glossary, panels, stage
 from failwell.codes import TYPES, Type
 from failwell.dialects import json_text, whole
 from failwell.suggest import did_you_mean

@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import catalog, dialects, flat_text, foreign
+from failwell import catalog, dialects
 from failwell.dialects import compact, envelope, flat, json_text, meta, whole, xml
 from failwell.dialects.wire import Wire
 from failwell.encoding import encode
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
-from failwell.incoming import Incoming, take_apart
+from failwell.reader import flat_text, foreign
+from failwell.reader.incoming import Incoming, take_apart
 
 _log = logging.getLogger("failwell")
 

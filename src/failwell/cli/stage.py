@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from failwell.demo import TODAY, Answer, Scene
+from failwell.cli.demo import TODAY, Answer, Scene
 from failwell.dialects import json_text
-from failwell.panels import page, step
+from failwell.cli.panels import page, step
 
 _SHOWN_IN_FULL = "too many requests"
 _INDENT = 4

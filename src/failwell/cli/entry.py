@@ -36,7 +36,7 @@ def _output(stream: TextIO | None) -> TextIO:
 def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run one command on the given streams and return its exit code."""
     try:
-        from failwell import commands
+        from failwell.cli import commands
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in _NEEDED:
             raise
