@@ -30,7 +30,9 @@ def main(names: list[str]) -> int:
         figures += importlib.import_module(f"bench.{name}").run()
     Console(width=None if sys.stdout.isatty() else 110).print(table(figures))
     RESULTS.write_text(json.dumps({"machine": machine(), "figures": [as_row(figure) for figure in figures]}, indent=1))
-    progress.print(f"written to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS.name}")
+    progress.print(
+        f"written to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS.name}"
+    )
     return 0
 
 

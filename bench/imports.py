@@ -12,7 +12,13 @@ _ROUNDS = 15
 
 def run() -> Iterator[Figure]:
     """Measure imports in turns, less the start of the interpreter itself."""
-    statements = ["pass", "import failwell", "import failwell; failwell.read, failwell.guard", "import msgspec", "import mcp"]
+    statements = [
+        "pass",
+        "import failwell",
+        "import failwell; failwell.read, failwell.guard",
+        "import msgspec",
+        "import mcp",
+    ]
     best = dict.fromkeys(statements, float("inf"))
     for _ in range(_ROUNDS):
         for statement in statements:

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from bench.measure import Figure, compare
 from failwell.redact import clean, scrub
 
-HOSTILE = {"sk-": "sk-", "userinfo": "://a:b@", "assignments": "password=", "PEM": "-----BEGIN ", "JWT": "eyJ", "quotes": "\"'"}
+HOSTILE = {
+    "sk-": "sk-",
+    "userinfo": "://a:b@",
+    "assignments": "password=",
+    "PEM": "-----BEGIN ",
+    "JWT": "eyJ",
+    "quotes": "\"'",
+}
 
 
 def run() -> Iterator[Figure]:
@@ -23,4 +30,10 @@ def run() -> Iterator[Figure]:
             rounds=3,
         )
     sentence = "The mail service takes one hundred requests a minute."
-    yield compare("redaction", "clean a sentence", lambda: clean(sentence, 1000), "str.translate", lambda: sentence.translate({0: None}))
+    yield compare(
+        "redaction",
+        "clean a sentence",
+        lambda: clean(sentence, 1000),
+        "str.translate",
+        lambda: sentence.translate({0: None}),
+    )

@@ -45,7 +45,13 @@ def run() -> Iterator[Figure]:
         "retry_after": 30,
         "details": {"limit": 100},
     }
-    yield compare("values", "Failure(…)", lambda: fw.Failure(**given), "pydantic model", lambda: Model(**given), goal="≤ 1")
     yield compare(
-        "values", "RateLimited(…)", lambda: fw.RateLimited("Slow down.", retry_after=30), "pydantic model", lambda: Model(**given)
+        "values", "Failure(…)", lambda: fw.Failure(**given), "pydantic model", lambda: Model(**given), goal="≤ 1"
+    )
+    yield compare(
+        "values",
+        "RateLimited(…)",
+        lambda: fw.RateLimited("Slow down.", retry_after=30),
+        "pydantic model",
+        lambda: Model(**given),
     )

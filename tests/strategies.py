@@ -16,14 +16,21 @@ codes = st.one_of(
     st.sampled_from(["ProjectNotFound", "InvoiceAlreadyPaid", "X&<>\"'", "RESOURCE_NOT_FOUND", "a,b", "{}", "é"]),
 )
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), texts, st.sampled_from(["5", "true", "null", '"x"', "{}", "[1]"])
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    texts,
+    st.sampled_from(["5", "true", "null", '"x"', "{}", "[1]"]),
 )
 json_values: st.SearchStrategy[Any] = st.recursive(
     scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=8,
 )
-detail_names = st.one_of(texts, st.sampled_from(["code", "id", "details", "retry_after", "type", "fields", "validation_errors"]))
+detail_names = st.one_of(
+    texts, st.sampled_from(["code", "id", "details", "retry_after", "type", "fields", "validation_errors"])
+)
 details = st.dictionaries(detail_names, json_values, max_size=3)
 
 problems = st.builds(
@@ -69,7 +76,9 @@ results = st.fixed_dictionaries(
     optional={
         "content": st.one_of(
             json_values,
-            st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": st.one_of(texts, json_values)}), max_size=2),
+            st.lists(
+                st.fixed_dictionaries({"type": st.just("text"), "text": st.one_of(texts, json_values)}), max_size=2
+            ),
         ),
         "isError": _flags,
         "is_error": _flags,

@@ -50,7 +50,9 @@ def test_the_row_that_stands_for_a_type_is_of_that_type(type_: str) -> None:
     assert row.type == type_
 
 
-@pytest.mark.parametrize("spelling", ["RATE_LIMITED", "rate_limited", "RateLimited", "TOO_MANY_REQUESTS", "rate-limited"])
+@pytest.mark.parametrize(
+    "spelling", ["RATE_LIMITED", "rate_limited", "RateLimited", "TOO_MANY_REQUESTS", "rate-limited"]
+)
 def test_a_row_is_found_in_every_spelling(spelling: str) -> None:
     assert catalog.explain(spelling).code == "RATE_LIMITED"
 

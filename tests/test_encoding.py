@@ -114,7 +114,9 @@ PLACES: dict[str, Any] = {
     "a header": lambda secret: fw.Failure(message="m", details={"headers": {"Authorization": f"Bearer {secret}"}}),
     "extra": lambda secret: fw.Failure(message="m", extra={"trace": {"env": f"API_KEY={secret}"}}),
     "a sent value": lambda secret: fw.Failure(
-        message="m", code="VALIDATION_FAILED", fields=(fw.FieldProblem(path="a", sent=secret, message=f"{secret} is bad"),)
+        message="m",
+        code="VALIDATION_FAILED",
+        fields=(fw.FieldProblem(path="a", sent=secret, message=f"{secret} is bad"),),
     ),
     "an option": lambda secret: fw.Failure(message="m", fields=(fw.FieldProblem(path="a", options=(secret,)),)),
     "an expectation": lambda secret: fw.Failure(message="m", fields=(fw.FieldProblem(path="a", expected=secret),)),
@@ -134,7 +136,9 @@ def test_a_secret_leaves_no_trace_wherever_it_was_put(dialect: str, place: str) 
 @each_dialect
 def test_values_under_a_secret_name_are_not_echoed(dialect: str, name: str) -> None:
     problem = fw.FieldProblem(path=f"login.{name}", sent=PASSWORD, message=f"{PASSWORD} is too short")
-    failure = fw.Failure(code="VALIDATION_FAILED", message="m", fields=(problem,), details={name: PASSWORD, "n": {name: [PASSWORD]}})
+    failure = fw.Failure(
+        code="VALIDATION_FAILED", message="m", fields=(problem,), details={name: PASSWORD, "n": {name: [PASSWORD]}}
+    )
 
     assert PASSWORD not in json.dumps(fw.encode(failure, dialect))
 
@@ -171,7 +175,9 @@ def test_cutting_never_splits_a_character() -> None:
 
 
 def test_what_was_left_out_is_said() -> None:
-    failure = fw.canonical(fw.Failure(message="m", details={"ids": list(range(60)), "by": {str(n): n for n in range(60)}}))
+    failure = fw.canonical(
+        fw.Failure(message="m", details={"ids": list(range(60)), "by": {str(n): n for n in range(60)}})
+    )
 
     assert failure.details["ids"] == [*range(49), "… and 11 more"]
     assert failure.details["by"] == {**{str(n): n for n in range(49)}, "…": "and 11 more"}

@@ -120,7 +120,9 @@ def test_an_outcome_that_the_author_declares_stands() -> None:
     assert seen(fw.guard(raising(fw.RateLimited("m")))()).outcome == "not_executed"
 
 
-@pytest.mark.parametrize("exc", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(1), GeneratorExit()], ids=repr)
+@pytest.mark.parametrize(
+    "exc", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(1), GeneratorExit()], ids=repr
+)
 @pytest.mark.parametrize("how", [{}, {"limit": fw.Limit(1)}], ids=["plain", "limited"])
 def test_cancellation_passes_through(exc: BaseException, how: dict[str, Any]) -> None:
     tool = fw.guard(**how)(raising(exc))

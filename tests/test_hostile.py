@@ -19,7 +19,10 @@ LONG = 10_000_000
 hostile_texts: dict[str, str] = {
     "deep JSON": "[" * DEEP + "]" * DEEP,
     "deep objects": '{"a":' * DEEP + "1" + "}" * DEEP,
-    "deep objects in a known shape": '{"type":"INTERNAL","message":"m","data":' + '{"a":' * DEEP + "1" + "}" * (DEEP + 1),
+    "deep objects in a known shape": '{"type":"INTERNAL","message":"m","data":'
+    + '{"a":' * DEEP
+    + "1"
+    + "}" * (DEEP + 1),
     "deep XML": "<tool_error>" * DEEP + "x" + "</tool_error>" * DEEP,
     "entities": '<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]><tool_error><message>&d;</message></tool_error>',
     "external entity": '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><tool_error><message>&x;</message></tool_error>',
@@ -91,7 +94,9 @@ def test_arbitrary_results_never_raise(result: dict[str, Any]) -> None:
         assert isinstance(fw.read(result, **how), fw.Failure | None)
 
 
-@given(key=st.sampled_from(["dev.failwell/failure", "io.modelcontextprotocol/toolFailure", "errorType"]), value=json_values)
+@given(
+    key=st.sampled_from(["dev.failwell/failure", "io.modelcontextprotocol/toolFailure", "errorType"]), value=json_values
+)
 def test_arbitrary_meta_never_raises(key: str, value: Any) -> None:
     assert isinstance(fw.read({"content": [], "isError": True, "_meta": {key: value}}), fw.Failure)
 

@@ -130,7 +130,9 @@ def test_a_warning_is_found_although_it_is_not_flagged() -> None:
     assert seen(result).severity == "warning"
 
 
-@pytest.mark.parametrize("nothing", [None, {}, [], 5, object(), {"content": []}, {"jsonrpc": "2.0", "id": 1, "result": {}}])
+@pytest.mark.parametrize(
+    "nothing", [None, {}, [], 5, object(), {"content": []}, {"jsonrpc": "2.0", "id": 1, "result": {}}]
+)
 def test_what_is_no_failure_gives_none(nothing: Any) -> None:
     assert fw.read(nothing) is None
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from failwell import validation
 from failwell.dialects import field_text
-from failwell.failure import Failure, FieldProblem
+from failwell.failure import Failure, FieldProblem, summary
 from failwell.formats import FORMATS
 from failwell.validation import Checker, check_arguments
 
@@ -63,31 +63,28 @@ def test_all_problems_are_told_at_once():
         {"email": "bad-email", "role": "superadmin", "agee": 5}, schema, tool="users", action="add"
     )
 
-    assert failure == Failure(
-        code="VALIDATION_FAILED",
-        message="age is required; email, role, agee are invalid",
-        tool="users",
-        action="add",
-        fields=(
-            FieldProblem(path="age", kind="missing", message="age is required", expected="integer", required=True),
-            FieldProblem(
-                path="email",
-                kind="format",
-                message="Invalid email",
-                sent="bad-email",
-                expected="a valid email address (e.g. user@example.com)",
-                required=True,
-            ),
-            FieldProblem(
-                path="role",
-                kind="enum",
-                message="Invalid enum value. Expected 'admin' | 'user', received 'superadmin'",
-                sent="superadmin",
-                options=("admin", "user"),
-                required=False,
-            ),
-            FieldProblem(path="agee", kind="unknown", sent=5, options=("age",), did_you_mean="age"),
+    fields = (
+        FieldProblem(path="age", kind="missing", message="age is required", expected="integer", required=True),
+        FieldProblem(
+            path="email",
+            kind="format",
+            message="Invalid email",
+            sent="bad-email",
+            expected="a valid email address (e.g. user@example.com)",
+            required=True,
         ),
+        FieldProblem(
+            path="role",
+            kind="enum",
+            message="Invalid enum value. Expected 'admin' | 'user', received 'superadmin'",
+            sent="superadmin",
+            options=("admin", "user"),
+            required=False,
+        ),
+        FieldProblem(path="agee", kind="unknown", sent=5, options=("age",), did_you_mean="age"),
+    )
+    assert failure == Failure(
+        code="VALIDATION_FAILED", message=summary(fields), fields=fields, tool="users", action="add"
     )
 
 

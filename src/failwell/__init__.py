@@ -39,7 +39,6 @@ from failwell.shortcuts import error, required, tool_error
 
 if TYPE_CHECKING:
     from failwell import dialects
-    from failwell.outgoing import canonical
     from failwell.contract import BrokenContract, declared, enforce, raises
     from failwell.decision import Decision, Hints, decide, is_terminal
     from failwell.encoding import encode
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from failwell.limit import Limit
     from failwell.mapping import from_exception, from_http, rule, unrule
     from failwell.meter import Meter, Observation, Usage
+    from failwell.outgoing import canonical
     from failwell.reader import convert, read
     from failwell.routing import Group
     from failwell.validation import Checker, check_arguments

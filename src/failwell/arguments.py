@@ -23,18 +23,17 @@ def misfit(
         return None
     try:
         signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin that does not tell its parameters
+        return None
+    try:
         signature.bind(*args, **kwargs)
     except TypeError:
         problems = _problems(signature, args, kwargs)
         return invalid(problems, tool=tool) if problems else None
-    except ValueError:  # a builtin that does not tell its parameters
-        return None
     return None
 
 
-def _problems(
-    signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> list[FieldProblem]:
+def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[FieldProblem]:
     parameters = signature.parameters.values()
     named = [parameter.name for parameter in parameters if parameter.kind in _NAMED]
     bound = signature.bind_partial(*args[: len(named)]).arguments

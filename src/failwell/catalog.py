@@ -46,7 +46,7 @@ def explain(code: str) -> Row:
     return row
 
 
-def add(code: str, *, type: Type, title: str, http_status: int | None = None, **columns: object) -> Row:  # noqa: A002 - the column's name
+def add(code: str, *, type: Type, title: str, http_status: int | None = None, **columns: object) -> Row:
     """Add a row for a code of your own and return it.
 
     Columns are those of `Row`; what is left out follows from the type.
@@ -112,10 +112,13 @@ def derive(code: str | None, type_: Type | None) -> Derived:
     With neither, or a code that tells nothing, the type is INTERNAL and nobody can say whether a retry helps.
     """
     told = type_ or type_of(code)
-    base = TYPES[told or "INTERNAL"]
+    if told is None:
+        base = TYPES["INTERNAL"]
+        return Derived("INTERNAL", base.recoverable, None, base.outcome, base.kind)
+    base = TYPES[told]
     row = kin(code)
     if row is None or row.type != told:
-        return Derived(told or "INTERNAL", base.recoverable, base.retryable if told else None, base.outcome, base.kind)
+        return Derived(told, base.recoverable, base.retryable, base.outcome, base.kind)
     kind = row.kind or base.kind
     if row.code != code and code not in row.aliases:  # only akin: its flags are not stated for this code
         return Derived(told, base.recoverable, base.retryable, base.outcome, kind)

@@ -36,7 +36,7 @@ class Row(Struct, frozen=True):
     title: str
     suggestion: str | None = None
     recoverable: bool | UnsetType = UNSET
-    retryable: bool | None | UnsetType = UNSET
+    retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | UnsetType = UNSET
     flat: str | None = None
     envelope: str | None = None
@@ -112,7 +112,8 @@ ROWS: tuple[Row, ...] = (
     Row("PAYMENT_DECLINED", "VALIDATION", 402, "The payment was declined", "Ask the user for another way to pay.",
         recoverable=False),
     # what is missing
-    Row("NOT_FOUND", "NOT_FOUND", 404, "It does not exist", "Look up which ones exist, then call again with one of them.",
+    Row("NOT_FOUND", "NOT_FOUND", 404, "It does not exist",
+        "Look up which ones exist, then call again with one of them.",
         flat="not_found", envelope="RESOURCE_NOT_FOUND", aliases=("RESOURCE_NOT_FOUND",)),
     Row("FILE_NOT_FOUND", "NOT_FOUND", 404, "The file or directory does not exist",
         "List the directory to see what exists."),

@@ -34,7 +34,9 @@ def raises(*what: type[ToolFailure] | str) -> Callable[[F], F]:
     codes = tuple(dict.fromkeys(map(_code_of, what)))
 
     def declare(function: F) -> F:
-        setattr(function, _ATTRIBUTE, declared(function) + tuple(code for code in codes if code not in declared(function)))
+        setattr(
+            function, _ATTRIBUTE, declared(function) + tuple(code for code in codes if code not in declared(function))
+        )
         return function
 
     return declare
@@ -48,7 +50,7 @@ def declared(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def published(function: Callable[..., Any]) -> dict[str, Any]:
     """Return what a tool's `_meta` in `tools/list` says of its failures: code, type and whether a retry can help."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for code in declared(function):
         derived = catalog.derive(code, None)
         rows.append({"code": code, "type": derived.type, "retryable": derived.retryable})
@@ -67,7 +69,9 @@ def enforce(function: F) -> F:
         if failure is None or (failure.code and catalog.canonical_code(failure.code) in allowed):
             return
         known = ", ".join(declared(function)) or "nothing"
-        raise BrokenContract(f"{name} failed with {failure.code or failure.type}, but declares {known}: {failure.message}")
+        raise BrokenContract(
+            f"{name} failed with {failure.code or failure.type}, but declares {known}: {failure.message}"
+        )
 
     if inspect.iscoroutinefunction(function):
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell import catalog
 from failwell.errors import ToolFailure
@@ -35,12 +36,12 @@ class Hints(Struct, frozen=True, kw_only=True):
         """Return hints from themselves, from a tool's annotations (object or dict), or from nothing."""
         if isinstance(hints, Hints):
             return hints
-        if hints is not None and not isinstance(hints, dict):
-            hints = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
-        hints = hints or {}
+        said: dict[str, Any] = hints or {}
+        if not isinstance(said, dict):
+            said = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
         return cls(
-            read_only=hints.get("readOnlyHint") is True or hints.get("read_only") is True,
-            idempotent=hints.get("idempotentHint") is True or hints.get("idempotent") is True,
+            read_only=said.get("readOnlyHint") is True or said.get("read_only") is True,
+            idempotent=said.get("idempotentHint") is True or said.get("idempotent") is True,
         )
 
 
@@ -66,7 +67,7 @@ def decide(failure: Failure | ToolFailure, hints: Any = None, *, attempt: int = 
     decision = _decide(failure, Hints.of(hints), attempt)
     row = catalog.get(failure.code)
     suggestion = failure.suggestion or (row.suggestion if row else None)
-    return Decision(**{**_as_dict(decision), "suggestion": suggestion})
+    return replace(decision, suggestion=suggestion)
 
 
 def is_terminal(what: Failure | BaseException) -> bool:
@@ -76,10 +77,6 @@ def is_terminal(what: Failure | BaseException) -> bool:
 
         what = from_exception(what)
     return (what.failure if isinstance(what, ToolFailure) else what).retryable is False
-
-
-def _as_dict(decision: Decision) -> dict[str, Any]:
-    return {name: getattr(decision, name) for name in decision.__struct_fields__}
 
 
 def _decide(failure: Failure, hints: Hints, attempt: int) -> Decision:

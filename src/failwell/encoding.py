@@ -4,11 +4,11 @@ import logging
 from typing import Any
 
 from failwell import dialects
-from failwell.outgoing import canonical
 from failwell.dialects import compact, json_text, whole
 from failwell.dialects.wire import Wire
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
+from failwell.outgoing import canonical
 
 _log = logging.getLogger("failwell")
 

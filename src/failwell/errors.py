@@ -51,7 +51,7 @@ class ToolFailure(Exception):
     type: ClassVar[Type | None] = None
     code: ClassVar[str | None] = None
     recoverable: ClassVar[bool | None] = None
-    retryable: ClassVar[bool | None | UnsetType] = UNSET
+    retryable: ClassVar[bool | UnsetType | None] = UNSET
     outcome: ClassVar[Outcome | None] = None
     severity: ClassVar[Severity | None] = None
     suggestion: ClassVar[str | None] = None
@@ -78,14 +78,14 @@ class ToolFailure(Exception):
         fields: Iterable[FieldProblem] = (),
         retry_after: float | None = None,
         recoverable: bool | None = None,
-        retryable: bool | None | UnsetType = UNSET,
+        retryable: bool | UnsetType | None = UNSET,
         outcome: Outcome | None = None,
         severity: Severity | None = None,
         tool: str | None = None,
         action: str | None = None,
         http_status: int | None = None,
         docs_url: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name
+        id: str | None = None,
     ) -> None:
         said: dict[str, Any] = {
             "code": code,

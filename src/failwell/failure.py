@@ -97,7 +97,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     suggestion: str | None = None
     actions: tuple[str, ...] = ()
     fields: tuple[FieldProblem, ...] = ()
-    details: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    details: dict[str, Any] = {}
     tool: str | None = None
     action: str | None = None
     http_status: int | None = None
@@ -105,7 +105,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str | None = None
     origin: Origin = "declared"
     confidence: float | None = None
-    extra: dict[str, Any] = {}  # noqa: RUF012 - as above
+    extra: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
         message = self.message
@@ -210,7 +210,7 @@ def summary(problems: Iterable[FieldProblem]) -> str:
     problems = tuple(problems)
     missing = [p.path for p in problems if p.is_missing]
     wrong = [p for p in problems if not p.is_missing]
-    parts = []
+    parts: list[str] = []
     if missing:
         parts.append(f"{_listing(missing)} {'is' if len(missing) == 1 else 'are'} required")
     if len(wrong) <= _MOST_SPELLED_OUT:
@@ -236,9 +236,10 @@ def _joined(one: FieldProblem, two: FieldProblem) -> FieldProblem:
 
 
 def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+    items: Iterable[Any] = value
+    if isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
         raise TypeError(f"{name} must be a list, not {value!r}")
-    return tuple(value)
+    return tuple(items)
 
 
 def _no_choice(name: str, value: object, choices: Collection[str]) -> ValueError:

@@ -16,6 +16,7 @@ from failwell.decision import Hints
 from failwell.encoding import encode
 from failwell.errors import Invalid, ToolFailure
 from failwell.failure import Failure
+from failwell.json_types import is_object
 from failwell.mapping import from_exception
 from failwell.meter import Observation
 from failwell.result import Err, Ok, success
@@ -32,14 +33,18 @@ class Decorator(Protocol):
     """What `guard` returns when it is given settings: it takes the tool."""
 
     @overload
-    def __call__(self, function: Callable[P, Coroutine[Any, Any, Any]], /) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+    def __call__(  # pyright: ignore[reportOverlappingOverload]  # a coroutine function is a function too
+        self, function: Callable[P, Coroutine[Any, Any, Any]], /
+    ) -> Callable[P, Coroutine[Any, Any, Result]]: ...
 
     @overload
     def __call__(self, function: Callable[P, Any], /) -> Callable[P, Result]: ...
 
 
 @overload
-def guard(function: Callable[P, Coroutine[Any, Any, Any]], /) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+def guard(  # pyright: ignore[reportOverlappingOverload]  # as above
+    function: Callable[P, Coroutine[Any, Any, Any]], /
+) -> Callable[P, Coroutine[Any, Any, Result]]: ...
 
 
 @overload
@@ -138,13 +143,11 @@ class _Rules(NamedTuple):
     def _answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
         if type(value) is str:  # what most tools return
             return {"content": [{"type": "text", "text": value}], "isError": False}, None
-        if type(value) is Ok:
-            value = value.value
-        elif type(value) is Err:
-            value = value.failure
+        if type(value) in (Ok, Err):
+            value = value.value if value.ok else value.failure
         if isinstance(value, Failure):
             return self.encoded(value)
-        if isinstance(value, dict) and isinstance(value.get("content"), list):
+        if is_object(value) and isinstance(value.get("content"), list):
             return value, None
         return success(value), None
 
@@ -182,7 +185,7 @@ class _Around(NamedTuple):
 class _Call:
     """One call: enters nothing by itself, swallows ordinary exceptions, and ends with an answer."""
 
-    __slots__ = ("answer", "around", "args", "is_inside", "kwargs", "started", "value")
+    __slots__ = ("answer", "args", "around", "is_inside", "kwargs", "started", "value")
 
     def __init__(self, around: _Around, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.around = around

@@ -38,9 +38,7 @@ class Limit:
             if self._running < self.most:
                 self._running += 1
                 return
-        raise Busy(
-            f"All {self.most} places are taken.", retry_after=self.retry_after, details={"limit": self.most}
-        )
+        raise Busy(f"All {self.most} places are taken.", retry_after=self.retry_after, details={"limit": self.most})
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None

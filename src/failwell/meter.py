@@ -21,7 +21,7 @@ class Usage(Struct, frozen=True):
     """What a meter knows of one tool."""
 
     calls: int = 0
-    failures: dict[Type, int] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    failures: dict[Type, int] = {}
     seconds: float = 0.0
     slowest: float = 0.0
 
@@ -45,9 +45,9 @@ class Meter:
         """Count one finished call."""
         with self._lock:
             before = self._usages.get(observation.tool, Usage())
-            failures = before.failures
+            failures: dict[Type, int] = before.failures
             if observation.failure is not None:
-                kind = observation.failure.type
+                kind: Type = observation.failure.type
                 failures = {**failures, kind: failures.get(kind, 0) + 1}
             self._usages[observation.tool] = Usage(
                 before.calls + 1,

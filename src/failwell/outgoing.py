@@ -1,12 +1,13 @@
 """`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from msgspec import UNSET
 
 from failwell import catalog
 from failwell.failure import Failure, FieldProblem, is_code
+from failwell.json_types import is_mapping
 from failwell.redact import clean, is_secret_name, placeholder
 
 # Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
@@ -114,12 +115,12 @@ class _Plain:
                 return int(value) if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else _readable(value)
             case float():
                 return float(value) if value - value == 0 else str(value)
-            case dict() | Mapping():
+            case _ if is_mapping(value):
                 return self._mapping(value, depth) if depth < _DEEPEST else "…"
             case list() | tuple() | set() | frozenset():
-                return self._items(value, depth) if depth < _DEEPEST else "…"
+                return self._items(cast(Collection[Any], value), depth) if depth < _DEEPEST else "…"
             case bytes() | bytearray() | memoryview():
-                return f"<{len(value)} bytes>"
+                return f"<{len(cast(bytes, value))} bytes>"
             case _:
                 return self._object(value, depth)
 
@@ -149,7 +150,7 @@ class _Plain:
         return found
 
     def _object(self, value: Any, depth: int) -> Any:
-        cls = type(value)
+        cls = cast(Any, type(value))
         names = getattr(cls, "__struct_fields__", None) or getattr(cls, "__dataclass_fields__", None)
         try:
             if names and depth < _DEEPEST:

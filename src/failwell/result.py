@@ -1,7 +1,7 @@
 """`Result`: compose steps that may fail without raising."""
 
 from collections.abc import Callable
-from typing import Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from msgspec import Struct, json
 
@@ -16,11 +16,7 @@ class Ok(Struct, Generic[T], frozen=True):
     """A step that succeeded."""
 
     value: T
-
-    @property
-    def ok(self) -> Literal[True]:
-        """Always true: narrows the type."""
-        return True
+    ok: ClassVar[Literal[True]] = True
 
     def unwrap(self) -> T:
         """Return the value."""
@@ -35,11 +31,7 @@ class Err(Struct, frozen=True):
     """A step that failed."""
 
     failure: Failure
-
-    @property
-    def ok(self) -> Literal[False]:
-        """Always false: narrows the type."""
-        return False
+    ok: ClassVar[Literal[False]] = False
 
     def unwrap(self) -> NoReturn:
         """Raise the failure.

@@ -5,12 +5,12 @@ Needs jsonschema-rs: `pip install 'failwell[validation]'`. References are never 
 
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from threading import Lock
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from failwell import paths, wording
 from failwell.collect import invalid
 from failwell.failure import Failure, FieldProblem
-from failwell.json_types import is_mapping, members
+from failwell.json_types import is_array, is_mapping, is_object, members
 from failwell.json_values import holds_more_than, is_deeper_than, plain
 from failwell.schema_problems import MOST_PROBLEMS, UNEXPLAINED, problems_of
 from failwell.schema_tree import REFERENCES, SchemaTree, closed_names
@@ -51,13 +51,14 @@ class Checker:
                 raise TypeError(f"schema must be a dict or a boolean, not {type(schema).__name__}")
             schema = dict(schema)
         self._tree = SchemaTree(schema)
-        self._recurs = any(True for _ in _references(schema))
         self._names = closed_names(schema)
-        if self._names is not None and not self._recurs and is_mapping(schema):
+        recurs = any(True for _ in _references(schema))
+        if self._names is not None and not recurs and is_mapping(schema):
             # Said in the schema it costs nothing. Where references lead to the root, it would hold deeper down too.
             properties = {**dict.fromkeys(self._names, True), **schema["properties"]}
             schema, self._names = {**schema, "properties": properties, "additionalProperties": False}, None
         self._validator = _compiled(schema, tool)
+        self._is_valid = self._is_valid_with_care if recurs else self._validator.is_valid
 
     def check(self, arguments: Any) -> Failure | None:
         """Return the failure of a call with these arguments, or None if they are valid."""
@@ -66,27 +67,31 @@ class Checker:
 
     def problems(self, arguments: Any) -> tuple[FieldProblem, ...]:
         """Return all that is wrong with these arguments; nothing if they are valid. None counts as no arguments."""
-        if type(arguments) is not dict:
+        if not is_object(arguments):
             if arguments is not None and not is_mapping(arguments):
                 return (wording.wrong_type(Place((), arguments), ["object"]),)
             arguments = dict(arguments or {})
-        if self._recurs and is_deeper_than(arguments, _DEEPEST):
-            return plain(arguments, _DEEPEST).problems
         try:
-            is_known = self._names is None or arguments.keys() <= self._names
-            if is_known and self._validator.is_valid(arguments):
+            if self._is_valid(arguments):
                 return ()
-            return self._explain(cast("dict[str, Any]", arguments))
-        except (ValueError, OverflowError, RecursionError):
-            # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond its limit.
-            values, problems = plain(arguments, _DEEPEST)
-            return problems or self._explain(values)
+            if not is_deeper_than(arguments, _DEEPEST):
+                return self._explain(arguments)
+        except (ValueError, OverflowError):
+            pass
+        # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond any limit.
+        copy, problems = plain(arguments, _DEEPEST)
+        return problems or self._explain(copy)
+
+    def _is_valid_with_care(self, arguments: dict[str, Any]) -> bool:
+        if self._names is not None and not arguments.keys() <= self._names:
+            return False
+        return not is_deeper_than(arguments, _DEEPEST) and self._validator.is_valid(arguments)
 
     def _explain(self, arguments: dict[str, Any]) -> tuple[FieldProblem, ...]:
         problems = problems_of(self._errors(arguments), arguments, self._tree)
         if self._names is not None:
             problems += tuple(self._unknown(arguments, self._names))
-        if not problems and not self._validator.is_valid(arguments):
+        if not problems and not self._is_valid(arguments):
             return (UNEXPLAINED,)
         return problems[:MOST_PROBLEMS]
 
@@ -170,5 +175,5 @@ def _references(schema: Any) -> Iterator[tuple[str, str]]:
         for key, value in members(part):
             if key in REFERENCES and isinstance(value, str):
                 yield paths.join((*keys, key)), value
-            elif isinstance(value, dict | list):
+            elif is_mapping(value) or is_array(value):
                 waiting.append(((*keys, key), value))

@@ -150,7 +150,10 @@ def test_flat_reading_falls_into_no_trap(trap: dict[str, Any]) -> None:
 
     found = fw.read(result, **trap["read_with"])
 
-    expected = {"a failure with code HITL_REQUIRED kept": "HITL_REQUIRED", "a failure with code SEND_FAILED": "SEND_FAILED"}
+    expected = {
+        "a failure with code HITL_REQUIRED kept": "HITL_REQUIRED",
+        "a failure with code SEND_FAILED": "SEND_FAILED",
+    }
     code = next((code for start, code in expected.items() if trap["expect"].startswith(start)), None)
     assert (found and found.code) == code
 

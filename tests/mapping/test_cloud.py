@@ -19,9 +19,7 @@ import google.api_core.retry
 import google.auth
 import google.auth.exceptions
 import google.auth.transport.requests
-import google.cloud._http
 import google.oauth2.credentials
-import googleapiclient.discovery
 import googleapiclient.http
 import grpc
 import grpc.aio

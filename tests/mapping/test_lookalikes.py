@@ -27,6 +27,20 @@ def _oracle(number: int = 0, code: str = "", **more: Any) -> BaseException:
     return lookalike("oracledb.DatabaseError<Error", error, **more)
 
 
+# What libpq and psycopg say where a look-up, a certificate or a full server is needed to provoke it.
+LIBPQ = {
+    "failed to resolve host 'planted'": "NOT_FOUND HOST_NOT_FOUND not_executed",
+    'could not translate host name "planted" to address': "NOT_FOUND HOST_NOT_FOUND not_executed",
+    'could not translate host name "planted" to address: Temporary failure in name resolution': (
+        "TRANSIENT DNS_TEMPORARY not_executed"
+    ),
+    "connection failed: FATAL:  sorry, too many clients already": "TRANSIENT RESOURCE_EXHAUSTED not_executed",
+    "connection failed: FATAL:  the database system is starting up": "TRANSIENT SERVICE_UNAVAILABLE not_executed",
+    "connection failed: SSL error: certificate verify failed": "INTERNAL TLS_VERIFY_FAILED not_executed",
+    'connection to server at "planted", port 5432 failed: No route to host': "TRANSIENT CONNECTION_FAILED not_executed",
+    "consuming input failed: server closed the connection unexpectedly": "TRANSIENT CONNECTION_LOST unknown",
+}
+
 LOOKALIKES = {
     "ora-00001": (_oracle(1), "CONFLICT ALREADY_EXISTS rejected"),
     "ora-00942": (_oracle(942), "NOT_FOUND TABLE_NOT_FOUND rejected"),
@@ -165,6 +179,13 @@ def test_what_carries_the_attributes_of_a_library_is_told_like_it(name: str) -> 
     exc, expected = LOOKALIKES[name]
 
     assert seen(exc) == expected
+
+
+@pytest.mark.parametrize("sentence", LIBPQ)
+def test_what_libpq_says_of_a_connection_is_told(sentence: str) -> None:
+    exc = lookalike("psycopg2.OperationalError<DatabaseError<Error", sentence)
+
+    assert seen(exc) == LIBPQ[sentence]
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,6 @@ UNCONNECTED = {
     "password=planted-wrong": "PERMISSION UNAUTHORIZED rejected",
     "dbname=planted": "NOT_FOUND NOT_FOUND rejected",
     "user=planted": "PERMISSION UNAUTHORIZED rejected",
-    "host=planted.invalid": "NOT_FOUND HOST_NOT_FOUND not_executed",
     "hst=planted": "VALIDATION QUERY_ERROR rejected",
 }
 

@@ -165,9 +165,8 @@ def score(scenes: list[Scene]) -> dict[str, dict[str, int]]:
 def _answered(call: _Call, dialect: str) -> dict[str, Any]:
     """Answer a `tools/call` as a server would."""
     if dialect != TODAY:
-        guarded = fw.guard(dialect=dialect, hints=call.hints)(call.handler)
-        result: dict[str, Any] = guarded(**call.arguments)
-        return result
+        handler: Callable[..., object] = call.handler
+        return fw.guard(dialect=dialect, hints=call.hints)(handler)(**call.arguments)
     try:
         return fw.success(call.handler(**call.arguments))
     except Exception as exc:

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from failwell.cli.demo import TODAY, Answer, Scene
-from failwell.dialects import json_text
 from failwell.cli.panels import page, step
+from failwell.dialects import json_text
 
 _SHOWN_IN_FULL = "too many requests"
 _INDENT = 4

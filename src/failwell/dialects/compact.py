@@ -1,6 +1,6 @@
 """`compact`: a JSON object with the agent's decision branch first.
 
-    {"type":"TRANSIENT","message":"rate limited","recoverable":true,"data":{"retry_after":30}}
+{"type":"TRANSIENT","message":"rate limited","recoverable":true,"data":{"retry_after":30}}
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """`envelope`: a JSON object with a code, an HTTP status, a hint and every problem by field.
 
-    {"success":false,"error_code":"RESOURCE_NOT_FOUND","message":"It does not exist","error":"Task 7 does not exist.",
-     "code":404,"hint":"…","details":{"tool":"claim_task"},"timestamp":"…","version":"1.0.0"}
+{"success":false,"error_code":"RESOURCE_NOT_FOUND","message":"It does not exist","error":"Task 7 does not exist.",
+ "code":404,"hint":"…","details":{"tool":"claim_task"},"timestamp":"…","version":"1.0.0"}
 """
 
 from collections.abc import Callable, Iterable
@@ -111,7 +111,8 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
         return None
     if exact and not ("success" in payload and isinstance(payload.get("message"), str)):
         return None
-    details, required = payload.get("details"), payload.get("required_fields")
+    details: dict[str, Any] | None = payload.get("details")
+    required: list[Any] | None = payload.get("required_fields")
     fields: tuple[FieldProblem, ...] = ()
     if isinstance(details, dict) and not _FIELD_KEYS.isdisjoint(details):
         fields = _problems(details, required if isinstance(required, list) else [])
@@ -134,15 +135,16 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
 
 
 def _problems(details: dict[str, Any], required: list[Any]) -> tuple[FieldProblem, ...]:
-    by_path = details.get("validation_errors") or details.get("all_errors")
-    by_path = by_path if isinstance(by_path, dict) else {}
-    found = [_problem(path, item, path in required) for path, item in by_path.items() if path]
+    by_path: dict[str, Any] = details.get("validation_errors") or details.get("all_errors") or {}
+    if not isinstance(by_path, dict):
+        by_path = {}
+    found = [_problem(path, item, is_required=path in required) for path, item in by_path.items() if path]
     missing = [path for path in required if isinstance(path, str) and path and path not in by_path]
     found += [FieldProblem(path=path, kind="missing", required=True) for path in missing]
     return tuple(found)
 
 
-def _problem(path: str, item: Any, is_required: bool) -> FieldProblem:
+def _problem(path: str, item: dict[str, Any], *, is_required: bool) -> FieldProblem:
     if not isinstance(item, dict):
         return FieldProblem(path=path, message=str(item))
     kind = item.get("field_type", item.get("type"))

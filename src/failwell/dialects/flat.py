@@ -61,13 +61,14 @@ def decode(wire: Wire) -> Failure | None:
 
 def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | None:
     """Return the failure in a flat object, or None. Exact means error and message and no other but details."""
-    error, message = payload.get("error"), payload.get("message")
+    error: str = payload.get("error", "")
+    message: str | None = payload.get("message")
     if open_part.code(error) is not error or not isinstance(message, str):
         return None
     if exact and not payload.keys() <= _OWN:
         return None
     values = open_part.read(payload.get("details"))
-    stated = values.get("type")
+    stated: Type | None = values.get("type")
     if "code" not in values and stated in (None, _TYPE_OF.get(error, stated)):
         values["code"] = _CODE_OF.get(error, error)
     if stated is None:
@@ -87,5 +88,3 @@ def json_schema() -> dict[str, Any]:
             "details": {"type": ["object", "null"], "additionalProperties": True},
         },
     }
-
-

@@ -39,5 +39,5 @@ def parse_object(text: str) -> dict[str, Any] | None:
     """Return the object a JSON text holds, or None if it holds anything else."""
     if text[:1] != "{" and text.lstrip("\ufeff \t\r\n")[:1] != "{":
         return None
-    found = parse(text)
+    found: dict[str, Any] | None = parse(text)
     return found if isinstance(found, dict) else None

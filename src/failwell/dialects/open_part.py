@@ -14,7 +14,7 @@ from failwell import catalog
 from failwell.codes import TYPES, Outcome, Type
 from failwell.failure import Failure, FieldProblem, Severity, is_code, seconds
 
-_ABSENT = (None, (), {})
+_ABSENT: tuple[object, ...] = (None, (), {})
 _STATED = (
     "code",
     "retry_after",
@@ -67,7 +67,7 @@ def write(
     return {**details, **ours} if keys.isdisjoint(details) else {"details": details, **ours}
 
 
-def read(part: Any, *, keys: Set[str] = KEYS) -> dict[str, Any]:
+def read(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dict[str, Any]:
     """Return the fields of a failure that an open part states, its details among them.
 
     A key of ours with a value that cannot be ours is a detail. What only the failure itself can tell, such as whether
@@ -108,7 +108,7 @@ def checked(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def problem_from(item: Any) -> FieldProblem | None:
+def problem_from(item: dict[str, Any]) -> FieldProblem | None:
     """Return a field problem from its JSON form, without what is not in the right form; None if it has no path."""
     if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not item["path"]:
         return None
@@ -150,8 +150,8 @@ def _one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, str) and value in choices else UNSET
 
 
-def _names(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) for name in value) else UNSET
+def _names(value: list[Any]) -> Any:
+    return tuple(value) if all(isinstance(name, str) for name in value) else UNSET
 
 
 def _problems(value: list[Any]) -> Any:

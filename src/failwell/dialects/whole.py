@@ -21,7 +21,7 @@ def write(failure: Failure) -> dict[str, Any]:
     return {"v": VERSION, **msgspec.json.decode(msgspec.json.encode(failure))}
 
 
-def read(value: Any) -> Failure | None:
+def read(value: dict[str, Any] | None) -> Failure | None:
     """Return the failure in such an object, or None.
 
     A value in the wrong form is passed over, one that a later version added goes to `extra`.

@@ -12,7 +12,7 @@ class Wire(Struct, frozen=True):
 
     text: str
     is_error: bool = True
-    meta: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    meta: dict[str, Any] = {}
 
 
 class Dialect(Protocol):

@@ -1,9 +1,9 @@
 """`xml`: a `<tool_error>` that says how to recover, a `<validation_error>` that says what is wrong with each field.
 
-    <tool_error code="ProjectNotFound" severity="error">
-      <message>Project 'proj_xyz' does not exist.</message>
-      <recovery>Call projects.list first to get valid IDs, then retry.</recovery>
-    </tool_error>
+<tool_error code="ProjectNotFound" severity="error">
+  <message>Project 'proj_xyz' does not exist.</message>
+  <recovery>Call projects.list first to get valid IDs, then retry.</recovery>
+</tool_error>
 """
 
 import re
@@ -64,7 +64,7 @@ def _validation_error(failure: Failure) -> list[str]:
     for path, sentence in field_text.sentences(failure.fields):
         lines.append(f'  <field name="{attribute_value(path)}">{content(sentence)}</field>')
     lines += [_element("recovery", _FIX_FIELDS), *_actions(failure.actions)]
-    also = {}
+    also: dict[str, Any] = {}
     if failure.message != summary(failure.fields):
         also["message"] = failure.message
     row = catalog.get(failure.code)
@@ -93,9 +93,12 @@ def _rest(failure: Failure, said: frozenset[str], also: dict[str, Any]) -> list[
     if extra and not (at_top and _OWN.isdisjoint(extra)):
         also, extra = {**also, "extra": extra}, {}
     details = open_part.write(failure, failure.code, None, said=said, also=also)
-    lines = []
+    lines: list[str] = []
     if details:
-        inner = (f'    <detail key="{attribute_value(key)}">{content(_shown(value))}</detail>' for key, value in details.items())
+        inner = (
+            f'    <detail key="{attribute_value(key)}">{content(_shown(value))}</detail>'
+            for key, value in details.items()
+        )
         lines += ["  <details>", *inner, "  </details>"]
     if failure.retry_after is not None:
         lines.append(_element("retry_after", f"{failure.retry_after} seconds"))

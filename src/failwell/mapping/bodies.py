@@ -5,7 +5,7 @@ Kubernetes, GraphQL, FastAPI and OAuth services.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -132,8 +132,8 @@ def as_dict(value: object) -> dict[str, Any]:
 
 
 def as_list(value: object) -> list[Any]:
-    """Return a list as it is, and anything else as an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    """Return a list, and anything else as an empty one."""
+    return list(cast("Iterable[Any]", value)) if isinstance(value, list) else []
 
 
 def _read(body: object) -> Facts:
@@ -166,7 +166,8 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         found = as_dict(cast(object, value))
         for key in _NESTED_KEYS:
-            yield from _objects(found.get(key), depth + 1)
+            if inner := found.get(key):
+                yield from _objects(inner, depth + 1)
         yield found
 
 

@@ -80,7 +80,7 @@ STATUSES: dict[int, str | dict[str, Any]] = {
 """What each status means; others mean what 400 and 500 do."""
 
 _GENERIC = {400, 409, 422, 500}  # statuses that services also use for what has a status of its own
-_VERDICT_HEADERS = ("x-should-retry", "stripe-should-retry", "x-amzn-should-retry")
+_VERDICT_HEADERS = ("x-should-retry", "stripe-should-retry")
 _SAID = {"true": True, "false": False}
 
 

@@ -44,11 +44,14 @@ def from_headers(headers: Mapping[str, str], *, limited: bool = False, now: floa
     The reset of a rate limit counts only if the limit is used up, or the caller knows that it is (`limited`): many
     services send it with every answer.
     """
-    clock = _server_clock(headers, now)
     for name in _MS_HEADERS:
         if (delay := from_milliseconds(headers.get(name))) is not None:
             return delay
-    if (delay := from_retry_after(headers.get("retry-after"), now=clock)) is not None:
+    said = headers.get("retry-after")
+    if (delay := from_number(said)) is not None and delay < _EPOCH_FROM:
+        return delay
+    clock = _server_clock(headers, now)
+    if (delay := from_retry_after(said, now=clock)) is not None:
         return delay
     return _from_resets(headers, limited=limited, now=clock)
 

@@ -126,7 +126,7 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
             return function
 
         return decorate
-    given: object = verdict
+    given = cast(object, verdict)
     if not callable(given) and not isinstance(given, dict) and not (isinstance(given, str) and is_code(given)):
         raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
     with _lock:

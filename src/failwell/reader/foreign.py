@@ -1,4 +1,4 @@
-"""Error shapes of other contracts, read into a `Failure`: JSON-RPC, problem details, AdCP, MCP's toolFailure proposal."""
+"""Error shapes of other contracts: JSON-RPC, problem details, AdCP, the `toolFailure` that was proposed for MCP."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -47,7 +47,7 @@ def from_rpc_error(error: dict[str, Any]) -> Failure:
     return read_failure(values, error["message"])
 
 
-def from_tool_failure(value: Any, message: str, *, now: float) -> Failure | None:
+def from_tool_failure(value: dict[str, Any] | None, message: str, *, now: float) -> Failure | None:
     """Return the failure in the proposed `toolFailure` object, whose time of retry counts from *now*."""
     if not isinstance(value, dict) or not isinstance(value.get("class"), str):
         return None
@@ -76,14 +76,14 @@ def _seconds_until(moment: Any, now: float) -> float | None:
     return seconds(max(0.0, round(moment - now, 3)))
 
 
-def from_adcp(error: Any) -> Failure | None:
+def from_adcp(error: dict[str, Any] | None) -> Failure | None:
     """Return the failure in an `adcp_error` object, or None."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
-    known = {key: error[key] for key in ("code", "retry_after", "suggestion") if key in error}
+    known: dict[str, Any] = {key: error[key] for key in ("code", "retry_after", "suggestion") if key in error}
     values = open_part.read(known)
     values.pop("details", None)
-    recovery = error.get("recovery")
+    recovery: str | None = error.get("recovery")
     values["type"] = _TYPE_OF_RECOVERY.get(recovery) if isinstance(recovery, str) else None
     row = catalog.get(values.get("code"))
     if row is not None and (values["type"] in (None, "INTERNAL") or row.type == values["type"]):

@@ -1,24 +1,27 @@
 """Whatever a peer, an SDK or a framework hands over, in one shape: `Incoming`."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
 from failwell.dialects import json_text
+from failwell.json_types import is_object
 
 _MOST_BLOCKS = 50
 _FLAG_NAMES = ("isError", "is_error")
 _STRUCTURED_NAMES = ("structuredContent", "structured_content")
 _META_NAMES = ("_meta", "meta", "metadata")
+_FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status")
+_NO_META: dict[str, Any] = {}
 
 
 class Incoming(Struct):
     """A result taken apart. `flag` is None where nothing says whether it is an error."""
 
-    texts: list[str] = []  # noqa: RUF012 - msgspec copies it for each instance
+    texts: list[str] = []
     flag: bool | None = None
-    meta: dict[str, Any] = {}  # noqa: RUF012 - as above
+    meta: dict[str, Any] = {}
     structured: Any = None
     rpc_error: dict[str, Any] | None = None
     payload: dict[str, Any] | None = None
@@ -31,12 +34,12 @@ def take_apart(what: Any) -> Incoming | None:
             return None
         case str():
             return _from_text(what)
-        case bytes() | bytearray() | memoryview():
-            return _from_text(bytes(what[: 4 * json_text.LONGEST]).decode("utf-8", "replace"))
+        case bytes() | bytearray():
+            return _from_text(cast(bytes, what)[: 4 * json_text.LONGEST].decode("utf-8", "replace"))
         case dict():
-            return _from_dict(what)
+            return _from_dict(cast(dict[str, Any], what))
         case list() | tuple():
-            texts = _texts(what)
+            texts = _texts(cast(list[Any], what))
             return Incoming(texts=texts) if texts else None
         case _:
             return _from_object(what)
@@ -60,7 +63,7 @@ def _from_dict(what: dict[str, Any]) -> Incoming:
     return Incoming(payload=what)
 
 
-def _is_rpc_error(error: Any) -> bool:
+def _is_rpc_error(error: dict[str, Any] | None) -> bool:
     return (
         isinstance(error, dict)
         and isinstance(error.get("code"), int)
@@ -73,19 +76,19 @@ def _from_result(result: dict[str, Any]) -> Incoming:
     flag = next((result[name] for name in _FLAG_NAMES if isinstance(result.get(name), bool)), False)
     if result.get("status") == "error":  # how strands and langchain flag an error
         flag = True
-    meta = next((result[name] for name in _META_NAMES if isinstance(result.get(name), dict)), {})
+    meta = next((found for name in _META_NAMES if is_object(found := result.get(name))), _NO_META)
     structured = next((result[name] for name in _STRUCTURED_NAMES if result.get(name) is not None), None)
     return Incoming(texts=_texts(result.get("content")), flag=flag, meta=meta, structured=structured)
 
 
-def _from_object(what: Any) -> Incoming | None:
+def _from_object(what: object) -> Incoming | None:
     """Take an SDK's or a framework's result object apart by the fields its class declares.
 
     Fields are looked up on the class: touching the other SDK's spelling warns on some versions and raises on others.
     """
     cls = type(what)
-    declared = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", None) or vars(what)
-    names = {*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status"} & set(declared)
+    fields: Any = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", None) or vars(what)
+    names = {name for name in _FIELD_NAMES if name in fields}
     if "content" not in names:
         return None
     return _from_result({name: getattr(what, name) for name in names})
@@ -94,11 +97,12 @@ def _from_object(what: Any) -> Incoming | None:
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content[: json_text.LONGEST]]
-    if not isinstance(content, Iterable):
+    blocks: Iterable[Any] = content
+    if not isinstance(blocks, Iterable):
         return []
-    found = []
-    for block in list(content)[:_MOST_BLOCKS]:
-        text = block.get("text") if isinstance(block, dict) else getattr(block, "text", block)
+    found: list[str] = []
+    for block in list(blocks)[:_MOST_BLOCKS]:
+        text = block.get("text") if is_object(block) else getattr(block, "text", block)
         if isinstance(text, str):
             found.append(text[: json_text.LONGEST])
     return found

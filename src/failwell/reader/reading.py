@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast, overload
 
 from failwell import catalog, dialects
 from failwell.dialects import compact, envelope, flat, json_text, meta, whole, xml
@@ -12,13 +12,16 @@ from failwell.dialects.wire import Wire
 from failwell.encoding import encode
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
+from failwell.json_types import is_object
 from failwell.reader import flat_text, foreign
 from failwell.reader.incoming import Incoming, take_apart
 
 _log = logging.getLogger("failwell")
 
 # How SDKs begin the text of an error that a tool wrote itself.
-_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool [^\n:]{1,200}: |MCP error -?\d{1,6}: |(?:Tool)?Error: )(?=\s*[{<])")
+_PREFIX = re.compile(
+    r"(?:Error (?:executing|calling) tool [^\n:]{1,200}: |MCP error -?\d{1,6}: |(?:Tool)?Error: )(?=\s*[{<])"
+)
 # Exceptions of clients and frameworks whose text is the server's text.
 _TEXT_CARRIERS = frozenset(
     (
@@ -32,6 +35,32 @@ _TEXT_CARRIERS = frozenset(
     )
 )
 _DEEPEST_WRAPPER = 3
+
+
+@overload
+def read(
+    what: BaseException,
+    *,
+    tool: str | None = ...,
+    arguments: Any = ...,
+    input_schema: Any = ...,
+    dialect: str | None = ...,
+    unflagged: bool = ...,
+    now: float | None = ...,
+) -> Failure: ...
+
+
+@overload
+def read(
+    what: Any,
+    *,
+    tool: str | None = ...,
+    arguments: Any = ...,
+    input_schema: Any = ...,
+    dialect: str | None = ...,
+    unflagged: bool = ...,
+    now: float | None = ...,
+) -> Failure | None: ...
 
 
 def read(
@@ -124,7 +153,7 @@ def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: flo
         if payload is not None:
             yield from_shape(payload)
     for payload in (incoming.payload, incoming.structured):
-        if isinstance(payload, dict):
+        if is_object(payload):
             yield from_shape(payload)
 
 
@@ -168,7 +197,7 @@ def _wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
 def _from_rpc(error: dict[str, Any]) -> Failure:
     data = error.get("data")
     for payload in (data, json_text.parse_object(error["message"])):
-        if isinstance(payload, dict) and (found := from_shape(payload)):
+        if is_object(payload) and (found := from_shape(payload)):
             return found
     return foreign.from_rpc_error(error)
 
@@ -178,9 +207,7 @@ def _from_exception(
 ) -> Failure:
     if isinstance(exc, ToolFailure):
         return exc.failure
-    leaf: BaseException = exc
-    while isinstance(leaf, BaseExceptionGroup) and len(leaf.exceptions) == 1:
-        leaf = leaf.exceptions[0]
+    leaf = _only(exc)
     if isinstance(leaf, ToolFailure):
         return leaf.failure
     error = getattr(leaf, "error", None)
@@ -197,6 +224,14 @@ def _from_exception(
     return from_exception(exc)
 
 
+def _only(exc: BaseException) -> BaseException:
+    """Return the one exception in a group of one, however deep."""
+    group = cast("BaseExceptionGroup[BaseException]", exc)
+    if isinstance(exc, BaseExceptionGroup) and len(group.exceptions) == 1:
+        return _only(group.exceptions[0])
+    return exc
+
+
 def _unprefixed(text: str) -> str:
     match = _PREFIX.match(text[:300])
     return text[match.end() :] if match else text
@@ -207,4 +242,4 @@ def _first(candidates: Iterator[Failure | None]) -> Failure | None:
 
 
 def _is_flagged(what: Any) -> bool:
-    return isinstance(what, BaseException) or (isinstance(what, dict) and what.get("isError") is True)
+    return isinstance(what, BaseException) or (is_object(what) and what.get("isError") is True)

@@ -1,0 +1,1 @@
+"""What flat error text says: rule tables by family of software, and what they share."""

@@ -1,0 +1,71 @@
+"""The API as users write it. Type-checked, never run."""
+
+from typing import Any, assert_type
+
+import failwell as fw
+
+
+def server_side() -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="Slow down.", retry_after=30)
+    assert_type(failure.retryable, bool | None)
+    assert_type(failure.recoverable, bool)
+    assert_type(failure.fields, tuple[fw.FieldProblem, ...])
+    assert_type(fw.error("m"), fw.Failure)
+    assert_type(fw.required("task_id"), fw.Failure)
+    assert_type(fw.tool_error("X", message="m", actions=["list"], severity="warning"), fw.Failure)
+    assert_type(fw.NotFound.of("task", 7), fw.NotFound)
+    assert_type(fw.encode(failure, dialect="xml"), dict[str, Any])
+    assert_type(fw.success({"a": 1}), dict[str, Any])
+    assert_type(fw.Validation(tool="t").add("a", None, "m", required=True), fw.Validation)
+    raise fw.NotFound("m", suggestion="s", actions=["list"], details={"id": 7})
+
+
+class AuthenticationError(fw.ToolFailure):
+    """A type of one's own."""
+
+    type = "PERMISSION"
+    retryable = False
+
+
+def steps(found: fw.Result[int]) -> str:
+    if found.ok is False:  # what both type checkers narrow by
+        return found.failure.message
+    assert_type(found.value, int)
+    assert_type(fw.succeed(5), fw.Ok[int])
+    assert_type(fw.fail(fw.NotFound("m")), fw.Err)
+    return str(found.unwrap() + 1)
+
+
+@fw.guard
+def plain(name: str) -> str:
+    return name
+
+
+@fw.guard(dialect="xml", hints={"readOnlyHint": True})
+async def slow(name: str) -> str:
+    return name
+
+
+@fw.raises(fw.NotFound, "DEADLOCK")
+def declared(name: str) -> str:
+    return name
+
+
+async def guarded() -> None:
+    assert_type(plain("a"), dict[str, Any])
+    assert_type(await slow("a"), dict[str, Any])
+    assert_type(declared("a"), str)
+
+
+def client_side(result: object, exc: Exception) -> None:
+    assert_type(fw.read(result, tool="t", dialect="flat"), fw.Failure | None)
+    assert_type(fw.read(exc), fw.Failure)
+    assert_type(fw.convert(result, to="xml"), dict[str, Any])
+    failure = fw.read(result)
+    if failure is not None:
+        decision = fw.decide(failure, hints={"readOnlyHint": True})
+        assert_type(decision.delay, float | None)
+        assert_type(fw.is_terminal(failure), bool)
+    assert_type(fw.from_exception(exc), fw.Failure)
+    assert_type(fw.from_http(503, headers={"Retry-After": "7"}), fw.Failure)
+    assert_type(fw.check_arguments({}, {"type": "object"}), fw.Failure | None)
