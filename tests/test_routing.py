@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from failwell.errors import Invalid
 from failwell.failure import Failure, FieldProblem
 from failwell.routing import Group, missing_discriminator, unknown_action
-from failwell.signatures import Signature
+from failwell.routing.signatures import Signature
 
 
 def billing(**settings: Any) -> Group:

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from failwell import validation
 from failwell.dialects import field_text
 from failwell.failure import Failure, FieldProblem, summary
-from failwell.formats import FORMATS
+from failwell.arguments.formats import FORMATS
 from failwell.validation import Checker, check_arguments
 
 

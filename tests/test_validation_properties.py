@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from failwell import paths
 from failwell.failure import FieldProblem
-from failwell.formats import FORMATS
+from failwell.arguments.formats import FORMATS
 from failwell.validation import check_arguments
 
 NAMES = ("name", "nmae", "limit", "limits", "a.b", "0", "items")

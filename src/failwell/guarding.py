@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, Protocol, overload
 
 from failwell import dialects
-from failwell.arguments import misfit
+from failwell.arguments.misfit import misfit
 from failwell.decision import Hints
 from failwell.encoding import encode
 from failwell.errors import Invalid, ToolFailure

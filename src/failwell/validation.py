@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from threading import Lock
 from typing import Any, TypeAlias
 
-from failwell import paths, wording
+from failwell import paths
+from failwell.arguments import wording
+from failwell.arguments.json_values import holds_more_than, is_deeper_than, plain
+from failwell.arguments.schema_problems import MOST_PROBLEMS, UNEXPLAINED, problems_of
+from failwell.arguments.schema_tree import REFERENCES, SchemaTree, closed_names
+from failwell.arguments.wording import Place
 from failwell.collect import invalid
 from failwell.failure import Failure, FieldProblem
 from failwell.json_types import is_array, is_mapping, is_object, members
-from failwell.json_values import holds_more_than, is_deeper_than, plain
-from failwell.schema_problems import MOST_PROBLEMS, UNEXPLAINED, problems_of
-from failwell.schema_tree import REFERENCES, SchemaTree, closed_names
-from failwell.wording import Place
 
 try:
     import jsonschema_rs

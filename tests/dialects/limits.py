@@ -7,7 +7,12 @@ from failwell.dialects import field_text
 from failwell.failure import FieldProblem, summary
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
-    "compact": {"origin": "read", "confidence": "absent"},
+    "compact": {
+        "origin": "read",
+        "confidence": "absent",
+        "tool": "absent: who called knows which one it was",
+        "action": "absent, as the tool",
+    },
     "envelope": {
         "origin": "read",
         "confidence": "absent",
@@ -18,6 +23,8 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "flat": {
         "origin": "read",
         "confidence": "absent",
+        "tool": "absent: who called knows which one it was",
+        "action": "absent, as the tool",
         "code": "a literal is always written: an absent code is read as the literal's, if it is of the same type",
     },
     "meta": {
@@ -46,16 +53,19 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "fields": "path and sentence only in a validation error, none in a routing error",
         "message": "rebuilt from the fields in a validation error, if it only listed them",
         "suggestion": "absent in a validation error, if it was the catalog's",
-        "tool": "in a validation error, what stands before the first slash of the action",
-        "action": "in a validation error, what stands after the first slash of the action",
+        "tool": "what stands before the first slash of the action in a validation error, else absent",
+        "action": "what stands after the first slash of the action in a validation error, else absent",
     },
 }
 
 
 def as_read_without_meta(dialect: str, failure: fw.Failure) -> fw.Failure:
     """Return what reading a canonical failure's text must give, by the table above."""
-    failure = failure.replace(origin="read", confidence=None)
-    return _CHANGES[dialect](failure) if dialect in _CHANGES else failure
+    return _CHANGES[dialect](failure.replace(origin="read", confidence=None))
+
+
+def _compact(failure: fw.Failure) -> fw.Failure:
+    return failure.replace(tool=None, action=None)
 
 
 def _envelope(failure: fw.Failure) -> fw.Failure:
@@ -73,7 +83,8 @@ def _envelope(failure: fw.Failure) -> fw.Failure:
 def _flat(failure: fw.Failure) -> fw.Failure:
     flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
     row = next(row for row in catalog.rows() if row.flat == TYPES[failure.type].flat)
-    return failure.replace(code=failure.code or (row.code if row.type == failure.type else None), **flags)
+    code = failure.code or (row.code if row.type == failure.type else None)
+    return failure.replace(code=code, tool=None, action=None, **flags)
 
 
 def _meta(failure: fw.Failure) -> fw.Failure:
@@ -88,9 +99,9 @@ def _meta(failure: fw.Failure) -> fw.Failure:
 
 def _xml(failure: fw.Failure) -> fw.Failure:
     if failure.code in ("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"):
-        return failure.replace(fields=())
+        return failure.replace(fields=(), tool=None, action=None)
     if failure.code != "VALIDATION_FAILED" or not failure.fields:
-        return failure
+        return failure.replace(tool=None, action=None)
     fields = tuple(FieldProblem(path=path, message=text.strip()) for path, text in field_text.sentences(failure.fields))
     tool, _, action = "/".join(part for part in (failure.tool, failure.action) if part).partition("/")
     row = catalog.get("VALIDATION_FAILED")
@@ -103,5 +114,5 @@ def _xml(failure: fw.Failure) -> fw.Failure:
     )
 
 
-_CHANGES = {"envelope": _envelope, "flat": _flat, "meta": _meta, "xml": _xml}
+_CHANGES = {"compact": _compact, "envelope": _envelope, "flat": _flat, "meta": _meta, "xml": _xml}
 assert set(CANNOT_SAY) == set(fw.dialects.DIALECTS)

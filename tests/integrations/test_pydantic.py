@@ -356,7 +356,7 @@ class TestMCPError:
 
     @pytest.mark.parametrize("row", list(catalog.rows()), ids=lambda row: row.code)
     def test_gives_the_failure_back(self, row):
-        failure = canonical(Failure(code=row.code, message="It failed.", details={"id": 5}, tool="mail"))
+        failure = canonical(Failure(code=row.code, message="It failed.", details={"id": 5}))
 
         assert MCPError.of(failure).failure() == failure.replace(origin="read")
 

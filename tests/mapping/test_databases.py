@@ -250,7 +250,7 @@ class MongoLike:
         return number, bson.decode(body[5 : 5 + struct.unpack_from("<i", body, 5)[0]])
 
     @staticmethod
-    def _message(number: int, document: dict[str, Any], old: bool) -> bytes:  # noqa: FBT001 - only here
+    def _message(number: int, document: dict[str, Any], old: bool) -> bytes:
         data = bson.encode(document)
         body = struct.pack("<iqii", 8, 0, 0, 1) + data if old else struct.pack("<i", 0) + b"\x00" + data
         return struct.pack("<iiii", 16 + len(body), 1, number, 1 if old else 2013) + body

@@ -235,7 +235,7 @@ exceptions = st.sampled_from(
 def test_no_chain_of_exceptions_makes_it_raise_or_leak(
     classes: list[type[Exception]],
     text: str,
-    grouped: bool,  # noqa: FBT001 - given by name
+    grouped: bool,
 ) -> None:
     secret = f"hunter2{text}"
     exc: Exception = classes[0](secret)

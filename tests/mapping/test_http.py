@@ -137,6 +137,13 @@ def test_a_delay_in_the_body(body: Any, delay: float | None) -> None:
     assert from_http(429, body=body).retry_after == delay
 
 
+def test_a_code_that_says_what_the_status_says_leaves_the_outcome_as_it_is() -> None:
+    status, _, body = BODIES["Anthropic"]
+
+    assert from_http(status, body=body).outcome == from_http(status).outcome == "not_executed"
+    assert from_http(503, body=body).outcome == "unknown"
+
+
 def test_a_header_goes_before_the_body() -> None:
     assert from_http(429, headers={"Retry-After": "3"}, body={"retry_after": 9}).retry_after == 3
 

@@ -223,3 +223,9 @@ def test_an_http_connection_used_wrongly_is_a_bug() -> None:
     connection = http.client.HTTPConnection("127.0.0.1", 9)
 
     assert judgement(caught(connection.getresponse)) == ("INTERNAL", "INTERNAL_ERROR", "unknown")
+
+
+def test_an_exception_that_is_not_what_its_library_makes_it_falls_back_to_its_base() -> None:
+    broken = smtplib.SMTPRecipientsRefused("hunter2")  # type: ignore[arg-type]
+
+    assert judgement(broken) == ("TRANSIENT", "SEND_FAILED", "unknown")

@@ -68,6 +68,18 @@ def test_a_reset_counts_where_the_caller_knows_that_the_limit_is_reached() -> No
     assert retry_after.from_headers(headers, limited=True, now=NOW) == 40
 
 
+def test_of_several_limits_that_are_used_up_the_longest_counts_and_no_other() -> None:
+    headers = {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+        "x-ratelimit-reset": "3600",
+    }
+
+    assert retry_after.from_headers(headers, limited=True, now=NOW) == 360
+
+
 def test_the_servers_own_clock_goes_before_ours() -> None:
     headers = {"date": formatdate(NOW, usegmt=True), "retry-after": formatdate(NOW + 30, usegmt=True)}
 
@@ -105,7 +117,7 @@ def test_durations_of_rpc_details(value: object, delay: float | None) -> None:
 
 
 @given(st.text(max_size=60) | st.from_regex(r"[0-9.smhd:\-]{0,40}"), st.booleans())
-def test_no_header_makes_it_raise_or_give_anything_but_a_delay(value: str, limited: bool) -> None:  # noqa: FBT001 - given
+def test_no_header_makes_it_raise_or_give_anything_but_a_delay(value: str, limited: bool) -> None:
     for name in ("retry-after", "retry-after-ms", "x-ratelimit-reset", "ratelimit", "date", "x-ratelimit-reset-tokens"):
         delay = retry_after.from_headers({name: value, "x-ratelimit-remaining": "0"}, limited=limited, now=NOW)
 

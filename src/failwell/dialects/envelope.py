@@ -56,9 +56,13 @@ def encode(failure: Failure, *, clock: Clock = _now, version: str = "1.0.0") -> 
         payload["hint"] = hint
     extra, nested = with_extra(failure.extra, _OWN)
     also = nested or {}
+    if failure.action:
+        also = {"action": failure.action, **also}
+    if failure.tool:
+        also = {"tool": failure.tool, **also}
     if failure.fields:
         problems = {problem.path: _problem_payload(problem) for problem in failure.fields}
-        also = {"validation_errors": problems, "all_errors": problems, **also}
+        also = {**also, "validation_errors": problems, "all_errors": problems}
     details = open_part.write(failure, code, _type_read(code, status), said=_SAID, also=also, keys=_KEYS)
     if details:
         payload["details"] = details

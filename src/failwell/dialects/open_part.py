@@ -1,7 +1,7 @@
 """The open part of a dialect: where a failure's details stand, and what the dialect has no field for.
 
 The details come first, then our keys; if the details use one of our keys, all of them nest under `details`.
-Only what plain decoding would get wrong is written.
+Only what plain decoding would get wrong is written, and never the tool: who called it knows.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -22,15 +22,13 @@ _STATED = (
     "suggestion",
     "actions",
     "fields",
-    "tool",
-    "action",
     "http_status",
     "docs_url",
     "id",
     "extra",
 )
 _FLAGS = ("recoverable", "retryable", "outcome", "kind")
-KEYS = frozenset((*_STATED, *_FLAGS, "type", "message", "details"))
+KEYS = frozenset((*_STATED, *_FLAGS, "type", "message", "details", "tool", "action"))
 """Every key that may stand in an open part beside the details."""
 
 

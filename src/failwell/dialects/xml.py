@@ -30,7 +30,7 @@ _ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 _TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
 _OWN = _TEXTS | {"action", "details", "detail", "field"}
 _SAID = frozenset(("code", "severity", "suggestion", "actions", "retry_after", "extra"))
-_SAID_WITH_FIELDS = _SAID | {"fields", "tool", "action"}
+_SAID_WITH_FIELDS = _SAID | {"fields"}
 _MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
 
 
@@ -53,7 +53,7 @@ def _tool_error(failure: Failure) -> list[str]:
         lines += [*recovery, *_actions(failure.actions)]
     said = _SAID
     if failure.code in _ROUTING_CODES or failure.fields == _implied_fields(failure.code, failure.message):
-        said = _SAID | {"fields"}
+        said = _SAID_WITH_FIELDS
     lines += _rest(failure, said, {})
     return [*lines, f"</{_TOOL_ERROR}>"]
 

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from failwell import schema_words, wording
-from failwell.branches import nearest
+from failwell.arguments import schema_words, wording
+from failwell.arguments.branches import nearest
+from failwell.arguments.schema_tree import key_of
+from failwell.arguments.schema_words import counted
+from failwell.arguments.wording import Place
 from failwell.collect import invalid
 from failwell.dialects import flat
 from failwell.dialects.flat import ErrorLiteral as MCPErrorCode
@@ -19,9 +22,6 @@ from failwell.dialects.wire import Wire
 from failwell.failure import Failure, FieldProblem
 from failwell.json_types import is_mapping
 from failwell.outgoing import canonical
-from failwell.schema_tree import key_of
-from failwell.schema_words import counted
-from failwell.wording import Place
 
 try:
     from pydantic import BaseModel, ValidationError

@@ -189,7 +189,8 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "DynamoDBOperationNotSupportedError": not_executed("INVALID_ARGUMENT"),
     },
     "s3transfer": {
-        **dict.fromkeys(("RetriesExceededError", "S3UploadFailedError", "S3DownloadFailedError"), wrapped_transfer),
+        **dict.fromkeys(("RetriesExceededError", "S3UploadFailedError", "S3DownloadFailedError", "S3CopyFailedError"),
+                        wrapped_transfer),
         "S3ValidationError": "BAD_UPSTREAM_RESPONSE",
         "QueueShutdownError": BUG,
         "InvalidSubscriberMethodError": BUG,

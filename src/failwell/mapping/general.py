@@ -42,7 +42,7 @@ def _status(holders: list[Any]) -> int | None:
             value = peek(holder, name)
             if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
                 value = int(value)
-            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+            if isinstance(value, int) and 400 <= value <= 599:
                 return int(value)
     return None
 

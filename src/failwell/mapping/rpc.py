@@ -53,6 +53,11 @@ def call_error(exc: Any) -> Verdict:
     return _verdict(name, details, metadata.get("grpc-retry-pushback-ms"))
 
 
+def grpclib_error(exc: Any) -> Verdict:
+    """Depends on the gRPC status code."""
+    return STATUSES.get(peek(peek(exc, "status"), "name"))
+
+
 def _called(exc: Any, name: str) -> Any:
     method: Any = peek(exc, name)
     return method() if callable(method) else method
@@ -139,7 +144,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "InternalError": BROKEN,
         "UsageError": BUG,
     },
-    "grpclib": {"GRPCError": lambda exc: STATUSES.get(peek(peek(exc, "status"), "name"))},
+    "grpclib": {"GRPCError": grpclib_error},
     "google": {
         # google.api_core
         "GoogleAPICallError": api_call_error,

@@ -60,7 +60,8 @@ class Table:
         for rank, rule in enumerate(self.rules):
             for phrase in _phrases(rule.phrases):
                 if phrase.isascii():
-                    self._by_word.setdefault(_anchor(phrase), []).append((rank, phrase))
+                    for word in _anchors(phrase):
+                        self._by_word.setdefault(word, []).append((rank, phrase))
                 else:
                     self._unspaced.append((rank, phrase))
 
@@ -75,7 +76,7 @@ class Table:
             candidates += self._by_word[word]
         if not text.isascii():
             candidates += self._unspaced
-        for rank, phrase in sorted(candidates):
+        for rank, phrase in sorted(set(candidates)):
             found = _compiled(phrase).search(text)
             if found:
                 yield Match(self.rules[rank], found.start(), found.end())
@@ -86,11 +87,21 @@ def _phrases(lines: str) -> list[str]:
 
 
 @cache
-def _anchor(phrase: str) -> str:
-    fixed = [token for token in _TOKEN.findall(phrase) if _WORD.fullmatch(token)]
-    if not fixed:
+def _anchors(phrase: str) -> tuple[str, ...]:
+    """Return words of which a text must hold one for the phrase to fit."""
+    tokens = _TOKEN.findall(phrase)
+    fixed = [token for token in tokens if _WORD.fullmatch(token)]
+    if fixed:
+        return (max(fixed, key=len),)
+    choices = [
+        [_WORD.findall(choice) for choice in token[1:-1].split("|")]
+        for token in tokens
+        if token.endswith(")") and "*" not in token
+    ]
+    sure = [[max(words, key=len) for words in group] for group in choices if all(group)]
+    if not sure:
         raise ValueError(f"the phrase {phrase!r} needs a word that is always there")
-    return max(fixed, key=len)
+    return tuple(dict.fromkeys(max(sure, key=lambda group: min(map(len, group)))))
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +114,11 @@ def _compiled(phrase: str) -> re.Pattern[str]:
         if token == "~":
             joint = _GAP
         elif token.endswith("?"):
-            pattern += f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?" if joint != _BETWEEN else f"(?:{_BETWEEN}{_piece(token[:-1])})?"
+            pattern += (
+                f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?"
+                if joint != _BETWEEN
+                else f"(?:{_BETWEEN}{_piece(token[:-1])})?"
+            )
             joint = "" if joint != _BETWEEN else _BETWEEN
         else:
             pattern += joint + _piece(token)
@@ -113,6 +128,8 @@ def _compiled(phrase: str) -> re.Pattern[str]:
 
 def _piece(token: str) -> str:
     if token.startswith("("):
-        choices = (re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*") for choice in token[1:-1].split("|"))
+        choices = (
+            re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*") for choice in token[1:-1].split("|")
+        )
         return f"(?:{'|'.join(choices)})"
     return re.escape(token).replace(r"\*", "[a-z0-9]*")

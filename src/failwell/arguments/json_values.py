@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from failwell.arguments.wording import Place
 from failwell.failure import FieldProblem
 from failwell.json_types import is_array, is_mapping, members
-from failwell.wording import Place
 
 _MOST_PROBLEMS = 50
 _JSON = "null, true, false, a number, a string, an array or an object"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from failwell.formats import FORMATS
-from failwell.schema_tree import SchemaTree
-from failwell.wording import either, shown
+from failwell.arguments.formats import FORMATS
+from failwell.arguments.schema_tree import SchemaTree
+from failwell.arguments.wording import either, shown
 
 _NOUNS = {"integer": "an integer", "number": "a number"}
 _MOST_DEPTH = 3

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from failwell import paths
+from failwell.arguments.formats import format_of
 from failwell.errors import quoted
 from failwell.failure import FieldProblem
-from failwell.formats import format_of
 from failwell.redact import is_secret_name
 from failwell.suggest import closest
 

@@ -7,8 +7,8 @@ by side, each naming the actions it belongs to, and what an action requires is c
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from failwell.arguments.schema_tree import closed_names
 from failwell.json_types import is_array, is_mapping, is_object
-from failwell.schema_tree import closed_names
 
 _BOOLEANS: dict[Any, dict[str, Any]] = {True: {}, False: {"not": {}}}
 

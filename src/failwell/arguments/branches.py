@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from failwell import paths, wording
+from failwell import paths
+from failwell.arguments import wording
+from failwell.arguments.wording import Place
 from failwell.failure import FieldProblem
-from failwell.wording import Place
 
 _CHOICES = ("enum", "const")
 

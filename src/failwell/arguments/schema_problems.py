@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET
 
-from failwell import schema_words, wording
-from failwell.branches import nearest
+from failwell.arguments import schema_words, wording
+from failwell.arguments.branches import nearest
+from failwell.arguments.schema_tree import SchemaTree, Spot, key_of
+from failwell.arguments.schema_words import counted
+from failwell.arguments.wording import Place
 from failwell.failure import ROOT, FieldProblem
 from failwell.json_types import is_array, is_object
-from failwell.schema_tree import SchemaTree, Spot, key_of
-from failwell.schema_words import counted
-from failwell.wording import Place
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from failwell import paths, wording
+from failwell import paths
+from failwell.arguments import wording
+from failwell.arguments.wording import Place
 from failwell.collect import invalid
 from failwell.errors import Invalid
 from failwell.failure import ROOT, Failure, FieldProblem
-from failwell.group_schema import grouped
 from failwell.json_types import is_mapping
-from failwell.signatures import Signature
+from failwell.routing.group_schema import grouped
+from failwell.routing.signatures import Signature
 from failwell.suggest import closest
-from failwell.wording import Place
 
 Handler = Callable[..., Any]
 _F = TypeVar("_F", bound=Handler)

@@ -1,0 +1,1 @@
+"""What is wrong with the arguments of a call, found out and put into words."""
