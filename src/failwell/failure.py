@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Any, Literal, cast, get_args
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
 
 from failwell import catalog
@@ -157,12 +157,13 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         Where the type or code changes, flags that only followed from the old one follow from the new one.
         """
+        if "type" not in changes and "code" not in changes:
+            return structs.replace(self, **changes)
         values = {name: getattr(self, name) for name in self.__struct_fields__} | changes
-        if {"type", "code"} & changes.keys():
-            derived = catalog.derive(self.code, None if "code" in changes and "type" not in changes else self.type)
-            for name, value in derived._asdict().items():
-                if name not in changes and values[name] == value:
-                    del values[name]
+        derived = catalog.derive(self.code, None if "type" not in changes else self.type)
+        for name, value in derived._asdict().items():
+            if name not in changes and values[name] == value:
+                del values[name]
         return Failure(**values)
 
 

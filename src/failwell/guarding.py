@@ -160,7 +160,7 @@ class _Rules(NamedTuple):
         failure = from_exception(exc)
         if failure.origin == "declared":
             return failure
-        changes: dict[str, Any] = {"id": failure.id or secrets.token_hex(6)}
+        changes: dict[str, Any] = {"id": failure.id or secrets.token_hex(6), "tool": failure.tool or self.tool}
         if failure.outcome in _HARMLESS and not self.operation_is_call:
             changes["outcome"] = "unknown"  # the body may have done something else before
         _log.error("tool %s failed, id %s", self.tool, changes["id"], exc_info=exc)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from failwell import catalog
 from failwell.failure import Failure, FieldProblem, is_code
@@ -34,24 +34,27 @@ def canonical(failure: Failure) -> Failure:
 
     Doing it twice changes nothing. Everything that encodes a failure does this first.
     """
-    values: dict[str, Any] = {name: getattr(failure, name) for name in failure.__struct_fields__}
+    changes: dict[str, Any] = {}
     for name, limit in _LIMITS.items():
-        if values[name] is not None:
-            values[name] = _line(values[name], limit) or None
-    if not values["message"]:
-        values["message"] = f"{catalog.title_of(failure.code, failure.type)}."
+        text = getattr(failure, name)
+        if text is not None and (safe := _line(text, limit)) != text:
+            changes[name] = safe or None
+    if changes.get("message", failure.message) is None:
+        changes["message"] = f"{catalog.title_of(failure.code, failure.type)}."
+    if changes.get("kind", failure.kind) is None:
+        changes["kind"] = catalog.derive(failure.code, failure.type).kind
     if failure.code is not None:
         code = clean(failure.code, _CODE)
-        values["code"] = catalog.canonical_code(code, values["tool"]) if is_code(code) else None
+        changes["code"] = catalog.canonical_code(code, changes.get("tool", failure.tool)) if is_code(code) else None
     if failure.actions:
-        values["actions"] = tuple(_names(failure.actions))
+        changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
-        values["fields"] = tuple(_safe_problem(problem) for problem in failure.fields[:_MOST_FIELDS])
+        changes["fields"] = tuple(_safe_problem(problem) for problem in failure.fields[:_MOST_FIELDS])
     if failure.details:
-        values["details"] = json_safe(failure.details)
+        changes["details"] = json_safe(failure.details)
     if failure.extra:
-        values["extra"] = json_safe(failure.extra)
-    return Failure(**values)
+        changes["extra"] = json_safe(failure.extra)
+    return structs.replace(failure, **changes) if changes else failure
 
 
 def json_safe(value: Any, *, text_limit: int = _DETAIL, text_total: int = _MOST_TEXT) -> Any:

@@ -1,8 +1,14 @@
-"""Flat text: what can be said of a failure that carries no structure."""
+"""Flat text: what can be said of a failure that carries no structure, how surely, and by which rule."""
 
 from typing import Any
 
+from msgspec import UNSET, Struct
+
+from failwell import catalog
 from failwell.failure import Failure
+from failwell.reader.text import evidence, unflagged
+from failwell.reader.text.context import Context
+from failwell.reader.text.finding import Finding
 from failwell.redact import clean
 
 CERTAIN = 0.7
@@ -11,9 +17,60 @@ CERTAIN = 0.7
 _LONGEST_MESSAGE = 1000
 _NOTHING_SAID = "The tool reported an error without saying which."
 
+class Reading(Struct, frozen=True):
+    """A failure, and the rule that found it; the rule is None where the failure carried structure."""
 
-def classify(text: str, *, tool: str | None = None, arguments: Any = None, input_schema: Any = None) -> Failure:
-    """Return the failure that an error text tells of, with a confidence; nobody can say whether a retry helps."""
-    del arguments, input_schema  # what rules will look at beside the text
-    message = clean(text, _LONGEST_MESSAGE).strip() or _NOTHING_SAID
-    return Failure(message=message, tool=tool, origin="inferred", confidence=0.0)
+    failure: Failure
+    rule: str | None = None
+
+
+def classify(
+    text: str, *, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
+) -> Failure:
+    """Return the failure that an error text tells of, with a confidence."""
+    return verdict(text, Context(tool, arguments, input_schema, annotations)).failure
+
+
+def find(
+    text: str, *, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
+) -> Failure | None:
+    """Return the failure that a text nobody flagged tells of; None unless it is surely an error."""
+    reading = search(text, Context(tool, arguments, input_schema, annotations))
+    return reading.failure if reading else None
+
+
+def verdict(text: str, context: Context) -> Reading:
+    """Return the failure that an error text tells of, and the rule that says so."""
+    return _reading(text, context, evidence.weigh(text, context))
+
+
+def search(text: str, context: Context) -> Reading | None:
+    """Return the failure that a text nobody flagged tells of, and the rule that says so."""
+    found = unflagged.find(text, context)
+    return None if found is None else _reading(text, context, found)
+
+
+def _reading(text: str, context: Context, found: Finding | None) -> Reading:
+    message = clean((found and found.message) or text, _LONGEST_MESSAGE).strip() or _NOTHING_SAID
+    if found is None or found.confidence < CERTAIN:
+        return Reading(_unknown(message, context, found), found.rule if found else None)
+    return Reading(_failure(message, context, found), found.rule)
+
+
+def _failure(message: str, context: Context, found: Finding) -> Failure:
+    return Failure(
+        message=message,
+        code=found.code,
+        retryable=found.retryable if found.retryable is not UNSET else catalog.derive(found.code, None).retryable,
+        fields=found.fields,
+        retry_after=found.retry_after,
+        http_status=found.http_status,
+        tool=context.tool,
+        origin="inferred",
+        confidence=found.confidence,
+    )
+
+
+def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
+    confidence = found.confidence if found else 0.0
+    return Failure(message=message, tool=context.tool, origin="inferred", confidence=confidence)

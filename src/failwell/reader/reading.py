@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from typing import Any, cast, overload
 
 from failwell import catalog, dialects
-from failwell.dialects import compact, envelope, flat, json_text, meta, whole, xml
+from failwell.dialects import json_text, meta, whole, xml
 from failwell.dialects.wire import Wire
 from failwell.encoding import encode
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.json_types import is_object
 from failwell.reader import flat_text, foreign
+from failwell.reader.flat_text import Reading
 from failwell.reader.incoming import Incoming, take_apart
+from failwell.reader.rpc import from_rpc, in_rpc_error
+from failwell.reader.shapes import from_shape, wrapped
+from failwell.reader.text.context import Context
 
 _log = logging.getLogger("failwell")
 
@@ -34,7 +38,6 @@ _TEXT_CARRIERS = frozenset(
         ("anthropic", "ToolError"),
     )
 )
-_DEEPEST_WRAPPER = 3
 
 
 @overload
@@ -44,6 +47,7 @@ def read(
     tool: str | None = ...,
     arguments: Any = ...,
     input_schema: Any = ...,
+    annotations: Any = ...,
     dialect: str | None = ...,
     unflagged: bool = ...,
     now: float | None = ...,
@@ -57,6 +61,7 @@ def read(
     tool: str | None = ...,
     arguments: Any = ...,
     input_schema: Any = ...,
+    annotations: Any = ...,
     dialect: str | None = ...,
     unflagged: bool = ...,
     now: float | None = ...,
@@ -69,6 +74,7 @@ def read(
     tool: str | None = None,
     arguments: Any = None,
     input_schema: Any = None,
+    annotations: Any = None,
     dialect: str | None = None,
     unflagged: bool = False,
     now: float | None = None,
@@ -82,6 +88,7 @@ def read(
         tool: the tool that was called.
         arguments: what it was called with.
         input_schema: the tool's input schema.
+        annotations: the tool's annotations, such as `readOnlyHint`.
         dialect: what the server is known to speak; its exact shapes count even if `isError` is false.
         unflagged: look for failures in results that are not flagged, in looser shapes and flat text too.
         now: the time in seconds since the epoch that moments in a payload are compared with.
@@ -89,17 +96,48 @@ def read(
     Raises:
         ValueError: there is no such dialect. Nothing that *what* holds makes it raise.
     """
+    reading = explain(
+        what,
+        tool=tool,
+        arguments=arguments,
+        input_schema=input_schema,
+        annotations=annotations,
+        dialect=dialect,
+        unflagged=unflagged,
+        now=now,
+    )
+    return reading.failure if reading else None
+
+
+def explain(
+    what: Any,
+    *,
+    tool: str | None = None,
+    arguments: Any = None,
+    input_schema: Any = None,
+    annotations: Any = None,
+    dialect: str | None = None,
+    unflagged: bool = False,
+    now: float | None = None,
+) -> Reading | None:
+    """Return what `read` returns together with the rule that gave it: None for a failure that carried structure.
+
+    Raises:
+        ValueError: there is no such dialect.
+    """
     spoken = dialects.get(dialect) if dialect is not None else None
-    context = {"tool": tool, "arguments": arguments, "input_schema": input_schema}
+    context = Context(tool, arguments, input_schema, annotations)
     try:
-        failure = _read(what, spoken, unflagged=unflagged, now=now, context=context)
+        reading = _read(what, spoken, unflagged=unflagged, now=now, context=context)
     except Exception:
         _log.exception("a payload could not be read")
-        failure = flat_text.classify("", tool=tool) if _is_flagged(what) else None
-    if failure is None or tool is None or failure.tool is not None:
-        return failure
+        reading = flat_text.verdict("", Context(tool)) if _is_flagged(what) else None
+    if reading is None or tool is None or reading.failure.tool is not None:
+        return reading
+    failure = reading.failure
     code = failure.code and catalog.canonical_code(failure.code, tool)
-    return failure.replace(tool=tool) if code == failure.code else failure.replace(tool=tool, code=code)
+    changes = {"tool": tool} if code == failure.code else {"tool": tool, "code": code}
+    return Reading(failure.replace(**changes), reading.rule)
 
 
 def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
@@ -116,25 +154,30 @@ def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
 
 
 def _read(
-    what: Any, spoken: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: dict[str, Any]
-) -> Failure | None:
+    what: Any, spoken: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
+) -> Reading | None:
     if isinstance(what, Failure):
-        return what
+        return Reading(what)
     if isinstance(what, BaseException):
         return _from_exception(what, spoken, now=now, context=context)
     incoming = take_apart(what)
     if incoming is None:
         return None
     if failure := whole.read(incoming.meta.get(whole.META_KEY)):
-        return failure
+        return Reading(failure)
     if incoming.flag is False and not unflagged:
-        return _first(_spoken(spoken, incoming)) if spoken else None
-    candidates = _structured(incoming, spoken, now=time.time() if now is None else now)
-    if failure := _first(candidates):
-        return failure
-    if incoming.flag is False or (incoming.flag is None and incoming.payload is not None):
-        return None
-    return flat_text.classify("\n".join(incoming.texts), **context)
+        failure = _first(_spoken(spoken, incoming)) if spoken else None
+        return Reading(failure) if failure else None
+    if failure := _first(_structured(incoming, spoken, now=time.time() if now is None else now)):
+        return Reading(failure)
+    if incoming.rpc_error is not None:
+        return from_rpc(incoming.rpc_error, context)
+    text = "\n".join(incoming.texts)
+    if incoming.flag is False:
+        return flat_text.search(text, context)
+    if incoming.flag is None and incoming.payload is not None:
+        return flat_text.search(json_text.write(incoming.payload), context) if unflagged else None
+    return flat_text.verdict(text, context)
 
 
 def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
@@ -145,7 +188,7 @@ def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: flo
         yield from _spoken(spoken, incoming)
     yield meta.decode(Wire(text, True, incoming.meta))
     if incoming.rpc_error is not None:
-        yield _from_rpc(incoming.rpc_error)
+        yield in_rpc_error(incoming.rpc_error)
     for text in incoming.texts:
         text = _unprefixed(text)
         yield xml.decode(Wire(text))
@@ -163,57 +206,23 @@ def _spoken(spoken: dialects.Dialect, incoming: Incoming) -> Iterator[Failure | 
         yield spoken.decode(Wire(text, incoming.flag is not False, incoming.meta))
         payload = json_text.parse_object(text)
         if payload is not None:
-            yield _wrapped(payload, 0)
+            yield wrapped(payload, 0)
     if incoming.payload is not None:
         yield spoken.decode(Wire(json_text.write(incoming.payload)))
 
 
-def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
-    """Return the failure in a JSON object of a known shape, or None."""
-    return (
-        whole.read(payload.get(whole.META_KEY))
-        or compact.from_payload(payload)
-        or envelope.from_payload(payload)
-        or flat.from_payload(payload)
-        or foreign.from_adcp(payload.get("adcp_error"))
-        or foreign.from_problem(payload)
-        or _wrapped(payload, depth)
-    )
-
-
-def _wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
-    """Return the failure in a result that was itself written as text, if it says `isError`."""
-    if payload.get("isError") is not True or depth > _DEEPEST_WRAPPER:
-        return None
-    inner = take_apart(payload)
-    texts = inner.texts if inner else []
-    for text in texts:
-        found = json_text.parse_object(text)
-        if failure := xml.decode(Wire(text)) or (from_shape(found, depth + 1) if found else None):
-            return failure
-    return flat_text.classify("\n".join(texts))
-
-
-def _from_rpc(error: dict[str, Any]) -> Failure:
-    data = error.get("data")
-    for payload in (data, json_text.parse_object(error["message"])):
-        if is_object(payload) and (found := from_shape(payload)):
-            return found
-    return foreign.from_rpc_error(error)
-
-
 def _from_exception(
-    exc: BaseException, spoken: dialects.Dialect | None, *, now: float | None, context: dict[str, Any]
-) -> Failure:
-    if isinstance(exc, ToolFailure):
-        return exc.failure
-    leaf = _only(exc)
+    exc: BaseException, spoken: dialects.Dialect | None, *, now: float | None, context: Context
+) -> Reading:
+    leaf = exc if isinstance(exc, ToolFailure) else _only(exc)
     if isinstance(leaf, ToolFailure):
-        return leaf.failure
+        return Reading(leaf.failure)
     error = getattr(leaf, "error", None)
     code, message = getattr(error, "code", None), getattr(error, "message", None)
     if isinstance(code, int) and isinstance(message, str):
-        return _from_rpc({"code": code, "message": message, "data": getattr(error, "data", None)})
+        received = {"code": code, "message": message, "data": getattr(error, "data", None)}
+        stated = in_rpc_error(received)
+        return Reading(stated) if stated else from_rpc(received, context)
     if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
         result = {"content": [{"text": str(leaf)}], "isError": True}
         found = _read(result, spoken, unflagged=False, now=now, context=context)
@@ -221,7 +230,7 @@ def _from_exception(
             return found
     from failwell.mapping import from_exception  # rule tables are loaded when they are needed
 
-    return from_exception(exc)
+    return Reading(from_exception(exc))
 
 
 def _only(exc: BaseException) -> BaseException:

@@ -17,6 +17,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
+_COMMON = frozenset("a an and any are as at be by cannot could error failed for from in is it must no not of on or the to with".split())
 _LONGEST_WORD_TEXT = 3000
 
 
@@ -89,19 +90,20 @@ def _phrases(lines: str) -> list[str]:
 @cache
 def _anchors(phrase: str) -> tuple[str, ...]:
     """Return words of which a text must hold one for the phrase to fit."""
-    tokens = _TOKEN.findall(phrase)
-    fixed = [token for token in tokens if _WORD.fullmatch(token)]
-    if fixed:
-        return (max(fixed, key=len),)
-    choices = [
-        [_WORD.findall(choice) for choice in token[1:-1].split("|")]
-        for token in tokens
-        if token.endswith(")") and "*" not in token
-    ]
-    sure = [[max(words, key=len) for words in group] for group in choices if all(group)]
-    if not sure:
+    groups: list[list[str]] = []
+    for token in _TOKEN.findall(phrase):
+        if token.endswith("?") or "*" in token:
+            continue
+        choices = [_WORD.findall(choice) for choice in token.strip("()").split("|")]
+        if all(choices):
+            groups.append([max(words, key=_telling) for words in choices])
+    if not groups:
         raise ValueError(f"the phrase {phrase!r} needs a word that is always there")
-    return tuple(dict.fromkeys(max(sure, key=lambda group: min(map(len, group)))))
+    return tuple(dict.fromkeys(max(groups, key=lambda group: min(map(_telling, group)))))
+
+
+def _telling(word: str) -> int:
+    return 0 if word in _COMMON else len(word)
 
 
 @lru_cache(maxsize=4096)

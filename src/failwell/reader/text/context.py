@@ -1,0 +1,100 @@
+"""What is known of a call beside the error's text: the tool, the arguments, their schema."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from failwell import paths
+from failwell.failure import FieldProblem
+from failwell.json_types import is_array, is_object
+
+_MOST_VALUES = 200
+_DEEPEST = 6
+
+
+class Context:
+    """The call that an error text answers; every part may be unknown."""
+
+    def __init__(
+        self, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
+    ) -> None:
+        self.tool = tool
+        self.arguments: dict[str, Any] = arguments if is_object(arguments) else {}
+        self.schema: dict[str, Any] = input_schema if is_object(input_schema) else {}
+        self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
+        self.is_known = is_object(arguments)
+
+    @cached_property
+    def properties(self) -> dict[str, Any]:
+        """The schemas of the arguments, by name."""
+        found = self.schema.get("properties")
+        return found if is_object(found) else {}
+
+    @cached_property
+    def required(self) -> list[str]:
+        """The names of the arguments that must be sent."""
+        found = self.schema.get("required")
+        return [name for name in found if isinstance(name, str)] if is_array(found) else []
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all arguments, those in the schema first."""
+        sent = (name for name in self.arguments if isinstance(name, str))
+        return tuple(dict.fromkeys((*self.properties, *sent)))[:_MOST_VALUES]
+
+    @cached_property
+    def values(self) -> list[tuple[tuple[str | int, ...], Any]]:
+        """Every scalar that was sent, with the keys that lead to it."""
+        found = []
+        for pair in _scalars(self.arguments, ()):
+            found.append(pair)
+            if len(found) == _MOST_VALUES:
+                break
+        return found
+
+    @cached_property
+    def problems(self) -> tuple[FieldProblem, ...]:
+        """What the schema has against the arguments; nothing if they fit, or nobody can tell."""
+        if not self.schema or not self.is_known:
+            return ()
+        try:
+            from failwell.validation import check_arguments  # needs an optional package
+
+            failure = check_arguments(self.arguments, self.schema)
+        except Exception:  # without the package, or with a schema that is none, the text alone must do
+            return ()
+        return failure.fields if failure else ()
+
+    def located(self, keys: list[str | int]) -> str | None:
+        """Return the path of the longest beginning of *keys* that leads somewhere in the arguments or the schema."""
+        if keys and keys[0] not in self.names and len(keys) > 1 and keys[1] in self.names:
+            keys = keys[1:]  # the name of the whole came first
+        here: Any = self.arguments
+        kept: list[str | int] = []
+        for key in keys[:_DEEPEST]:
+            if is_object(here) and key in here:
+                here = here[str(key)] if key not in here else here[key]
+            elif is_array(here) and isinstance(key, int) and 0 <= key < len(here):
+                here = here[key]
+            elif is_object(here) and isinstance(key, str) and key == keys[-1]:
+                kept.append(key)
+                break
+            elif kept or self.names:
+                break
+            kept.append(key)
+        if not kept and keys:
+            kept = keys[:1]
+        return paths.join(kept) if kept else None
+
+
+def _scalars(value: Any, keys: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if len(keys) > _DEEPEST:
+        return
+    if is_object(value):
+        for key, item in value.items():
+            yield from _scalars(item, (*keys, key))
+    elif is_array(value):
+        for index, item in enumerate(value[:_MOST_VALUES]):
+            yield from _scalars(item, (*keys, index))
+    elif keys:
+        yield keys, value

@@ -1,0 +1,104 @@
+"""Which argument a text is about: one it names, one whose value it quotes, or the only one there is."""
+
+import re
+from collections.abc import Iterator
+
+from failwell import paths
+from failwell.reader.text.context import Context
+from failwell.suggest import normalised
+
+_WORD = re.compile(r"[a-z0-9]+")
+_MOST = 3
+# Endings of names that say what an argument is, where the part before says whose.
+_SHORTEST_VALUE = 2
+_NUMBERS = (int, float)
+
+
+def find(text: str, context: Context, span: tuple[int, int] | None = None) -> list[list[str | int]]:
+    """Return the keys of the arguments that a text blames, best first; nothing if it cannot be told."""
+    if not context.names:
+        return []
+    named = _exact_names(text, context)
+    if named:
+        return [[name] for name in named[:_MOST]]
+    quoted = list(_quoted(text, context))
+    spoken = _spoken(text, context)
+    if quoted:
+        if len(quoted) > 1 and span is not None:
+            quoted.sort(key=lambda item: _distance(item[0], span))
+        best = [keys for _, keys in quoted]
+        both = [keys for keys in best if str(keys[0]) in spoken]
+        return [(both or best)[0]]
+    if spoken:
+        return [[spoken[0]]]
+    sent = [name for name in context.arguments if isinstance(name, str)]
+    if len(sent) == 1:
+        return [[sent[0]]]
+    required = [name for name in context.required if name in context.arguments]
+    return [[required[0]]] if len(required) == 1 else []
+
+
+def _exact_names(text: str, context: Context) -> list[str]:
+    """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, or in camel case."""
+    found: list[tuple[int, str]] = []
+    for name in context.names:
+        if name not in text:
+            continue
+        is_compound = "_" in name or "-" in name or name.lower() != name
+        pattern = rf"(?<![\w.]){re.escape(name)}(?![\w])" if is_compound else rf"[\"'`]{re.escape(name)}[\"'`]"
+        if match := re.search(pattern, text):
+            found.append((match.start(), name))
+    return [name for _, name in sorted(found)]
+
+
+def _quoted(text: str, context: Context) -> Iterator[tuple[int, list[str | int]]]:
+    """Yield where values that were sent stand in the text, the longest first, each place once."""
+    values = sorted(context.values, key=lambda pair: -len(str(pair[1])))
+    taken: list[tuple[int, int]] = []
+    for keys, value in values:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            continue
+        words = str(value).strip()
+        if len(words) < _SHORTEST_VALUE or len(words) > 500:
+            continue
+        for start in _places(words, text):
+            if not any(begin <= start < end for begin, end in taken):
+                taken.append((start, start + len(words)))
+                yield start, list(keys)
+                break
+
+
+def _places(words: str, text: str) -> list[int]:
+    at = text.find(words)
+    if at < 0 and "/" in words:
+        words = words.rstrip("/").rpartition("/")[2] if len(words.rpartition("/")[2]) > 3 else words
+        at = text.find(words)
+    found = []
+    while at >= 0 and len(found) < 5:
+        before, after = text[at - 1 : at], text[at + len(words) : at + len(words) + 1]
+        if not (before.isalnum() and words[0].isalnum()) and not (after.isalnum() and words[-1].isalnum()):
+            found.append(at)
+        at = text.find(words, at + len(words))
+    return found
+
+
+def _spoken(text: str, context: Context) -> list[str]:
+    """Return the arguments whose names the text speaks in words: `paragraph index` for `paragraph_index`."""
+    words = _WORD.findall(text.lower()[:2000])
+    held = {word.removesuffix("s") if len(word) > 3 else word for word in words}
+    scores: list[tuple[float, int, str]] = []
+    for order, name in enumerate(context.names):
+        parts = [part.removesuffix("s") if len(part) > 3 else part for part in normalised(name).split("_") if part]
+        hits = sum(part in held for part in parts)
+        if parts and hits == len(parts):
+            scores.append((-float(hits), order, name))
+    return [name for _, _, name in sorted(scores)]
+
+
+def _distance(at: int, span: tuple[int, int]) -> int:
+    return max(span[0] - at, at - span[1], 0)
+
+
+def path_of(keys: list[str | int]) -> str:
+    """Return the path that an argument's keys lead along."""
+    return paths.join(keys)

@@ -1,0 +1,29 @@
+"""How long a text asks to wait: `retry in 30s`, `try again in 2 minutes`, `Retry-After: 5`."""
+
+import re
+
+from failwell.failure import seconds
+
+_UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
+_AMOUNT = r"(\d{1,9}(?:\.\d{1,6})?) ?(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)?\b"
+_ASKED = re.compile(
+    r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
+    r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
+    r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately )?"
+    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)" + _AMOUNT + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
+    re.IGNORECASE,
+)
+_BARE_NUMBER_OK = ("after", "in")
+
+
+def find(text: str) -> float | None:
+    """Return the seconds that a text asks to wait, or None if it asks for none."""
+    match = _ASKED.search(text)
+    if match is None:
+        return None
+    unit = (match[2] or "").lower()
+    if not unit and not match[0].lower().startswith("retry"):
+        return None
+    factor = 0.001 if unit.startswith(("ms", "mil")) else _UNITS[unit[:1]]
+    extra = float(match[3]) if match[3] else 0.0
+    return seconds(round(float(match[1]) * factor + extra, 3))
