@@ -127,6 +127,8 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "fields", ())
         if self.severity is not None and self.severity not in _SEVERITIES:
             raise _no_choice("severity", self.severity, _SEVERITIES)
+        if self.http_status is not None and not 100 <= self.http_status <= 599:
+            raise ValueError(f"http_status must be from 100 to 599, not {self.http_status!r}")
         if self.origin not in _ORIGINS:
             raise _no_choice("origin", self.origin, _ORIGINS)
         if not (isinstance(self.details, dict) and isinstance(self.extra, dict)):

@@ -2,8 +2,6 @@
 
 import functools
 import inspect
-import logging
-import secrets
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from time import perf_counter
@@ -11,22 +9,17 @@ from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, Protocol, overload
 
 from failwell import dialects
+from failwell.answering import Answers, notify, opened
 from failwell.arguments.misfit import misfit
 from failwell.decision import Hints
-from failwell.encoding import encode
-from failwell.errors import Invalid, ToolFailure
+from failwell.errors import Invalid
 from failwell.failure import Failure
 from failwell.json_types import is_object
-from failwell.mapping import from_exception
-from failwell.meter import Observation
-from failwell.result import Err, Ok, success
-
-_log = logging.getLogger("failwell")
-_HARMLESS = ("not_executed", "rejected")
+from failwell.meter import Observer
+from failwell.result import success
 
 P = ParamSpec("P")
 Result = dict[str, Any]
-Observer = Callable[[Observation], object]
 
 
 class Decorator(Protocol):
@@ -105,7 +98,7 @@ def guard(
         name = tool or getattr(wrapped, "__name__", None) or type(wrapped).__name__
         if inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
             raise TypeError(f"{name} yields values; guard takes functions that return one")
-        rules = _Rules(wrapped, name, dialect, settings, Hints.of(hints).repeatable or single_effect)
+        rules = _Rules(wrapped, Answers(name, dialect, settings, Hints.of(hints).repeatable or single_effect))
         checker, watchers = _checker(schema, name), tuple(observers)
         is_async = inspect.iscoroutinefunction(wrapped) or inspect.iscoroutinefunction(type(wrapped).__call__)
         if checker is None and limit is None and not watchers:
@@ -125,52 +118,30 @@ def _checker(schema: dict[str, Any] | None, tool: str) -> Any:
 
 
 class _Rules(NamedTuple):
-    """How one tool's calls are answered."""
+    """A tool, and how its calls are answered."""
 
     function: Callable[..., Any]
-    tool: str
-    dialect: str
-    settings: dict[str, Any]
-    operation_is_call: bool
+    answers: Answers
 
     def answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
         """Return the result for what the tool returned, and the failure if that is what it amounts to."""
-        try:
-            return self._answer(value)
-        except Exception as exc:
-            return self.encoded(self.failure_of(exc, (), {}))
-
-    def _answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
         if type(value) is str:  # what most tools return
             return {"content": [{"type": "text", "text": value}], "isError": False}, None
-        if type(value) in (Ok, Err):
-            value = value.value if value.ok else value.failure
-        if isinstance(value, Failure):
-            return self.encoded(value)
-        if is_object(value) and isinstance(value.get("content"), list):
-            return value, None
-        return success(value), None
+        try:
+            value, failure = opened(value)
+            if failure is not None:
+                return self.answers.encoded(failure)
+            if is_object(value) and isinstance(value.get("content"), list):
+                return value, None
+            return success(value), None
+        except Exception as exc:
+            return self.failed(exc, (), {})
 
-    def failure_of(self, exc: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Failure:
-        """Return what an exception means for the whole call; log it under an id unless it was raised on purpose."""
-        if isinstance(exc, ToolFailure):
-            return exc.failure
-        if found := misfit(exc, self.function, args, kwargs, tool=self.tool):
-            return found
-        failure = from_exception(exc)
-        if failure.origin == "declared":
-            return failure
-        changes: dict[str, Any] = {"id": failure.id or secrets.token_hex(6), "tool": failure.tool or self.tool}
-        if failure.outcome in _HARMLESS and not self.operation_is_call:
-            changes["outcome"] = "unknown"  # the body may have done something else before
-        _log.error("tool %s failed, id %s", self.tool, changes["id"], exc_info=exc)
-        return failure.replace(**changes)
-
-    def encoded(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
-        """Return the result for a failure, and the failure with the tool's name."""
-        if failure.tool is None:
-            failure = failure.replace(tool=self.tool)
-        return encode(failure, self.dialect, **self.settings), failure
+    def failed(self, exc: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], Failure]:
+        """Return the result for what the call raised, and the failure."""
+        answers = self.answers
+        found = misfit(exc, self.function, args, kwargs, tool=answers.tool) or answers.failure_of(exc)
+        return answers.encoded(found)
 
 
 class _Around(NamedTuple):
@@ -216,18 +187,12 @@ class _Call:
         if exc is not None and not isinstance(exc, Exception):
             return False
         self.answer, failure = self._answered(exc)
-        for observer in around.observers:
-            try:
-                observer(Observation(around.rules.tool, perf_counter() - self.started, failure))
-            except Exception:
-                _log.exception("an observer of tool %s failed", around.rules.tool)
+        notify(around.observers, around.rules.answers.tool, self.started, failure)
         return True
 
     def _answered(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:
         rules = self.around.rules
-        if exc is None:
-            return rules.answer(self.value)
-        return rules.encoded(rules.failure_of(exc, self.args, self.kwargs))
+        return rules.answer(self.value) if exc is None else rules.failed(exc, self.args, self.kwargs)
 
 
 def _plain(rules: _Rules) -> Callable[..., Any]:
@@ -238,7 +203,7 @@ def _plain(rules: _Rules) -> Callable[..., Any]:
         try:
             value = function(*args, **kwargs)
         except Exception as exc:
-            return rules.encoded(rules.failure_of(exc, args, kwargs))[0]
+            return rules.failed(exc, args, kwargs)[0]
         return rules.answer(value)[0]
 
     return run
@@ -252,7 +217,7 @@ def _plain_async(rules: _Rules) -> Callable[..., Any]:
         try:
             value = await function(*args, **kwargs)
         except Exception as exc:
-            return rules.encoded(rules.failure_of(exc, args, kwargs))[0]
+            return rules.failed(exc, args, kwargs)[0]
         return rules.answer(value)[0]
 
     return run

@@ -1,5 +1,6 @@
 """`Meter`: how often each tool was called, how it failed and how long it took."""
 
+from collections.abc import Callable
 from threading import Lock
 
 from msgspec import Struct
@@ -15,6 +16,10 @@ class Observation(Struct, frozen=True):
     tool: str
     seconds: float
     failure: Failure | None = None
+
+
+Observer = Callable[[Observation], object]
+"""What is told of each finished call."""
 
 
 class Usage(Struct, frozen=True):

@@ -15,6 +15,7 @@ name = "compact"
 
 _OWN = frozenset(("type", "message", "recoverable", "data"))
 _SAID = frozenset(("recoverable", "extra"))
+_KEYS = open_part.KEYS - {"type", "message", "recoverable"}
 
 
 def encode(failure: Failure) -> Wire:
@@ -25,7 +26,7 @@ def encode(failure: Failure) -> Wire:
         "recoverable": failure.recoverable,
     }
     extra, nested = with_extra(failure.extra, _OWN)
-    data = open_part.write(failure, failure.code, failure.type, said=_SAID, also=nested)
+    data = open_part.write(failure, failure.code, failure.type, said=_SAID, also=nested, keys=_KEYS)
     if data:
         payload["data"] = data
     return Wire(json_text.write({**payload, **extra}), is_error(failure))
@@ -45,7 +46,7 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     recoverable = payload.get("recoverable")
     if exact and (not isinstance(recoverable, bool) or not payload.keys() <= _OWN):
         return None
-    values = open_part.read(payload.get("data"))
+    values = open_part.read(payload.get("data"), keys=_KEYS)
     values["type"] = type_
     if isinstance(recoverable, bool):
         values["recoverable"] = recoverable

@@ -25,7 +25,7 @@ _OWN = frozenset(
     ("success", "error_code", "message", "error", "code", "hint", "details", "required_fields", "timestamp", "version")
 )
 _FIELD_KEYS = frozenset(("validation_errors", "all_errors"))
-_KEYS = open_part.KEYS | _FIELD_KEYS
+_KEYS = open_part.KEYS - {"code", "message", "suggestion", "fields", "http_status"} | _FIELD_KEYS
 _SAID = frozenset(("code", "suggestion", "fields", "http_status", "extra"))
 # 500 says nothing: it is what a failure of unknown type is sent with.
 _TYPE_OF_STATUS: dict[int, Type] = {

@@ -30,6 +30,7 @@ LITERALS: tuple[str, ...] = get_args(ErrorLiteral)
 
 _OWN = frozenset(("error", "message", "details"))
 _SAID = frozenset(("extra",))
+_KEYS = open_part.KEYS - {"message"}
 _CODE_OF: dict[str, str] = {row.flat: row.code for row in catalog.rows() if row.flat}
 _TYPE_OF: dict[str, Type] = {row.flat: row.type for row in catalog.rows() if row.flat}
 
@@ -41,7 +42,7 @@ def encode(failure: Failure) -> Wire:
     if code in (None, _CODE_OF[literal]) and failure.type == _TYPE_OF[literal]:
         code, said = _CODE_OF[literal], _SAID | {"code"}
     extra, nested = with_extra(failure.extra, _OWN)
-    details = open_part.write(failure, code, _type_read(code, literal), said=said, also=nested)
+    details = open_part.write(failure, code, _type_read(code, literal), said=said, also=nested, keys=_KEYS)
     payload: dict[str, Any] = {"error": literal, "message": failure.message}
     if details:
         payload["details"] = details
@@ -67,7 +68,7 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
         return None
     if exact and not payload.keys() <= _OWN:
         return None
-    values = open_part.read(payload.get("details"))
+    values = open_part.read(payload.get("details"), keys=_KEYS)
     stated: Type | None = values.get("type")
     if "code" not in values and stated in (None, _TYPE_OF.get(error, stated)):
         values["code"] = _CODE_OF.get(error, error)

@@ -31,6 +31,10 @@ _TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
 _OWN = _TEXTS | {"action", "details", "detail", "field"}
 _SAID = frozenset(("code", "severity", "suggestion", "actions", "retry_after", "extra"))
 _SAID_WITH_FIELDS = _SAID | {"fields"}
+_KEYS = {
+    _TOOL_ERROR: open_part.KEYS - {"code", "severity", "actions", "retry_after", "suggestion", "message"},
+    _VALIDATION_ERROR: open_part.KEYS - {"code", "severity", "actions", "retry_after", "fields"},
+}
 _MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
 
 
@@ -54,7 +58,7 @@ def _tool_error(failure: Failure) -> list[str]:
     said = _SAID
     if failure.code in _ROUTING_CODES or failure.fields == _implied_fields(failure.code, failure.message):
         said = _SAID_WITH_FIELDS
-    lines += _rest(failure, said, {})
+    lines += _rest(failure, _TOOL_ERROR, said, {})
     return [*lines, f"</{_TOOL_ERROR}>"]
 
 
@@ -70,7 +74,7 @@ def _validation_error(failure: Failure) -> list[str]:
     row = catalog.get(failure.code)
     if failure.suggestion and row and failure.suggestion != row.suggestion:
         also["suggestion"] = failure.suggestion
-    lines += _rest(failure, _SAID_WITH_FIELDS, also)
+    lines += _rest(failure, _VALIDATION_ERROR, _SAID_WITH_FIELDS, also)
     return [*lines, f"</{_VALIDATION_ERROR}>"]
 
 
@@ -87,12 +91,12 @@ def _actions(actions: Iterable[str]) -> list[str]:
     return ["  <available_actions>", *inner, "  </available_actions>"] if inner else []
 
 
-def _rest(failure: Failure, said: frozenset[str], also: dict[str, Any]) -> list[str]:
+def _rest(failure: Failure, root: str, said: frozenset[str], also: dict[str, Any]) -> list[str]:
     extra = failure.extra
     at_top = all(_ELEMENT_NAME.match(key) and isinstance(value, str) for key, value in extra.items())
     if extra and not (at_top and _OWN.isdisjoint(extra)):
         also, extra = {**also, "extra": extra}, {}
-    details = open_part.write(failure, failure.code, None, said=said, also=also)
+    details = open_part.write(failure, failure.code, None, said=said, also=also, keys=_KEYS[root])
     lines: list[str] = []
     if details:
         inner = (
@@ -148,7 +152,7 @@ def _from_document(document: xml_text.Document) -> Failure | None:
             fields.append(FieldProblem(path=label or "?", message=text.strip()))
         elif tag not in _OWN:
             extra[tag] = text
-    values = open_part.read(details)
+    values = open_part.read(details, keys=_KEYS[document.root])
     if extra:
         values["extra"] = {**extra, **values.get("extra", {})}
     if "available_actions" in texts:

@@ -17,6 +17,7 @@ CERTAIN = 0.7
 _LONGEST_MESSAGE = 1000
 _NOTHING_SAID = "The tool reported an error without saying which."
 
+
 class Reading(Struct, frozen=True):
     """A failure, and the rule that found it; the rule is None where the failure carried structure."""
 

@@ -11,6 +11,7 @@ _OPENING = re.compile(r"[{\[]")
 _MOST_OPENINGS = 4
 _DEEPEST = 5
 _MOST_ITEMS = 10
+_MOST_VALUES = 60
 _LONGEST_MESSAGE = 1000
 _TEXT_KEYS = ("message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
               "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause")  # fmt: skip
@@ -103,3 +104,20 @@ _RESULT_KEYS = frozenset(("data", "result", "results", "items", "content", "outp
 
 def _holds_result(payload: dict[str, Any]) -> bool:
     return any(payload.get(key) not in (None, "", [], {}) for key in _RESULT_KEYS & payload.keys())
+
+
+def only_text(payload: Any) -> str | None:
+    """Return the only text in a value that holds nothing else but numbers, flags and empty places; else None."""
+    found: list[str] = []
+    waiting = [payload]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return found[0] if len(found) == 1 else None
+        value = waiting.pop()
+        if is_object(value):
+            waiting += value.values()
+        elif is_array(value):
+            waiting += value
+        elif isinstance(value, str) and value.strip():
+            found.append(value)
+    return None

@@ -9,28 +9,31 @@ from failwell.suggest import normalised
 
 _WORD = re.compile(r"[a-z0-9]+")
 _MOST = 3
-# Endings of names that say what an argument is, where the part before says whose.
 _SHORTEST_VALUE = 2
-_NUMBERS = (int, float)
+_TOGETHER = re.compile(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
 
 
-def find(text: str, context: Context, span: tuple[int, int] | None = None) -> list[list[str | int]]:
+def find(text: str, context: Context, span: tuple[int, int] | None = None, code: str = "") -> list[list[str | int]]:
     """Return the keys of the arguments that a text blames, best first; nothing if it cannot be told."""
     if not context.names:
         return []
+    quoted = list(_quoted(text, context))
+    if code == "UNAUTHORIZED":  # only an address that was quoted is at fault, not what happens to be named alike
+        return [keys for _, keys in quoted[:1]]
     named = _exact_names(text, context)
     if named:
         return [[name] for name in named[:_MOST]]
-    quoted = list(_quoted(text, context))
     spoken = _spoken(text, context)
     if quoted:
-        if len(quoted) > 1 and span is not None:
+        if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
+            return [keys for _, keys in sorted(quoted)[:2]]
+        if span is not None:
             quoted.sort(key=lambda item: _distance(item[0], span))
         best = [keys for _, keys in quoted]
         both = [keys for keys in best if str(keys[0]) in spoken]
         return [(both or best)[0]]
     if spoken:
-        return [[spoken[0]]]
+        return [[name] for name in (spoken if _TOGETHER.search(text) else spoken[:1])]
     sent = [name for name in context.arguments if isinstance(name, str)]
     if len(sent) == 1:
         return [[sent[0]]]

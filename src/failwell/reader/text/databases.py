@@ -185,7 +185,9 @@ RULES: tuple[Rule, ...] = (
             operator does not exist
             function ~ does not exist
             invalid input syntax
-            unknown operator
+            unknown (operator|identifier|variable|function|name)
+            (name|variable|function|identifier) ~ is not defined
+            undefined (variable|function|name|identifier)
             unrecognized pipeline stage
             mismatched input
             group by ~ aggregate

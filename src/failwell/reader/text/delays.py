@@ -5,12 +5,16 @@ import re
 from failwell.failure import seconds
 
 _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
-_AMOUNT = r"(\d{1,9}(?:\.\d{1,6})?) ?(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)?\b"
+_AMOUNT = (
+    r"(\d{1,9}(?:\.\d{1,6})?) ?(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)?\b"
+)
 _ASKED = re.compile(
     r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
     r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
     r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately )?"
-    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)" + _AMOUNT + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
+    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)"
+    + _AMOUNT
+    + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
     re.IGNORECASE,
 )
 _BARE_NUMBER_OK = ("after", "in")

@@ -7,7 +7,7 @@ import msgspec
 
 from failwell import catalog
 from failwell.failure import FieldProblem
-from failwell.reader.text import bodies, culprits, delays, statuses, validators, wording
+from failwell.reader.text import bodies, culprits, delays, ownership, statuses, validators, wording
 from failwell.reader.text.context import Context
 from failwell.reader.text.finding import Finding
 from failwell.reader.text.phrases import plain
@@ -21,8 +21,10 @@ _VALIDATOR_CONFIDENCE = 0.95
 _SCHEMA_CONFIDENCE = 0.8
 _RPC = re.compile(r"MCP error (-?\d{1,6})\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
-_WITHOUT_CULPRIT = frozenset(("UNAUTHORIZED", "UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED",
+_OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALREADY_EXISTS"))
+_WITHOUT_CULPRIT = frozenset(("UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED",
                               "PRECONDITION_FAILED"))  # fmt: skip
+_ON_THE_WAY = frozenset(("CONNECTION_FAILED", "DNS_TEMPORARY"))
 _CALLERS_LIMIT = frozenset(("TIMEOUT", "QUERY_TIMEOUT", "PROCESS_TIMEOUT", "UPSTREAM_TIMEOUT"))
 
 
@@ -143,6 +145,8 @@ def _by_schema(context: Context) -> Finding | None:
 def _masked(text: str, context: Context) -> str:
     """Return a text without addresses and without what the caller sent, whose words are not the server's."""
     text = _ADDRESS.sub(_MASK, text)
+    if context.tool and len(context.tool) > 3:
+        text = text.replace(context.tool, _MASK)
     for _, value in context.values:
         if isinstance(value, str) and len(value) > 3 and value in text:
             text = text.replace(value, _MASK)
@@ -156,15 +160,31 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
     if found.code == "DNS_TEMPORARY" and _RESERVED_HOST.search(text):
         changes["code"], type_ = "HOST_NOT_FOUND", "NOT_FOUND"
     if found.code in _CALLERS_LIMIT and (limit := _limit_sent(context)):
-        changes |= {"code": "OUT_OF_RANGE", "retryable": False, "fields": (problem(context, [limit], text, "range"),)}
+        changes |= {
+            "code": "OUT_OF_RANGE",
+            "retryable": False,
+            "fields": (problem(context, [limit], "The call took longer than this", "range"),),
+        }
         return msgspec.structs.replace(found, **changes)
+    if found.code in _ON_THE_WAY and _sent_address(context):
+        changes["retryable"] = None
     if type_ in ("TRANSIENT", "CONFLICT") and (delay := delays.find(text)) is not None:
         changes["retry_after"] = delay
+    if found.code in _OWN_FILES and ownership.is_servers_own(found.code, text, context):
+        return msgspec.structs.replace(
+            found, code="CONFIG_ERROR", retryable=None, rule=f"{found.rule}, of the server's own"
+        )
     if not found.fields and type_ not in ("TRANSIENT", "INTERNAL") and found.code not in _WITHOUT_CULPRIT:
-        blamed = culprits.find(text, context, found.span)
+        blamed = culprits.find(text, context, found.span, found.code)
         kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
-        changes["fields"] = tuple(problem(context, keys, text, kind) for keys in blamed)
+        title = catalog.title_of(found.code, type_ or "INTERNAL")
+        changes["fields"] = tuple(problem(context, keys, title, kind) for keys in blamed)
     return msgspec.structs.replace(found, **changes) if changes else found
+
+
+def _sent_address(context: Context) -> bool:
+    """Tell whether the caller chose where to go: then a wrong address sounds like an outage."""
+    return any(isinstance(value, str) and _ADDRESS.match(value) for _, value in context.values)
 
 
 def _limit_sent(context: Context) -> str | None:

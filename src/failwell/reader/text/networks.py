@@ -177,19 +177,28 @@ RULES: tuple[Rule, ...] = (
             max retries exceeded with url
             failed to establish a new connection
             new connection error
-            error sending request for url
             tcp connect error
             unable to connect to the remote server
             cannot connect to host
             tunnel connection failed
             could not connect to proxy
+        """,
+        confidence=0.9,
+    ),
+    Rule(
+        name="network trouble",
+        code="CONNECTION_FAILED",
+        evidence="HTTP clients that do not say what went wrong on the way: a wrong address would sound the same.",
+        phrases="""
+            error sending request for url
             und err socket
             network error
-            (network|connectivity) (problem|issue|failure)
+            (network|connectivity|connection) (problem|problems|issue|issues|failure)
+            fetch failed
             网络错误
             网络连接失败
         """,
-        confidence=0.9,
+        confidence=0.85,
     ),
     Rule(
         name="redirects in circles",

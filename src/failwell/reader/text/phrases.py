@@ -1,13 +1,13 @@
 """Rules that know a failure by its wording, and the search for the first one that fits a text.
 
 A phrase is written in words. Between two words may stand blanks and punctuation; `word*` is a beginning, `(a|b)` a
-choice, `(a|b)?` one that may be absent, `~` anything up to a few words on the same line. Each phrase is looked for
-only in texts that hold its longest fixed word, so time does not grow with the number of rules.
+choice, `(a|b)?` one that may be absent, `~` anything up to a few words on the same line. A phrase is looked for only
+in texts that hold all its words, so that time hardly grows with the number of rules.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
@@ -17,8 +17,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
-_COMMON = frozenset("a an and any are as at be by cannot could error failed for from in is it must no not of on or the to with".split())
-_LONGEST_WORD_TEXT = 3000
+_COMMON = frozenset("a an and any are as at be by can cannot could error failed for from in is it must no not of on or "
+                    "the to with".split())  # fmt: skip
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -43,9 +43,15 @@ class Match(NamedTuple):
     end: int
 
 
+class _Entry(NamedTuple):
+    rank: int
+    phrase: str
+    needs: tuple[frozenset[str], ...]
+
+
 def plain(text: str) -> str:
     """Return a text as phrases are matched against it: lower case, compound names taken apart, negations spelt out."""
-    text = _CAMEL_BORDER.sub(" ", text[:_LONGEST_WORD_TEXT]).lower()
+    text = _CAMEL_BORDER.sub(" ", text).lower()
     if "'" in text or "’" in text:
         text = text.replace("’", "'").replace("can't", "cannot").replace("won't", "will not").replace("n't", " not")
     return text
@@ -56,15 +62,16 @@ class Table:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
-        self._by_word: dict[str, list[tuple[int, str]]] = {}
-        self._unspaced: list[tuple[int, str]] = []
+        self._by_word: dict[str, list[_Entry]] = {}
+        self._unspaced: list[_Entry] = []
         for rank, rule in enumerate(self.rules):
-            for phrase in _phrases(rule.phrases):
-                if phrase.isascii():
-                    for word in _anchors(phrase):
-                        self._by_word.setdefault(word, []).append((rank, phrase))
-                else:
-                    self._unspaced.append((rank, phrase))
+            for phrase in map(str.strip, rule.phrases.strip().splitlines()):
+                if not phrase.isascii():
+                    self._unspaced.append(_Entry(rank, phrase, ()))
+                    continue
+                anchor, *needs = _needs(phrase)
+                for word in anchor:
+                    self._by_word.setdefault(word, []).append(_Entry(rank, phrase, tuple(needs)))
 
     def first(self, text: str) -> Match | None:
         """Return the first rule that fits a plain text, or None."""
@@ -72,34 +79,33 @@ class Table:
 
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
-        candidates: list[tuple[int, str]] = []
-        for word in set(_WORD.findall(text)) & self._by_word.keys():
-            candidates += self._by_word[word]
+        words = set(_WORD.findall(text))
+        candidates = [
+            entry
+            for word in words & self._by_word.keys()
+            for entry in self._by_word[word]
+            if not any(map(words.isdisjoint, entry.needs))
+        ]
         if not text.isascii():
             candidates += self._unspaced
-        for rank, phrase in sorted(set(candidates)):
-            found = _compiled(phrase).search(text)
-            if found:
+        candidates.sort()
+        for rank, phrase, _ in candidates:
+            if found := _compiled(phrase).search(text):
                 yield Match(self.rules[rank], found.start(), found.end())
 
 
-def _phrases(lines: str) -> list[str]:
-    return [phrase for line in lines.splitlines() if (phrase := " ".join(line.split()))]
-
-
-@cache
-def _anchors(phrase: str) -> tuple[str, ...]:
-    """Return words of which a text must hold one for the phrase to fit."""
-    groups: list[list[str]] = []
+def _needs(phrase: str) -> list[frozenset[str]]:
+    """Return sets of words of which a text must hold one each for the phrase to fit, the most telling first."""
+    groups = []
     for token in _TOKEN.findall(phrase):
         if token.endswith("?") or "*" in token:
             continue
         choices = [_WORD.findall(choice) for choice in token.strip("()").split("|")]
         if all(choices):
-            groups.append([max(words, key=_telling) for words in choices])
+            groups.append(frozenset(max(words, key=_telling) for words in choices))
     if not groups:
         raise ValueError(f"the phrase {phrase!r} needs a word that is always there")
-    return tuple(dict.fromkeys(max(groups, key=lambda group: min(map(_telling, group)))))
+    return sorted(groups, key=lambda group: -min(map(_telling, group)))
 
 
 def _telling(word: str) -> int:
@@ -109,29 +115,25 @@ def _telling(word: str) -> int:
 @lru_cache(maxsize=4096)
 def _compiled(phrase: str) -> re.Pattern[str]:
     if not phrase.isascii():
-        return re.compile(re.escape(phrase).replace(r"\ ", " "))
-    pattern = ""
-    joint = ""
+        return re.compile(re.escape(phrase))
+    pattern = joint = ""
     for token in _TOKEN.findall(phrase):
         if token == "~":
             joint = _GAP
-        elif token.endswith("?"):
-            pattern += (
-                f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?"
-                if joint != _BETWEEN
-                else f"(?:{_BETWEEN}{_piece(token[:-1])})?"
-            )
-            joint = "" if joint != _BETWEEN else _BETWEEN
-        else:
+        elif not token.endswith("?"):
             pattern += joint + _piece(token)
             joint = _BETWEEN
+        elif joint == _BETWEEN:
+            pattern += f"(?:{_BETWEEN}{_piece(token[:-1])})?"
+        else:
+            pattern += f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?"
+            joint = ""
     return re.compile(rf"(?<![a-z0-9]){pattern}(?![a-z0-9])")
 
 
 def _piece(token: str) -> str:
-    if token.startswith("("):
-        choices = (
-            re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*") for choice in token[1:-1].split("|")
-        )
-        return f"(?:{'|'.join(choices)})"
-    return re.escape(token).replace(r"\*", "[a-z0-9]*")
+    choices = (
+        re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*")
+        for choice in token.removeprefix("(").removesuffix(")").split("|")
+    )
+    return f"(?:{'|'.join(choices)})"

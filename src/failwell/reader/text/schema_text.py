@@ -9,44 +9,42 @@ from failwell.failure import FieldProblem
 from failwell.reader.text.context import Context
 from failwell.reader.text.problems import problem
 
-_VALUE = r"(?P<value>'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|[^\s:,'\"][^\n]{0,200}?)"
-_NAME = r"[\"'`](?P<name>[^\"'`\n]{1,80})[\"'`]"
-
-# What the library says, and the kind of problem it is. `value` is the repr of what was sent, `name` a key's name.
-_JSONSCHEMA: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(rf"{_NAME} is a required property"), "missing"),
-    (re.compile(rf"{_NAME} is a dependency of"), "missing"),
-    (re.compile(r"Additional properties are not allowed \((?P<names>[^\n]{1,400}?) (?:was|were) unexpected\)"), "unknown"),
-    (re.compile(r"Unevaluated properties are not allowed \((?P<names>[^\n]{1,400}?) (?:was|were) unexpected\)"), "unknown"),
-    (re.compile(rf"{_NAME} do(?:es)? not match any of the regexes"), "unknown"),
-    (re.compile(rf"{_VALUE} is not of type '"), "type"),
-    (re.compile(rf"{_VALUE} is not one of \["), "enum"),
-    (re.compile(rf"(?:^|: ){_VALUE} was expected"), "const"),
-    (re.compile(rf"{_VALUE} is (?:less|greater) than (?:or equal to )?the (?:minimum|maximum) of"), "range"),
-    (re.compile(rf"{_VALUE} is not a multiple of"), "range"),
-    (re.compile(rf"{_VALUE} (?:is|are) too (?:short|long)"), "length"),
-    (re.compile(rf"{_VALUE} should be non-empty"), "length"),
-    (re.compile(rf"{_VALUE} is expected to be empty"), "length"),
-    (re.compile(rf"{_VALUE} does not have enough properties|{_VALUE.replace('value', 'other')} has too many properties"), "length"),
-    (re.compile(rf"{_VALUE} has non-unique elements"), "unique"),
-    (re.compile(rf"{_VALUE} does not match '"), "pattern"),
-    (re.compile(rf"{_VALUE} is not a '[\w-]{{1,30}}'"), "format"),
-    (re.compile(rf"{_VALUE} is (?:not valid under any|valid under each) of the given schemas"), "union"),
-)  # fmt: skip
+_NAMED = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`] is a (?:required property|dependency of)")
+_UNEXPECTED = re.compile(r"roperties are not allowed \(([^\n]{1,400}?) (?:was|were) unexpected\)")
+# What follows the value that the library complains of, and the kind of problem it is.
+_AFTER_VALUE: tuple[tuple[str, str], ...] = (
+    (" is not of type '", "type"),
+    (" is not one of [", "enum"),
+    (" was expected", "const"),
+    (" is less than the minimum of", "range"),
+    (" is greater than the maximum of", "range"),
+    (" is less than or equal to the minimum of", "range"),
+    (" is greater than or equal to the maximum of", "range"),
+    (" is not a multiple of", "range"),
+    (" is too short", "length"),
+    (" is too long", "length"),
+    (" should be non-empty", "length"),
+    (" is expected to be empty", "length"),
+    (" does not have enough properties", "length"),
+    (" has too many properties", "length"),
+    (" has non-unique elements", "unique"),
+    (" does not match '", "pattern"),
+    (" is not a '", "format"),
+    (" is not valid under any of the given schemas", "union"),
+    (" is valid under each of ", "union"),
+)
 _QUOTED = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`]")
 
 
 def _jsonschema(text: str, context: Context) -> list[FieldProblem] | None:
-    for pattern, kind in _JSONSCHEMA:
-        match = pattern.search(text)
-        if match is None:
-            continue
-        parts = match.groupdict()
-        if parts.get("name"):
-            return [_named(parts["name"], kind, match[0], context)]
-        if parts.get("names"):
-            return [_named(name, kind, match[0], context) for name in _QUOTED.findall(parts["names"])]
-        return _valued(parts.get("value") or "", kind, match[0], context)
+    if match := _NAMED.search(text):
+        return [_named(match[1], "missing", match[0], context)]
+    if match := _UNEXPECTED.search(text):
+        return [_named(name, "unknown", match[0], context) for name in _QUOTED.findall(match[1])[:20]]
+    for words, kind in _AFTER_VALUE:
+        at = text.find(words)
+        if at > 0:
+            return _valued(text[:at].rpartition("\n")[2], kind, text[: at + 200], context)
     return None
 
 
@@ -58,24 +56,23 @@ def _named(name: str, kind: str, said: str, context: Context) -> FieldProblem:
     return problem(context, [name], said, kind)
 
 
-def _valued(value: str, kind: str, said: str, context: Context) -> list[FieldProblem]:
-    """Return the problem of a value that is quoted without its place, found among what was sent."""
-    value = value.rpartition(": ")[2] if not value.startswith(("'", '"', "[", "{")) else value
+def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldProblem] | None:
+    """Return the problem of the value that *before* ends in, found among what was sent; None if it is not there."""
     wrong = [known for known in context.problems if known.kind == kind]
-    exact = [known for known in wrong if _reads(known.sent, value)]
+    exact = [known for known in wrong if _ends_in(before, known.sent)]
     if exact or len(wrong) == 1:
         return exact[:1] or wrong
-    places = [list(keys) for keys, sent in context.values if _reads(sent, value)]
-    places += [[name] for name, sent in context.arguments.items() if _reads(sent, value) and [name] not in places]
-    if not places and len(context.problems) == 1:
-        return list(context.problems)
-    return [problem(context, keys, said, kind) for keys in places[:1]]
+    sent = [([name], value) for name, value in context.arguments.items()]
+    places = [keys for keys, value in (*sent, *context.values) if _ends_in(before, value)]
+    if places:
+        return [problem(context, list(places[0]), said, kind)]
+    return list(context.problems[:1]) if len(context.problems) == 1 else [] if not context.is_known else None
 
 
-def _reads(sent: Any, value: str) -> bool:
+def _ends_in(before: str, value: Any) -> bool:
     try:
-        return repr(sent)[:400] == value or (isinstance(sent, str) and sent == value.strip("\"'"))
-    except Exception:
+        return before.endswith(repr(value)[-300:])
+    except Exception:  # whatever was sent may refuse to be printed
         return False
 
 
@@ -148,8 +145,7 @@ _words = _rows(
 FAMILIES: tuple[tuple[str, tuple[str, ...], Callable[[str, Context], list[FieldProblem] | None], str], ...] = (
     (
         "jsonschema",
-        ("required property", "a dependency of", "are not allowed (", "is not ", "was expected", "than the m", "than or equal",
-         "too short", "too long", "non-empty", "to be empty", "properties", "non-unique", "does not match", "schemas"),
+        (" is a required property", " is a dependency of", " are not allowed (", *(words for words, _ in _AFTER_VALUE)),
         _jsonschema,
         "Python's jsonschema, which the low-level MCP SDK quotes without a path.",
     ),

@@ -136,7 +136,7 @@ RULES: tuple[Rule, ...] = (
             not whitelisted
             not in (the)? (allowlist|whitelist|allow list)
             blocked by (policy|robots|the)
-            robots txt
+            robots ~ (not allowed|disallow|disallows|disallowed|specifies|forbids|blocked|prohibits)
             disallowed by
             ssrf
             (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks|ip|host|hosts|ips)

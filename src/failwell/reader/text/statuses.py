@@ -20,6 +20,7 @@ _REASON = re.compile(
     r"|internal server|not implemented|bad gateway|service unavailable|service temporarily|gateway time)",
     re.IGNORECASE,
 )  # fmt: skip
+_NUMBER = re.compile(r"(?<!\d)[45]\d\d(?!\d)")
 _CONFIDENCE = 0.9
 UNSPECIFIC = frozenset((400, 403, 409, 422, 500))
 """Statuses that services also use for what has a status of its own: clear words beat them."""
@@ -27,7 +28,7 @@ UNSPECIFIC = frozenset((400, 403, 409, 422, 500))
 
 def find(text: str) -> Finding | None:
     """Return what the HTTP status in a text means, or None if there is none."""
-    match = _REASON.search(text) or _STATED.search(text)
+    match = (_REASON.search(text) or _STATED.search(text)) if _NUMBER.search(text) else None
     if match is None:
         return None
     from failwell.mapping.http import verdict_for_status  # rule tables are loaded when they are needed

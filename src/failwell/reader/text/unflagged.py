@@ -25,7 +25,9 @@ _OPENING = re.compile(
     r" (?:is |was |has |execution |call )?(?:denied|failed|refused|required|timed out|not allowed|error)"
     r"|No such |Not found|Traceback \(most recent call last\)|(?:fatal|error|panic): )"
 )
-_EMPTY_ANSWER = re.compile(r"\W{0,6}(?:no|0|zero)\b(?! such)[^\n]{0,80}\b(?:found|match|matches|matched|results?|available|yet)\b", re.I)
+_EMPTY_ANSWER = re.compile(
+    r"\W{0,6}(?:no|0|zero)\b(?! such)[^\n]{0,80}\b(?:found|match|matches|matched|results?|available|yet)\b", re.I
+)
 # Lines of a log or a document: a time stamp, a level, a bullet, a heading, code.
 _LISTED = re.compile(
     r"\s{0,8}(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|NOTICE)\b|#{1,6} |[-*•] |\d{1,4}[.:)|] |[|>])"
@@ -41,7 +43,11 @@ def find(text: str, context: Context) -> Finding | None:
     if text[0] in "{[":
         payload = json_text.parse(text)
         if payload is not None:
-            return (evidence.weigh(text, context) or _DONT_KNOW) if bodies.declares_error(payload) else None
+            if bodies.declares_error(payload):
+                return evidence.weigh(text, context) or _DONT_KNOW
+            text = (bodies.only_text(payload) or "").strip()
+            if not text:
+                return None
     headline, _, rest = text.partition("\n")
     if len(headline) > _LONGEST_HEADLINE or _LISTED.match(headline) or _EMPTY_ANSWER.match(headline):
         return None

@@ -79,7 +79,9 @@ def issues_of(issues: Any, context: Context) -> Iterator[FieldProblem]:
         params = issue.get("params")
         names = issue.get("keys") or issue.get("unrecognizedKeys")
         if is_object(params):  # ajv names the key beside the path of the object
-            names = [params[key] for key in ("missingProperty", "additionalProperty") if isinstance(params.get(key), str)]
+            names = [
+                params[key] for key in ("missingProperty", "additionalProperty") if isinstance(params.get(key), str)
+            ]
         kind = kind_of(f"{issue.get('code') or issue.get('keyword') or issue.get('type') or ''} {message}")
         for name in names if is_array(names) and names else [None]:
             yield problem(context, [*keys, name] if isinstance(name, str) else keys, message, kind)
@@ -94,28 +96,45 @@ def _issue_keys(path: Any) -> list[str | int]:
 
 _ZOD_SAYS = (
     r"Required|Invalid [^\n,;]{1,200}|Expected [^\n;]{1,200}|Unrecognized key[^\n]{1,200}|Too (?:small|big)[^\n,;]{1,200}"
-    r"|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}|[^\n:]{0,60}\bis required"
+    r"|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}"
 )
-_ZOD_PAIR = re.compile(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: ({_ZOD_SAYS})")
-_ZOD_AT = re.compile(rf"({_ZOD_SAYS}|[^\n\"]{{1,120}}) at \"([\w$.\[\]-]{{1,80}})\"")
+_ZOD_PAIR = re.compile(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: (?=({_ZOD_SAYS}))")
+_QUOTED = re.compile(r"[\"']([^\"'\n]{1,80})[\"']")
+_ZOD_AT = re.compile(r"(?:^|[:;\n] ?)([^\n\";:]{1,120}) at \"([\w$.\[\]-]{1,80})\"")
+_ZOD_LINE = re.compile(
+    r"(?:^|[\n:] ?)((?:Invalid|Expected|Required|Too|Unrecognized|String|Number|Array|Must)\b[^\n]{0,200}?)"
+    r" at ([A-Za-z_$][\w$.\[\]-]{0,80})(?=\n|$)"
+)
 _ZOD_ARROW = re.compile(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
 _ZOD_KEYS = re.compile(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
 _RECEIVED = re.compile(r"[Ee]xpected [\w|\" ]{1,60}, received (\w{1,20})")
 
 
+# Where a sentence names its place: what must be in the text, the pattern, and which groups hold sentence and place.
+_ZOD_FORMS: tuple[tuple[str, re.Pattern[str], int, int], ...] = (
+    ("→ at ", _ZOD_ARROW, 1, 2),
+    (' at "', _ZOD_AT, 1, 2),
+    (" at ", _ZOD_LINE, 1, 2),
+    (": ", _ZOD_PAIR, 2, 1),
+)
+
+
 def _zod_words(text: str, context: Context) -> list[FieldProblem] | None:
-    found = [problem(context, _keys(_dotted(m[2]), "."), m[1], kind_of(m[1])) for m in _ZOD_ARROW.finditer(text)]
-    found = found or [problem(context, _keys(_dotted(m[2]), "."), m[1], kind_of(m[1])) for m in _ZOD_AT.finditer(text)]
-    pairs = found or [
-        problem(context, _keys(_dotted(m[1]), "."), m[2], kind_of(m[2]))
-        for m in _ZOD_PAIR.finditer(text)
-        if not context.names or _dotted(m[1]).split(".")[0] in context.names
-    ]
-    for match in _ZOD_KEYS.finditer(text):
-        pairs += [problem(context, [name], match[0], "unknown") for name in re.findall(r"[\"']([^\"']+)[\"']", match[1])]
-    if pairs:
-        return pairs[:_MOST_ISSUES]
-    return [] if _RECEIVED.search(text) else None
+    found: list[FieldProblem] = []
+    for gate, pattern, sentence, place in _ZOD_FORMS:
+        if gate in text and not found:
+            found = [
+                problem(context, _keys(_dotted(match[place]), "."), match[sentence], kind_of(match[sentence]))
+                for match in pattern.finditer(text)
+                if not context.names or _dotted(match[place]).split(".")[0] in context.names
+            ]
+    if "Unrecognized key" in text:
+        for match in _ZOD_KEYS.finditer(text):
+            names = _QUOTED.findall(match[1])
+            found += [problem(context, [name], match[0], "unknown") for name in names]
+    if found:
+        return found[:_MOST_ISSUES]
+    return [] if "Invalid arguments for tool" in text or _RECEIVED.search(text) else None
 
 
 def _dotted(path: str) -> str:
@@ -124,10 +143,23 @@ def _dotted(path: str) -> str:
 
 FAMILIES: tuple[Family, ...] = (
     Family("pydantic", ("validation error",), _pydantic, "Text of pydantic 1 and 2: a place, a sentence and a type."),
-    Family("issues", ('"message"', '"msg"'), _issues, "JSON arrays of zod, ajv and FastAPI: a path and a sentence each."),
+    Family(
+        "issues", ('"message"', '"msg"'), _issues, "JSON arrays of zod, ajv and FastAPI: a path and a sentence each."
+    ),
     Family(
         "zod",
-        ("expected", "Expected", "Required", "Unrecognized key", "Invalid", "Too small", "Too big", "is required"),
+        (
+            "Invalid arguments for tool",
+            " received ",
+            "Required",
+            "Unrecognized key",
+            "Invalid input",
+            "Invalid option",
+            "Too small",
+            "Too big",
+            "✖ ",
+            "arameter validation failed",
+        ),
         _zod_words,
         "Sentences of zod 3 and 4, as TypeScript SDKs and frameworks join them.",
     ),

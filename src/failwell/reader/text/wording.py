@@ -206,6 +206,8 @@ _GENERAL: tuple[Rule, ...] = (
             unexpected (character|symbol|identifier|operator|end|non whitespace)
             expecting value
             expecting property name
+            expected property name
+            in json at position
             expecting ~ delimiter
             extra data
             (invalid|malformed|bad|broken) (json|yaml|xml|toml|csv|html|base64|regex|regular expression|cron|sql|syntax|markdown|syntax|expression|pdf)
@@ -305,7 +307,7 @@ _GENERAL: tuple[Rule, ...] = (
             (is|are) unavailable
             nonexistent
             non existent
-            unknown (user|resource|entity|id|identifier|project|repository|key|node|host|page|model|channel|city|location|symbol|ticker|currency|airport|station|package|timezone|time zone|city|language|country|place)
+            unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city|location|ticker|currency|airport|station|package|timezone|time zone|city|language|country|place)
             doesn exist
             (has been|was) (deleted|removed)
             gone
@@ -323,6 +325,22 @@ _GENERAL: tuple[Rule, ...] = (
             não encontrado
             не найден
             не существует
+        """,
+        confidence=0.85,
+    ),
+    Rule(
+        name="try again later",
+        code="SERVICE_UNAVAILABLE",
+        evidence="Programs that ask for another try.",
+        phrases="""
+            (try|retry) again (later|shortly|soon|in)
+            (try|retry) (later|shortly|again later)
+            retry (your|the) request
+            temporary (failure|error|problem|issue)
+            transient
+            unavailable
+            稍后重试
+            请稍后
         """,
         confidence=0.85,
     ),
@@ -350,14 +368,15 @@ _GENERAL: tuple[Rule, ...] = (
             does not support
             cannot be (used|combined|both|specified|applied|processed|a|an)
             mutually exclusive
+            (cannot|can not|do not|must not) (specify|use|set|combine|provide|pass|have|supply) (both|more than one)
+            both ~ (cannot|must not|not allowed|at the same time)
+            simultaneously
             not allowed
             only ~ (allowed|supported|accepted|permitted|valid)
             (valid|allowed|supported|available|accepted|possible) (values|options|choices|types|formats|actions|operations|modes|names|schemes|keys|languages|units|extensions) (are|include|is)?
             must
             validation (error|failed|failure)
-            (argument|parameter|value|input|type) (error|exception)
-            value error
-            type error
+            (argument|parameter|input) (error|exception)
             malformed
             choose (from|one of)
             use one of
@@ -375,22 +394,6 @@ _GENERAL: tuple[Rule, ...] = (
         confidence=0.82,
     ),
     Rule(
-        name="try again later",
-        code="SERVICE_UNAVAILABLE",
-        evidence="Programs that ask for another try.",
-        phrases="""
-            (try|retry) again (later|shortly|soon|in)
-            (try|retry) (later|shortly|again later)
-            retry (your|the) request
-            temporary (failure|error|problem|issue)
-            transient
-            unavailable
-            稍后重试
-            请稍后
-        """,
-        confidence=0.85,
-    ),
-    Rule(
         name="could not connect",
         code="CONNECTION_FAILED",
         evidence="Clients of services and databases that name no cause.",
@@ -401,10 +404,19 @@ _GENERAL: tuple[Rule, ...] = (
             not reachable
             unreachable
             no response (from|received)
-            fetch failed
-            failed to fetch
         """,
         confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="could not be fetched",
+        code="UPSTREAM_ERROR",
+        evidence="Clients of services that name no cause.",
+        phrases="""
+            (could not|cannot|can not|unable to|failed to|error) (fetch|fetching|download|downloading|retrieve|retrieving)
+            (fetch|download|request) (failed|error)
+        """,
+        confidence=0.72,
         retryable=None,
     ),
     Rule(
@@ -464,6 +476,17 @@ _GENERAL: tuple[Rule, ...] = (
         confidence=0.8,
     ),
     Rule(
+        name="value or type refused",
+        code="INVALID_ARGUMENT",
+        evidence="Exceptions of Python and .NET named for a wrong value, which say nothing else.",
+        phrases="""
+            value error
+            type error
+            argument exception
+        """,
+        confidence=0.7,
+    ),
+    Rule(
         name="internal error",
         code="INTERNAL_ERROR",
         evidence="Programs that say no more than that they broke.",
@@ -484,8 +507,8 @@ RULES: tuple[Rule, ...] = (
     *_FIRST,
     *services.RULES[:2],
     *networks.RULES,
-    *databases.RULES,
     *systems.RULES,
+    *databases.RULES,
     *services.RULES[2:],
     *_BROKEN,
     *_GENERAL,

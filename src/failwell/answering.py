@@ -1,0 +1,156 @@
+"""What a tool call ends with: the failure in what was raised or returned, and that failure on the wire."""
+
+import logging
+import secrets
+from collections.abc import Collection, Iterable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from failwell import catalog
+from failwell.codes import Outcome
+from failwell.encoding import encode
+from failwell.errors import ToolFailure, quoted
+from failwell.failure import Failure
+from failwell.mapping import from_exception
+from failwell.meter import Observation, Observer
+from failwell.reader import read
+from failwell.result import Err, Ok
+from failwell.suggest import closest
+
+log = logging.getLogger("failwell")
+
+_HARMLESS = ("not_executed", "rejected")
+_MOST_TOOLS = 10
+_BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
+
+
+class Answers(NamedTuple):
+    """How the calls of one tool are answered.
+
+    `operation_is_call` says that the operation that failed is all that the tool does, or that doing it again is
+    harmless: then the outcome of that operation is the outcome of the call.
+    """
+
+    tool: str
+    dialect: str = "compact"
+    settings: dict[str, Any] = {}
+    operation_is_call: bool = False
+
+    def failure_of(self, exc: Exception, *, ran: bool = True) -> Failure:
+        """Return what an exception means for the whole call; log it under an id unless it was raised on purpose.
+
+        *ran* says whether the tool's body was entered at all.
+        """
+        if isinstance(exc, ToolFailure):
+            return exc.failure
+        failure = from_exception(exc)
+        if failure.origin == "declared":
+            return failure
+        id = failure.id or secrets.token_hex(6)
+        log.error("tool %s failed, id %s", self.tool, id, exc_info=exc)
+        return failure.replace(id=id, tool=failure.tool or self.tool, outcome=self._outcome(failure, ran=ran))
+
+    def said(self, exc: Exception, *, ran: bool = True) -> Failure:
+        """Return the failure of an SDK's own error, whose text somebody wrote for the caller.
+
+        What it was raised from says what kind of failure it is, else its text does.
+        """
+        failure = from_exception(exc)
+        if failure.origin == "declared":
+            return failure
+        if failure.code in (None, "INTERNAL_ERROR"):
+            failure = read(exc, tool=self.tool)
+        elif text := str(exc).strip():
+            failure = failure.replace(message=text)
+        return failure.replace(tool=self.tool, outcome=self._outcome(failure, ran=ran))
+
+    def broken_output(self, exc: Exception | None = None) -> Failure:
+        """Return the failure of a tool whose result is not what its schema promises; log it under an id."""
+        row = catalog.explain("INTERNAL_ERROR")
+        found = Failure(
+            code=row.code,
+            message=_BROKEN_OUTPUT,
+            suggestion=row.suggestion,
+            outcome="executed",
+            origin="mapped",
+            id=secrets.token_hex(6),
+        )
+        log.error("the result of tool %s does not match its output schema, id %s", self.tool, found.id, exc_info=exc)
+        return found
+
+    def _outcome(self, failure: Failure, *, ran: bool) -> Outcome:
+        """Return the outcome of the whole call, given the failure of one operation in it."""
+        is_harmless = failure.outcome in _HARMLESS
+        if not ran:
+            return failure.outcome if is_harmless else "not_executed"
+        # The body may have done something else before.
+        return "unknown" if is_harmless and not self.operation_is_call else failure.outcome
+
+    def encoded(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
+        """Return the result for a failure, and the failure with the tool's name."""
+        if failure.tool is None:
+            failure = failure.replace(tool=self.tool)
+        return encode(failure, self.dialect, **self.settings), failure
+
+
+def opened(value: Any) -> tuple[Any, Failure | None]:
+    """Return the value in what a tool returned, and the failure if that is what it amounts to."""
+    if type(value) is Ok:
+        value = value.value
+    elif type(value) is Err:
+        value = value.failure
+    if isinstance(value, Failure):
+        return None, value
+    if isinstance(value, ToolFailure):
+        return None, value.failure
+    return value, None
+
+
+def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
+    """Return the failure of a call to a tool that does not exist, where these do."""
+    names = tuple(tools)
+    near = closest(name, names)
+    meant = f" Did you mean {quoted(near[0])}?" if near else ""
+    offered = near or (names if len(names) <= _MOST_TOOLS else ())
+    row = catalog.explain("UNKNOWN_TOOL")
+    return Failure(
+        code=row.code,
+        message=f"There is no tool {quoted(name)}.{meant}",
+        suggestion=row.suggestion if offered else "List the tools and call one that exists.",
+        actions=tuple(offered),
+    )
+
+
+def unwrapped(exc: Exception, packages: Collection[str]) -> Exception:
+    """Return what was raised before an SDK, which these packages are, wrapped it in errors of its own."""
+    for _ in range(8):
+        cause = exc.__cause__
+        if not isinstance(cause, Exception) or package_raising(exc) not in packages:
+            break
+        exc = cause
+    return exc
+
+
+def package_raising(exc: BaseException) -> str:
+    """Return the top-level package of the code that raised an exception."""
+    name = ""
+    for name in packages_in(exc):  # noqa: B007 - the last one is wanted
+        pass
+    return name
+
+
+def packages_in(exc: BaseException) -> Iterable[str]:
+    """Yield the top-level packages that an exception passed through, the one that raised it last."""
+    trace = exc.__traceback__
+    while trace is not None:
+        yield str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        trace = trace.tb_next
+
+
+def notify(observers: Iterable[Observer], tool: str, started: float, failure: Failure | None) -> None:
+    """Tell observers of a finished call that *started* at this reading of `perf_counter`; they cannot break it."""
+    for observer in observers:
+        try:
+            observer(Observation(tool, perf_counter() - started, failure))
+        except Exception:
+            log.exception("an observer of tool %s failed", tool)
