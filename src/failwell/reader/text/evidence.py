@@ -16,7 +16,7 @@ from failwell.reader.text.problems import problem
 _HEAD, _TAIL = 3000, 1000
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,500}", re.IGNORECASE)
 _RESERVED_HOST = re.compile(r"\.(?:invalid|test|example)\b|\bexample\.(?:com|org|net)\b")
-_MASK = "…"
+_MASK = "<>"
 _VALIDATOR_CONFIDENCE = 0.95
 _SCHEMA_CONFIDENCE = 0.8
 _RPC = re.compile(r"MCP error (-?\d{1,6})\b")
