@@ -100,6 +100,7 @@ MISUSES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"fields": ["a"]}, TypeError, "FieldProblem"),
     ({"details": [1]}, TypeError, "details must be a dict"),
     ({"extra": [1]}, TypeError, "extra must be a dict"),
+    ({"http_status": 7}, ValueError, "from 100 to 599"),
 ]
 
 

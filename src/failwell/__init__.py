@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from failwell.meter import Meter, Observation, Usage
     from failwell.outgoing import canonical
     from failwell.reader import convert, read
+    from failwell.rendering import render
+    from failwell.repairing import Change, Repair, repair
     from failwell.routing import Group
     from failwell.validation import Checker, check_arguments
 
@@ -55,6 +57,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BrokenContract": "contract",
+    "Change": "repairing",
     "Checker": "validation",
     "Decision": "decision",
     "Group": "routing",
@@ -62,6 +65,7 @@ _HOME = {
     "Limit": "limit",
     "Meter": "meter",
     "Observation": "meter",
+    "Repair": "repairing",
     "Usage": "meter",
     "canonical": "outgoing",
     "check_arguments": "validation",
@@ -76,6 +80,8 @@ _HOME = {
     "is_terminal": "decision",
     "raises": "contract",
     "read": "reader",
+    "render": "rendering",
+    "repair": "repairing",
     "rule": "mapping",
     "unrule": "mapping",
 }
@@ -85,6 +91,7 @@ __all__ = [
     "BadGateway",
     "BrokenContract",
     "Busy",
+    "Change",
     "Checker",
     "Conflict",
     "Decision",
@@ -108,6 +115,7 @@ __all__ = [
     "PreconditionFailed",
     "QuotaExhausted",
     "RateLimited",
+    "Repair",
     "Result",
     "SendFailed",
     "Temporary",
@@ -137,6 +145,8 @@ __all__ = [
     "is_terminal",
     "raises",
     "read",
+    "render",
+    "repair",
     "required",
     "rule",
     "succeed",

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from failwell import catalog
@@ -50,8 +50,13 @@ def declared(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def published(function: Callable[..., Any]) -> dict[str, Any]:
     """Return what a tool's `_meta` in `tools/list` says of its failures: code, type and whether a retry can help."""
+    return publication(declared(function))
+
+
+def publication(codes: Iterable[str]) -> dict[str, Any]:
+    """Return what a tool's `_meta` says of failures with these codes; nothing if there are none."""
     rows: list[dict[str, Any]] = []
-    for code in declared(function):
+    for code in codes:
         derived = catalog.derive(code, None)
         rows.append({"code": code, "type": derived.type, "retryable": derived.retryable})
     return {META_KEY: rows} if rows else {}

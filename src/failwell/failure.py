@@ -114,7 +114,23 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         code = self.code
         if code is not None and catalog.get(code) is None and (type(code) is not str or not is_code(code)):
             raise _misuse("code", code, "a name without white space such as 'TASK_LOCKED', or nothing")
-        self._fill(code)
+        given: Type | None = self.type
+        if given is not None and given not in TYPES:
+            raise _no_choice("type", given, TYPES)
+        derived = catalog.derive(code, given)
+        retryable: bool | UnsetType | None = self.retryable
+        if given is None:
+            force_setattr(self, "type", derived.type)
+        if self.recoverable is None:
+            force_setattr(self, "recoverable", derived.recoverable)
+        if retryable is UNSET:
+            force_setattr(self, "retryable", derived.retryable)
+        if self.outcome is None:
+            force_setattr(self, "outcome", derived.outcome)
+        elif self.outcome not in _OUTCOMES:
+            raise _no_choice("outcome", self.outcome, _OUTCOMES)
+        if self.kind is None:
+            force_setattr(self, "kind", derived.kind)
         if self.retry_after is not None and type(self.retry_after) is not int:
             force_setattr(self, "retry_after", seconds(self.retry_after))
         elif self.retry_after is not None and not 0 <= self.retry_after < _LONGEST_DELAY:
@@ -134,25 +150,6 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if not (isinstance(self.details, dict) and isinstance(self.extra, dict)):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
-
-    def _fill(self, code: str | None) -> None:
-        given: Type | None = self.type
-        if given is not None and given not in TYPES:
-            raise _no_choice("type", given, TYPES)
-        derived = catalog.derive(code, given)
-        retryable: bool | UnsetType | None = self.retryable
-        if given is None:
-            force_setattr(self, "type", derived.type)
-        if self.recoverable is None:
-            force_setattr(self, "recoverable", derived.recoverable)
-        if retryable is UNSET:
-            force_setattr(self, "retryable", derived.retryable)
-        if self.outcome is None:
-            force_setattr(self, "outcome", derived.outcome)
-        elif self.outcome not in _OUTCOMES:
-            raise _no_choice("outcome", self.outcome, _OUTCOMES)
-        if self.kind is None:
-            force_setattr(self, "kind", derived.kind)
 
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.

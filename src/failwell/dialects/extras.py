@@ -25,17 +25,22 @@ def split_extra(payload: dict[str, Any], values: dict[str, Any], *, message: str
 
 def read_failure(values: dict[str, Any], message: str) -> Failure:
     """Return a failure read from a payload: its code in canonical spelling, its message never empty."""
-    values.setdefault("message", message)
+    if "message" not in values:
+        values["message"] = message
     try:
         return _built(values)
     except (ValueError, TypeError):
-        return _built(open_part.checked(values))
+        return _built(_with_message(open_part.checked(values)))
 
 
 def _built(values: dict[str, Any]) -> Failure:
     code = values.get("code")
     if code is not None:
-        values["code"] = code = catalog.canonical_code(code, values.get("tool"))
-    if not values.get("message") or values["message"].isspace():
-        values["message"] = f"{catalog.title_of(code, catalog.derive(code, values.get('type')).type)}."
+        values["code"] = catalog.canonical_code(code, values.get("tool"))
     return Failure(origin="read", **values)
+
+
+def _with_message(values: dict[str, Any]) -> dict[str, Any]:
+    code = values.get("code")
+    title = catalog.title_of(code, catalog.derive(code, values.get("type")).type)
+    return {**values, "message": values.get("message") or f"{title}."}

@@ -39,5 +39,10 @@ def parse_object(text: str) -> dict[str, Any] | None:
     """Return the object a JSON text holds, or None if it holds anything else."""
     if text[:1] != "{" and text.lstrip("\ufeff \t\r\n")[:1] != "{":
         return None
-    found: dict[str, Any] | None = parse(text)
+    if len(text) > LONGEST:
+        return None
+    try:
+        found: dict[str, Any] | None = _decode(text)
+    except (ValueError, RecursionError):
+        found = parse(text)
     return found if isinstance(found, dict) else None

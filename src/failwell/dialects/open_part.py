@@ -76,15 +76,16 @@ def read(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dict[str, Any
     found: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for key, value in part.items():
-        if key in _KINDS and type(value) in _KINDS[key] and key in keys:
+        if key in keys and type(value) in _KINDS[key]:
             found[key] = value
         else:
             details[key] = value
-    for key, reader in (("fields", _problems), ("actions", _names)):
-        if key in found and (read_value := reader(found[key])) is not UNSET:
-            found[key] = read_value
-        elif key in found:
-            details[key] = found.pop(key)
+    if "actions" in found or "fields" in found:
+        for key, reader in (("fields", _problems), ("actions", _names)):
+            if key in found and (read_value := reader(found.pop(key))) is not UNSET:
+                found[key] = read_value
+            elif key in part and key not in found:
+                details[key] = part[key]
     if details:
         nested = details.get("details") if len(details) == 1 else None
         found["details"] = nested if isinstance(nested, dict) else details
@@ -171,6 +172,9 @@ _KINDS: dict[str, frozenset[type]] = {
     "actions": frozenset((list,)),
     "fields": frozenset((list,)),
     "extra": frozenset((dict,)),
+    "details": frozenset(),
+    "validation_errors": frozenset(),
+    "all_errors": frozenset(),
 }
 _READERS: dict[str, Callable[[Any], Any]] = {
     "code": code,

@@ -25,6 +25,7 @@ _ROUTING_CODES = frozenset(("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"))
 _FIX_FIELDS = "Fix the fields above and call the tool again. Do not explain the error."
 _SECONDS = re.compile(r"\s*(\d{1,16}(?:\.\d{1,15})?)\s*(?:s|secs?|seconds?)?\s*")
 _WORDS = {"null": None, "true": True, "false": False}
+_JSON_STARTS = frozenset('{["-0123456789')
 _NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,4})?")
 _ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 _TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
@@ -120,7 +121,7 @@ def _value_of(text: str) -> Any:
     """Return the JSON value a detail's text spells exactly as we write it, else the text itself."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[:1] in '{["' or _NUMBER.fullmatch(text):
+    if text[:1] in _JSON_STARTS and (text[0] in '{["' or _NUMBER.fullmatch(text)):
         value = json_text.parse(text)
         if value is not None and json_text.write(value) == text:
             return value

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from failwell.dialects.json_text import LONGEST
 
 _ROOT = re.compile(r"\s*(?:<\?xml[^<>]*\?>\s*)?<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>")
-_LEAF = re.compile(r"""<([A-Za-z_][\w.-]*)(?:\s+(?:key|name)="([^"<>]*)")?((?:\s[^<>]*)?)>([^<]*)</\1\s*>""")
+_LEAF = re.compile(r"""<([\w.-]++)(?:\s(?:key|name)="([^"<>]*+)")?+((?:\s[^<>]*+)?+)>([^<]*+)</\1\s*+>""")
 _LABEL = re.compile(r"""\s(?:key|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")

@@ -1,0 +1,255 @@
+"""Protect servers of fastmcp: a middleware that answers failures, outermost in the chain.
+
+Needs fastmcp 2.14 or newer: `pip install 'failwell[fastmcp]'`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+from failwell.answering import Answers, log, opened, package_raising, packages_in, unknown_tool, unwrapped
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+from failwell.integrations.fastmcp_versions import layout
+from failwell.integrations.protocol_errors import is_protocol_error, is_rpc_error
+from failwell.integrations.pydantic import failure_of as refusal
+from failwell.protection import Called, Protection
+from failwell.schema_checks import SchemaChecks
+
+from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+from fastmcp.server.middleware import Middleware
+from fastmcp.tools import FunctionTool
+from pydantic import ValidationError
+
+__all__ = ["FailwellMiddleware", "attach"]
+
+_SDK = frozenset(("fastmcp", "mcp"))
+# What a call passes through until its arguments are checked; any other frame is the tool's.
+_BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
+_IN_THE_WAY = {
+    "ErrorHandlingMiddleware": "what it makes of failures is undone, as models do not see protocol errors",
+    "RetryMiddleware": "it repeats calls of every tool, also of those that are not safe to run twice",
+}
+_WATCHED = "__failwell_watched__"
+
+_LAYOUT = layout()
+
+
+def attach(server: Any, protection: Protection) -> str:
+    """Protect a server and return what was done.
+
+    Raises:
+        ValueError: the middleware is there already.
+    """
+    if any(isinstance(middleware, FailwellMiddleware) for middleware in server.middleware):
+        raise ValueError(f"{server.name} is protected already")
+    ours = FailwellMiddleware(protection)
+    ours.watch(server)
+    for middleware in server.middleware:
+        if reason := _IN_THE_WAY.get(type(middleware).__name__):
+            log.warning("%s has a %s: %s", server.name, type(middleware).__name__, reason)
+    server.middleware.insert(0, ours)
+    return "a middleware of fastmcp sees every call first"
+
+
+class _Run:
+    """One call on its way: the tool whose body was entered, and how often."""
+
+    __slots__ = ("protection", "times", "tool")
+
+    def __init__(self, protection: Protection) -> None:
+        self.protection = protection
+        self.tool: Any = None
+        self.times = 0
+
+
+_running: ContextVar[_Run | None] = ContextVar("failwell_fastmcp_run", default=None)
+
+
+class FailwellMiddleware(Middleware):
+    """Answers every failure of every tool: `server.add_middleware(FailwellMiddleware(dialect="xml"))`.
+
+    It belongs outermost, before any other. Takes a `Protection`, or the settings of one.
+    """
+
+    def __init__(self, protection: Protection | None = None, **settings: Any) -> None:
+        self.protection = protection or Protection(**settings)
+        self._checks = SchemaChecks()
+        self._servers: WeakSet[Any] = WeakSet()
+
+    def watch(self, server: Any) -> None:
+        """Make the functions of a server's tools tell when they are entered, and raise the failures they return."""
+        if server in self._servers:
+            return
+        self._servers.add(server)
+        store = _LAYOUT.store(server)
+        for tool in _LAYOUT.tools(store):
+            _watch(tool)
+        add = store.add_tool
+
+        @functools.wraps(add)
+        def add_tool(*args: Any, **kwargs: Any) -> Any:
+            return _watch(add(*args, **kwargs))
+
+        store.add_tool = add_tool
+        low_level = _LAYOUT.low_level(server)
+        if low_level is not None:
+            from failwell.integrations import mcp_lowlevel_1  # with fastmcp 2 and 3
+
+            mcp_lowlevel_1.attach(low_level, self.protection, is_inner=True)
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        """Run the tool and answer its failure."""
+        self.watch(context.fastmcp_context.fastmcp)
+        protection, outer = self.protection, _running.get()
+        run = _Run(protection)
+        token, started = _running.set(run), protection.start()
+        try:
+            result = await call_next(context)
+        except Exception as exc:
+            is_nested = outer is not None and outer.protection is protection
+            if is_nested or is_protocol_error(exc):
+                raise  # a tool that calls another of its server handles the failure
+            failure, called = await self._judged(exc, context, run)
+        else:
+            if not self._looks_broken(result, run) or not (called := await self._broken(result, context, run)):
+                protection.finish(context.message.name, started)
+                return result
+            failure = protection.answers(called).broken_output()
+        finally:
+            _running.reset(token)
+        wire, failure = protection.result(failure, called)
+        protection.finish(called.tool, started, failure)
+        return _LAYOUT.failed(wire)
+
+    async def on_list_tools(self, context: Any, call_next: Any) -> Sequence[Any]:
+        """List the tools, with the failures they declare."""
+        listed: list[Any] = []
+        for tool in await call_next(context):
+            function = getattr(tool, "fn", None)
+            changes = self.protection.listing(_LAYOUT.name(tool), function, tool.meta, tool.description)
+            listed.append(tool.model_copy(update=changes) if changes else tool)
+        return listed
+
+    async def _judged(self, exc: Exception, context: Any, run: _Run) -> tuple[Failure, Called]:
+        server, name = context.fastmcp_context.fastmcp, context.message.name
+        tool = run.tool or await _found(server, name)
+        called = _called(context, tool, run)
+        answers = self.protection.answers(called)
+        core = unwrapped(exc, _SDK)
+        if tool is None and isinstance(core, NotFoundError | DisabledError):
+            return unknown_tool(name, await _names(server)), called
+        if not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
+            properties = tool.parameters.get("properties", {}) if tool is not None else {}
+            return refusal(core, arguments=context.message.arguments or {}, names=properties, tool=name), called
+        return _failure(core, answers, ran=run.times > 0 or not _is_watched(tool)), called
+
+    def _looks_broken(self, result: Any, run: _Run) -> bool:
+        schema = run.tool.output_schema if run.tool is not None else None
+        return schema is not None and _breaks(self._checks, result, run.tool)
+
+    async def _broken(self, result: Any, context: Any, run: _Run) -> Called | None:
+        """Return the call whose result breaks the schema that clients see, which a transform may have changed."""
+        tool = await _found(context.fastmcp_context.fastmcp, context.message.name)
+        if tool is None or tool.output_schema is None or not _breaks(self._checks, result, tool):
+            return None
+        return _called(context, tool, run)
+
+
+def _failure(core: Exception, answers: Answers, *, ran: bool) -> Failure:
+    raised_by = package_raising(core)
+    if raised_by in _SDK and isinstance(core.__context__, TimeoutError):
+        return answers.failure_of(core.__context__, ran=ran)  # a tool's own timeout
+    if isinstance(core, FastMCPError) or (is_rpc_error(core) and raised_by != "mcp"):
+        return answers.said(core, ran=ran)
+    return answers.failure_of(core, ran=ran)
+
+
+def _is_about_arguments(exc: ValidationError, tool: Any) -> bool:
+    return _is_watched(tool) or _BEFORE_THE_BODY.issuperset(packages_in(exc))
+
+
+def _breaks(checks: SchemaChecks, result: Any, tool: Any) -> bool:
+    if type(result).__name__ != "ToolResult" or getattr(result, "is_error", False):
+        return False  # a task, a question to the client, an error written by hand
+    return checks.is_broken(result.structured_content, tool.output_schema, tool=tool.name)
+
+
+def _called(context: Any, tool: Any, run: _Run) -> Called:
+    annotations = getattr(tool, "annotations", None)
+    has_output_schema = getattr(tool, "output_schema", None) is not None
+    return Called(context.message.name, annotations, has_output_schema, _request_meta(context), run.times)
+
+
+def _request_meta(context: Any) -> Any:
+    try:
+        return context.fastmcp_context.request_context.meta
+    except Exception:  # a call that came from no request
+        return None
+
+
+async def _found(server: Any, name: str) -> Any:
+    try:
+        return await server.get_tool(name)
+    except Exception:  # how fastmcp 2 says that there is none
+        return None
+
+
+async def _names(server: Any) -> list[str]:
+    try:
+        return [_LAYOUT.name(tool) for tool in await _LAYOUT.listed(server)]
+    except Exception:
+        log.exception("the tools of %s could not be listed", server.name)
+        return []
+
+
+def _is_watched(tool: Any) -> bool:
+    return getattr(getattr(tool, "fn", None), _WATCHED, False) is True
+
+
+def _watch(tool: Any) -> Any:
+    if isinstance(tool, FunctionTool) and not _is_watched(tool) and not _yields(tool.fn):
+        tool.fn = _watched(tool.fn, tool)
+    return tool
+
+
+def _yields(function: Callable[..., Any]) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _watched(function: Callable[..., Any], tool: Any) -> Callable[..., Any]:
+    """Return a tool's function so that its run is noted, and the failure it returns is raised."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def watched_async(*args: Any, **kwargs: Any) -> Any:
+            _note(tool)
+            return _value(await function(*args, **kwargs))
+
+        setattr(watched_async, _WATCHED, True)
+        return watched_async
+
+    @functools.wraps(function)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        _note(tool)
+        return _value(function(*args, **kwargs))
+
+    setattr(watched, _WATCHED, True)
+    return watched
+
+
+def _note(tool: Any) -> None:
+    run = _running.get()
+    if run is not None:
+        run.tool = tool
+        run.times += 1
+
+
+def _value(value: Any) -> Any:
+    value, failure = opened(value)
+    if failure is not None:
+        raise ToolFailure(failure)
+    return value

@@ -1,0 +1,23 @@
+"""Which version of an SDK is installed, and whether it is one we know."""
+
+import re
+from importlib import metadata
+
+Version = tuple[int, ...]
+
+
+def supported(package: str, least: Version, below: Version) -> Version:
+    """Return the installed version of a package.
+
+    Raises:
+        ValueError: it is not one we know.
+    """
+    text = metadata.version(package)
+    found = tuple(int(number) for number in re.findall(r"\d+", text)[:3])
+    if not least <= found < below:
+        raise ValueError(f"protect supports {package} from {_dotted(least)} to below {_dotted(below)}, not {text}")
+    return found
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,165 @@
+"""`Protection`: how a server answers the failures of its tools, whatever SDK it is written with."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from failwell import catalog, dialects
+from failwell.answering import Answers, log, notify
+from failwell.contract import declared, publication
+from failwell.contract import raises as declare
+from failwell.decision import Hints
+from failwell.encoding import encode
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+from failwell.meter import Observer
+
+CHOICE_KEY = "dev.failwell/dialect"
+"""Where in a request's `_meta` a client names the dialect it wants."""
+
+_NOBODY: Mapping[str, Any] = {}
+
+
+class Called(NamedTuple):
+    """A call as its failure is answered: the tool, what is known of it, and the request's `_meta`."""
+
+    tool: str
+    annotations: Any = None
+    has_output_schema: bool = False
+    meta: Any = None
+    attempts: int = 1
+
+
+class Protection:
+    """The settings of a protected server, and in `says` what was done to it.
+
+    Args:
+        dialect: how failures are written.
+        dialects: another dialect for some tools, by name.
+        client_choice: let a client choose the dialect, by `dev.failwell/dialect` in the `_meta` of its request.
+        structured: put failures into `structuredContent` too, for tools without an output schema.
+        describe: name the failures a tool declares in its description too.
+        single_effect: tools that have one effect at most, the operation that may fail.
+        raises: what tools fail with, by name, besides what their functions declare.
+        observers: called with an `Observation` after each call, such as a `Meter`.
+        settings: what the dialect takes.
+
+    Raises:
+        ValueError: there is no such dialect, or something declared is no code.
+        TypeError: the dialect does not take a setting.
+    """
+
+    def __init__(
+        self,
+        *,
+        dialect: str = "compact",
+        dialects: Mapping[str, str] | None = None,
+        client_choice: bool = False,
+        structured: bool = False,
+        describe: bool = False,
+        single_effect: Collection[str] = (),
+        raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
+        observers: Iterable[Observer] = (),
+        **settings: Any,
+    ) -> None:
+        if isinstance(single_effect, str):
+            raise TypeError("single_effect takes the names of tools, such as {'send_mail'}")
+        for name in (dialect, *(dialects or {}).values()):
+            _check_dialect(name)
+        encode(Failure(message="x"), dialect, **settings)
+        self.dialect = dialect
+        self.dialects = dict(dialects or {})
+        self.client_choice = client_choice
+        self.structured = structured
+        self.describe = describe
+        self.single_effect = frozenset(single_effect)
+        self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
+        self.observers = tuple(observers)
+        self.settings = settings
+        self.says = "This protection is not in use."
+
+    def __repr__(self) -> str:
+        return f"<Protection: {self.says}>"
+
+    def answers(self, called: Called) -> Answers:
+        """Return how this call is answered if it fails."""
+        dialect = self._dialect_for(called)
+        settings = {
+            **(self.settings if dialect == self.dialect else _NOBODY),
+            "structured": self.structured,
+            "output_schema": called.has_output_schema,
+            "attempts": called.attempts if called.attempts > 1 else None,
+        }
+        return Answers(called.tool, dialect, settings, self._operation_is_call(called))
+
+    def result(self, failure: Failure, called: Called) -> tuple[dict[str, Any], Failure]:
+        """Return the wire-shaped result for a failure of this call, and the failure with the tool's name."""
+        return self.answers(called).encoded(failure)
+
+    def start(self) -> float:
+        """Return when a call began, for `finish`; no clock is read if nobody observes."""
+        return perf_counter() if self.observers else 0.0
+
+    def finish(self, tool: str, started: float, failure: Failure | None = None) -> None:
+        """Tell the observers that a call ended."""
+        if self.observers:
+            notify(self.observers, tool, started, failure)
+
+    def codes_of(self, tool: str, function: Callable[..., Any] | None = None) -> tuple[str, ...]:
+        """Return the codes a tool declares, on its function and in the settings."""
+        of_function = declared(function) if function is not None else ()
+        return tuple(dict.fromkeys((*of_function, *self.raises.get(tool, ()))))
+
+    def listing(
+        self, tool: str, function: Callable[..., Any] | None, meta: Any, description: str | None
+    ) -> dict[str, Any]:
+        """Return what `tools/list` says otherwise of a tool: its `meta`, and its `description` if that is wanted."""
+        codes = self.codes_of(tool, function)
+        if not codes:
+            return {}
+        changes: dict[str, Any] = {"meta": {**(meta or {}), **publication(codes)}}
+        if self.describe:
+            sentence = f"Can fail with: {', '.join(map(_described, codes))}."
+            changes["description"] = f"{description}\n\n{sentence}" if description else sentence
+        return changes
+
+    def _dialect_for(self, called: Called) -> str:
+        own = self.dialects.get(called.tool, self.dialect)
+        if not self.client_choice:
+            return own
+        chosen = _value(called.meta, CHOICE_KEY)
+        return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
+
+    def _operation_is_call(self, called: Called) -> bool:
+        if called.tool in self.single_effect:
+            return True
+        try:
+            return Hints.of(called.annotations).repeatable
+        except Exception:
+            log.exception("the annotations of tool %s could not be read; it counts as unsafe to repeat", called.tool)
+            return False
+
+
+def _check_dialect(name: str) -> None:
+    dialects.get(name)
+
+
+def _value(meta: Any, key: str) -> Any:
+    """Return an entry of a request's `_meta`: a dict, or a model that keeps unknown entries beside its fields."""
+    entries = meta if isinstance(meta, Mapping) else getattr(meta, "model_extra", None)
+    return entries.get(key) if isinstance(entries, Mapping) else None
+
+
+def _codes(what: Iterable[type[ToolFailure] | str]) -> tuple[str, ...]:
+    if isinstance(what, str | type):
+        what = (what,)
+
+    @declare(*what)
+    def tool() -> None: ...
+
+    return declared(tool)
+
+
+def _described(code: str) -> str:
+    row = catalog.get(code)
+    return f"{code} ({row.title})" if row else code

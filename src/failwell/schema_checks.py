@@ -1,0 +1,67 @@
+"""Check arguments and results against the schemas that tools publish, refusing only what JSON Schema refuses.
+
+Names a schema does not mention and formats are reported along with other problems, and never alone: a call that worked
+before a server was protected works afterwards.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from failwell.answering import log
+from failwell.failure import Failure, FieldProblem
+
+_MOST_SCHEMAS = 512
+
+
+class SchemaChecks:
+    """Checks against any number of schemas, each compiled once; checks nothing where jsonschema-rs is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            from failwell import validation  # optional: needs jsonschema-rs
+        except ImportError:
+            validation = None  # type: ignore[assignment]  # the module or nothing
+        self._validation: Any = validation
+        self._checkers: dict[int, tuple[Any, Any]] = {}
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether anything can be checked."""
+        return self._validation is not None
+
+    def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
+        """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
+        if not self._problems(arguments, schema, tool):
+            return None
+        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
+        return failure
+
+    def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
+        """Return whether a result is not what a tool's output schema promises."""
+        return bool(self._problems(value, schema, tool))
+
+    def _problems(self, value: Any, schema: Any, tool: str) -> list[FieldProblem]:
+        checker = self._checker(schema, tool)
+        if checker is None:
+            return []
+        return [problem for problem in checker.problems(value) if problem.kind != "format"]
+
+    def _checker(self, schema: Any, tool: str) -> Any:
+        if self._validation is None or not isinstance(schema, Mapping):
+            return None
+        held = self._checkers.get(id(schema))
+        if held is None or held[0] is not schema:
+            while len(self._checkers) >= _MOST_SCHEMAS:
+                self._checkers.pop(next(iter(self._checkers)), None)
+            # Holding the schema keeps its id from being given to another.
+            held = self._checkers[id(schema)] = (schema, self._compiled(schema, tool))
+        return held[1]
+
+    def _compiled(self, schema: Mapping[str, Any], tool: str) -> Any:
+        if "unevaluatedProperties" not in schema:
+            schema = {"additionalProperties": True, **schema}
+        try:
+            return self._validation.Checker(schema, tool=tool)
+        except (ValueError, TypeError) as error:
+            log.warning("nothing is checked against a schema of tool %s: %s", tool, error)
+            return None
