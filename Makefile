@@ -29,7 +29,7 @@ demo: $(CLI) ## watch a server fail in every way, and an agent decide
 	@$(BIN)/failwell demo
 
 test: $(DEV) ## run the tests; fails below 95 % branch coverage
-	@$(BIN)/pytest --cov
+	@$(BIN)/pytest --cov --numprocesses auto --dist loadfile
 
 check: $(DEV) ## lint, format, types and layers
 	$(BIN)/ruff check
@@ -42,7 +42,7 @@ bench: $(DEV) ## measure against the standard library, pydantic and mcp
 	@$(BIN)/python -m bench
 
 nightly: $(DEV) ## run the tests with ten times as many generated examples
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile
 
 clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) .venv.lock .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist htmlcov

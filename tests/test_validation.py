@@ -9,9 +9,9 @@ import pytest
 from msgspec import UNSET
 
 from failwell import validation
+from failwell.arguments.formats import FORMATS
 from failwell.dialects import field_text
 from failwell.failure import Failure, FieldProblem, summary
-from failwell.arguments.formats import FORMATS
 from failwell.validation import Checker, check_arguments
 
 

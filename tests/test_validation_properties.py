@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from failwell import paths
-from failwell.failure import FieldProblem
 from failwell.arguments.formats import FORMATS
+from failwell.failure import FieldProblem
 from failwell.validation import check_arguments
 
 NAMES = ("name", "nmae", "limit", "limits", "a.b", "0", "items")

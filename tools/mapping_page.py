@@ -9,8 +9,8 @@ from failwell.mapping.rules import listed
 _INTRODUCTION = """\
 # Exceptions
 
-Generated from the rules. A tool's exception becomes a failure by its class: the nearest class along the MRO decides, and
-no library is imported for it. Text of the exception stays in the log; the agent gets the sentence of the code.
+Generated from the rules. A tool's exception becomes a failure by its class: the nearest class along the MRO decides,
+and no library is imported for it. Text of the exception stays in the log; the agent gets the sentence of the code.
 
 ```python
 import failwell as fw
@@ -42,9 +42,9 @@ exception to look at instead, or `None` if it does not know. A rule that raises 
 
 ## Classes nobody wrote a rule for
 
-In this order: a status, SQLSTATE, code or delay among the attributes of an exception of an unknown library; the words in
-its class name, with the outcome `unknown`; the exception it was raised from. What is left is `INTERNAL_ERROR`, and nobody
-can say whether another try helps. `ValueError`, `KeyError` and the like are bugs until you say otherwise.
+In this order: a status, SQLSTATE, code or delay among the attributes of an exception of an unknown library; the words
+in its class name, with the outcome `unknown`; the exception it was raised from. What is left is `INTERNAL_ERROR`, and
+nobody can say whether another try helps. `ValueError`, `KeyError` and the like are bugs until you say otherwise.
 
 ## HTTP answers
 

@@ -121,6 +121,8 @@ def _value_of(text: str) -> Any:
     """Return the JSON value a detail's text spells exactly as we write it, else the text itself."""
     if text in _WORDS:
         return _WORDS[text]
+    if text.isdecimal() and text.isascii() and len(text) < 16:
+        return text if text[0] == "0" and text != "0" else int(text)
     if text[:1] in _JSON_STARTS and (text[0] in '{["' or _NUMBER.fullmatch(text)):
         value = json_text.parse(text)
         if value is not None and json_text.write(value) == text:

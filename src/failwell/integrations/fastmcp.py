@@ -10,6 +10,11 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
 
+from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+from fastmcp.server.middleware import Middleware
+from fastmcp.tools import FunctionTool
+from pydantic import ValidationError
+
 from failwell.answering import Answers, log, opened, package_raising, packages_in, unknown_tool, unwrapped
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
@@ -18,11 +23,6 @@ from failwell.integrations.protocol_errors import is_protocol_error, is_rpc_erro
 from failwell.integrations.pydantic import failure_of as refusal
 from failwell.protection import Called, Protection
 from failwell.schema_checks import SchemaChecks
-
-from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
-from fastmcp.server.middleware import Middleware
-from fastmcp.tools import FunctionTool
-from pydantic import ValidationError
 
 __all__ = ["FailwellMiddleware", "attach"]
 

@@ -49,7 +49,7 @@ def chosen(value: Any, options: tuple[Any, ...], meant: str | None = None) -> Ca
     if len(same) == 1:
         return Candidate(same[0], "the same option in its own spelling", 0.95)
     near = closest(text, texts)
-    if same or not near or len(near) > 1 and likeness(text, near[1]) > 0.9 * likeness(text, near[0]):
+    if same or not near or (len(near) > 1 and likeness(text, near[1]) > 0.9 * likeness(text, near[0])):
         return None
     if meant is not None and meant in texts:
         near = [meant]

@@ -17,8 +17,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
-_COMMON = frozenset("a an and any are as at be by can cannot could error failed for from in is it must no not of on or "
-                    "the to with".split())  # fmt: skip
+_COMMON = frozenset(["a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "cannot", "could", "error", "failed", "for", "from", "in", "is", "it", "must", "no", "not", "of", "on", "or", "the", "to", "with"])  # fmt: skip
 
 
 class Rule(Struct, frozen=True, kw_only=True):
