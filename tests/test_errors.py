@@ -12,7 +12,7 @@ from failwell import catalog, errors
 OWN = [
     cls
     for _, cls in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(cls, fw.ToolFailure) and cls is not fw.ToolFailure
+    if issubclass(cls, fw.ToolFailure) and cls is not fw.ToolFailure and cls.__module__ == errors.__name__
 ]
 
 
@@ -174,3 +174,11 @@ def test_a_missing_field_is_named() -> None:
 def test_its_repr_shows_class_message_and_code() -> None:
     assert repr(fw.NotFound("m")) == "NotFound('m', code='NOT_FOUND')"
     assert repr(fw.ToolFailure("m")) == "ToolFailure('m')"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"), [({"actions": "list"}, "actions must be a list"), ({"details": [1]}, "details must be a dict")]
+)
+def test_misuse_is_told_when_raising(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        fw.NotFound("m", **wrong)  # type: ignore[arg-type]  # that is the point

@@ -4,12 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from failwell.answering import log
 from failwell.errors import ToolFailure
 from failwell.meter import Observer
 from failwell.protection import Protection
-
-_ATTRIBUTE = "_failwell_protection"
 
 # By top-level package and name of a class, so that no SDK is imported to know its servers.
 _INTEGRATIONS = {
@@ -69,13 +66,7 @@ def protect(
         observers=observers,
         **settings,
     )
-    name = getattr(server, "name", None) or type(server).__name__
-    if getattr(server, _ATTRIBUTE, None) is not None:
-        raise ValueError(f"{name} is protected already")
-    done: str = import_module(f"failwell.integrations.{integration}").attach(server, protection)
-    setattr(server, _ATTRIBUTE, protection)
-    protection.says = f"Failures of {name} are answered in the dialect {dialect}: {done}."
-    log.info("%s", protection.says)
+    protection.put_on(server, import_module(f"failwell.integrations.{integration}").attach)
     return protection
 
 

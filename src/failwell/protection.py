@@ -17,7 +17,8 @@ from failwell.meter import Observer
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
 
-_NOBODY: Mapping[str, Any] = {}
+_ATTRIBUTE = "_failwell_protection"
+_NO_SETTINGS: Mapping[str, Any] = {}
 
 
 class Called(NamedTuple):
@@ -81,11 +82,25 @@ class Protection:
     def __repr__(self) -> str:
         return f"<Protection: {self.says}>"
 
+    def put_on(self, server: Any, attach: "Callable[[Any, Protection], str]") -> None:
+        """Protect a server in the way of its SDK, and say so.
+
+        Raises:
+            ValueError: the server is protected already, or its SDK is not supported.
+        """
+        name = getattr(server, "name", None) or type(server).__name__
+        if getattr(server, _ATTRIBUTE, None) is not None:
+            raise ValueError(f"{name} is protected already")
+        done = attach(server, self)
+        setattr(server, _ATTRIBUTE, self)
+        self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."
+        log.info("%s", self.says)
+
     def answers(self, called: Called) -> Answers:
         """Return how this call is answered if it fails."""
         dialect = self._dialect_for(called)
         settings = {
-            **(self.settings if dialect == self.dialect else _NOBODY),
+            **(self.settings if dialect == self.dialect else _NO_SETTINGS),
             "structured": self.structured,
             "output_schema": called.has_output_schema,
             "attempts": called.attempts if called.attempts > 1 else None,

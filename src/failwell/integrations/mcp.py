@@ -3,14 +3,39 @@
 Needs mcp 1.21.2 or newer: `pip install 'failwell[mcp]'`.
 """
 
+from typing import TYPE_CHECKING, Any
 
+from failwell.integrations import mcp_lowlevel, mcp_lowlevel_1, mcp_manager
 from failwell.integrations.versions import supported
+from failwell.protection import Protection
 
 _IS_1 = supported("mcp", (1, 21, 2), (3,)) < (2,)
 
-if _IS_1:
-    pass
+if TYPE_CHECKING or not _IS_1:
+    from mcp.server import MCPServer as HighLevelServer
 else:
-    pass
+    from mcp.server.fastmcp import FastMCP as HighLevelServer
 
 __all__ = ["ProtectedServer", "attach"]
+
+
+def attach(server: Any, protection: Protection) -> str:
+    """Protect a server and return what was done."""
+    low_level = mcp_lowlevel_1 if _IS_1 else mcp_lowlevel
+    if not isinstance(server, HighLevelServer):
+        return low_level.attach(server, protection)
+    beneath = server._mcp_server if _IS_1 else server._lowlevel_server
+    done = mcp_manager.attach(server, protection)
+    low_level.attach(beneath, protection, is_inner=True)
+    return done
+
+
+class ProtectedServer(HighLevelServer):
+    """The SDK's high-level server, protected from the start: `ProtectedServer("tasks")`.
+
+    Takes what the SDK's class takes, and a `Protection` if the default one does not do.
+    """
+
+    def __init__(self, *args: Any, protection: Protection | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        (protection or Protection()).put_on(self, attach)
