@@ -386,3 +386,14 @@ except ImportError as error:
         "x",
         "checking arguments needs jsonschema-rs: pip install 'failwell[validation]'",
     ]
+
+
+def test_a_group_is_a_tool() -> None:
+    group = Group("billing")
+    group.add("double", lambda n: 2 * n, schema={"type": "object", "properties": {"n": {"type": "integer"}}})
+
+    assert group(action="double", n=2) == group({"action": "double", "n": 2}) == group({"action": "double"}, n=2) == 4
+    with pytest.raises(Invalid, match="missing"):
+        group()
+    with pytest.raises(Invalid):
+        group([1])

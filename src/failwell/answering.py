@@ -20,6 +20,7 @@ from failwell.suggest import closest
 log = logging.getLogger("failwell")
 
 _HARMLESS = ("not_executed", "rejected")
+_TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 _MOST_TOOLS = 10
 _BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
 
@@ -55,12 +56,13 @@ class Answers(NamedTuple):
 
         What it was raised from says what kind of failure it is, else its text does.
         """
-        failure = from_exception(exc)
+        failure, text = from_exception(exc), str(exc).strip()
         if failure.origin == "declared":
             return failure
-        if failure.code in (None, "INTERNAL_ERROR"):
-            failure = read(exc, tool=self.tool)
-        elif text := str(exc).strip():
+        if failure.code in _TELLS_NOTHING:
+            said = {"content": [{"type": "text", "text": text}], "isError": True}
+            failure = read(said, tool=self.tool) or failure
+        elif text:
             failure = failure.replace(message=text)
         return failure.replace(tool=self.tool, outcome=self._outcome(failure, ran=ran))
 

@@ -72,6 +72,11 @@ class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def _sent_empty(self) -> bool:
         return isinstance(self.sent, str) and not self.sent
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+        """Let SDKs take a `Failure` as what a tool returns."""
+        return {"type": "is-instance", "cls": cls}
+
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a tool call failed, whether another try can help, and what to do next.
@@ -164,6 +169,16 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             if name not in changes and values[name] == value:
                 del values[name]
         return Failure(**values)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+        """Let SDKs take `int | Failure` as what a tool returns."""
+        return {"type": "is-instance", "cls": cls}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:  # noqa: ARG003 - as above
+        """Say nothing in output schemas: a failure is never sent as a tool's value."""
+        return {}
 
 
 def is_code(text: str) -> bool:

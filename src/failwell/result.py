@@ -1,5 +1,6 @@
 """`Result`: compose steps that may fail without raising."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -27,6 +28,12 @@ class Ok(Struct, Generic[T], frozen=True):
         return step(self.value)
 
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let SDKs take `Result[T]` as what a tool returns: its output schema is that of T."""
+        return handler.generate_schema(next(iter(get_args(source)), Any))
+
+
 class Err(Struct, frozen=True):
     """A step that failed."""
 
@@ -44,6 +51,16 @@ class Err(Struct, frozen=True):
     def then(self, step: Callable[[Any], Any]) -> "Err":  # noqa: ARG002 - the counterpart of Ok.then
         """Return this failure: later steps do not run."""
         return self
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+        """Let SDKs take `Result[T]` as what a tool returns."""
+        return {"type": "is-instance", "cls": cls}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> NoReturn:  # noqa: ARG003 - pydantic's signature
+        """Stay out of output schemas: a failure is never sent as a tool's value."""
+        raise sys.modules["pydantic_core"].PydanticOmit  # whoever asks has imported it
 
 
 Result: TypeAlias = Ok[T] | Err

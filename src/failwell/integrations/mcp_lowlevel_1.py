@@ -27,14 +27,14 @@ _COVERED = "__failwell_covered__"
 
 
 class _Run:
-    """One request on its way: whether the function was entered, and whether what it ended with is final."""
+    """One request on its way: whether the function was entered, how it failed, and whether its result is final."""
 
-    __slots__ = ("has_final_result", "meta", "ran")
+    __slots__ = ("failure", "is_final", "ran")
 
-    def __init__(self, meta: Any) -> None:
-        self.meta = meta
+    def __init__(self) -> None:
         self.ran = False
-        self.has_final_result = False
+        self.is_final = False
+        self.failure: Failure | None = None
 
 
 _running: ContextVar[_Run | None] = ContextVar("failwell_mcp_1_run", default=None)
@@ -92,33 +92,121 @@ class _Functions:
 
     def _calling(self, handler: Any) -> Any:
         protection = self.protection
-        nonlocals = dict(zip(handler.__code__.co_freevars, handler.__closure__ or (), strict=True))
-        is_checked = "validate_input" in nonlocals and nonlocals["validate_input"].cell_contents
-        if "func" in nonlocals:
-            nonlocals["func"].cell_contents = self._covered(nonlocals["func"].cell_contents)
+        cells = dict(zip(handler.__code__.co_freevars, handler.__closure__ or (), strict=True))
+        is_checked = "validate_input" in cells and cells["validate_input"].cell_contents
+        if "func" in cells:
+            cells["func"].cell_contents = self._covered(cells["func"].cell_contents)
 
         async def handle(request: Any) -> Any:
-            name, started = request.params.name, protection.start()
-            run = _Run(request.params.meta)
-            failure = await self._refused(request.params) if is_checked else None
-            result = None
-            if failure is None:
-                token = _running.set(run)
-                try:
+            name, started, result = request.params.name, protection.start(), None
+            run = _Run()
+            token = _running.set(run)
+            try:
+                failure = await self._refused(request.params) if is_checked else None
+                if failure is None:
                     result = await handler(request)
-                except Exception as exc:
-                    if is_protocol_error(exc) or "func" in nonlocals:
-                        raise
-                    failure = self._failure(exc, self._called(name, run.meta))
-                finally:
-                    _running.reset(token)
-                failure = failure or self._flattened(result, run, name)
+                    failure = run.failure
+                    if failure is None and "func" in cells and not run.is_final:
+                        failure = self._flattened(result.root, run, self._called(request.params))
+            except Exception as exc:
+                if is_protocol_error(exc):
+                    raise
+                failure = self._failure(exc, self._called(request.params))
+            finally:
+                _running.reset(token)
             if failure is None:
                 if not self.is_inner:
-                    protection.finish(name, started, _failure_in(result))
+                    protection.finish(name, started)
                 return result
-            wire, failure = protection.result(failure, self._called(name, run.meta))
+            wire, failure = protection.result(failure, self._called(request.params))
             protection.finish(name, started, failure)
-            return types.ServerResult(types.CallToolResult.model_validate(wire))
+            return _server_result(types.CallToolResult.model_validate(wire))
 
         return handle
+
+    def _covered(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the registered function so that how it ended is noted on the run."""
+
+        @functools.wraps(function)
+        async def covered(name: str, arguments: dict[str, Any]) -> Any:
+            run = _running.get()
+            if run is None:
+                return await function(name, arguments)
+            run.ran = True
+            try:
+                value, run.failure = _ended(await function(name, arguments))
+            except Exception as exc:
+                if is_protocol_error(exc):
+                    raise
+                params = types.CallToolRequestParams(name=name, arguments=arguments)
+                run.failure = self._failure(exc, self._called(params))
+            if run.failure is not None:
+                return types.CallToolResult(content=[])  # the handler writes the answer
+            run.is_final = not isinstance(value, dict | list | tuple)
+            return value
+
+        return covered
+
+    def _listing(self, handler: Any) -> Any:
+        async def list_tools(request: Any) -> Any:
+            result = await handler(request)
+            tools = result.root.tools
+            changes = [self.protection.listing(tool.name, None, tool.meta, tool.description) for tool in tools]
+            if not any(changes):
+                return result
+            listed = [tool.model_copy(update=change) for tool, change in zip(tools, changes, strict=True)]
+            return _server_result(result.root.model_copy(update={"tools": listed}))
+
+        return list_tools
+
+    async def _refused(self, params: Any) -> Failure | None:
+        tool = await self.server._get_cached_tool_definition(params.name)
+        return self.checks.refused(params.arguments, tool.inputSchema, tool=params.name) if tool is not None else None
+
+    def _flattened(self, result: Any, run: _Run, called: Called) -> Failure | None:
+        """Return the failure that the SDK found by itself and made into text."""
+        if not isinstance(result, types.CallToolResult) or not vars(result)["isError"]:
+            return None
+        if run.ran:
+            return self.protection.answers(called).broken_output()
+        text = getattr(result.content[0], "text", "") if result.content else ""
+        return Failure(code="VALIDATION_FAILED", message=text or "The arguments do not match the input schema.")
+
+    def _failure(self, exc: Exception, called: Called) -> Failure:
+        answers = self.protection.answers(called)
+        core = unwrapped(exc, _SDK)
+        listed = self.server._tool_cache if _LIST in self.server.request_handlers else ()
+        if listed and called.tool not in listed:
+            log.info("tool %s is not listed, and calling it failed", called.tool, exc_info=core)
+            return unknown_tool(called.tool, listed)
+        if is_rpc_error(core) and package_raising(core) not in _SDK:
+            return answers.said(core)
+        return answers.failure_of(core)
+
+    def _called(self, params: Any) -> Called:
+        tool = self.server._tool_cache.get(params.name)
+        meta = params.meta
+        if meta is None:
+            meta = _request_meta(self.server)
+        if tool is None:
+            return Called(params.name, meta=meta)
+        return Called(params.name, tool.annotations, tool.outputSchema is not None, meta)
+
+
+def _ended(value: Any) -> tuple[Any, Failure | None]:
+    was_wrapped = type(value) is Ok
+    value, failure = opened(value)
+    if was_wrapped and isinstance(value, str):
+        value = types.CallToolResult.model_validate(success(value))
+    return value, failure
+
+
+def _request_meta(server: Any) -> Any:
+    try:
+        return server.request_context.meta
+    except LookupError:  # outside a request
+        return None
+
+
+def _server_result(result: Any) -> Any:
+    return vars(types)["ServerResult"](result)

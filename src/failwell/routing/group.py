@@ -61,7 +61,7 @@ class Group:
     def __init__(self, name: str, *, discriminator: str = "action", validate: bool | None = None) -> None:
         for what, text in (("name", name), ("discriminator", discriminator)):
             _check_name(what, text)
-        self.name = name
+        self.name = self.__name__ = name  # a guard calls a tool by its __name__
         self.discriminator = discriminator
         self._actions: dict[str, _Action] = {}
         self._checker = _checker_class(validate)
@@ -143,6 +143,14 @@ class Group:
         if inspect.iscoroutinefunction(route.handler):
             raise TypeError(f"action {route.action!r} is asynchronous: await acall")
         return route.handler(**route.arguments)
+
+    def __call__(self, arguments: Any = None, /, **named: Any) -> Any:
+        """Call the action that the arguments, as one object or by name, choose: a group is a tool.
+
+        Raises:
+            Invalid: as `route` does.
+        """
+        return self.call({**arguments, **named} if is_mapping(arguments) else arguments or named)
 
     async def acall(self, arguments: Any) -> Any:
         """Call the action that the arguments choose, await it if need be, and return its result.
