@@ -9,7 +9,7 @@ from failwell import catalog
 from failwell.errors import ToolFailure
 from failwell.failure import Failure, is_code
 from failwell.mapping import from_exception
-from failwell.reader import read
+from failwell.reader import returned_failure
 
 META_KEY = "dev.failwell/raises"
 
@@ -87,7 +87,7 @@ def enforce(function: F) -> F:
             except Exception as exc:
                 check(from_exception(exc))
                 raise
-            check(_failure_in(result))
+            check(returned_failure(result))
             return result
 
         return enforced_async  # type: ignore[return-value]  # the same signature
@@ -99,19 +99,10 @@ def enforce(function: F) -> F:
         except Exception as exc:
             check(from_exception(exc))
             raise
-        check(_failure_in(result))
+        check(returned_failure(result))
         return result
 
     return enforced  # type: ignore[return-value]  # the same signature
-
-
-def _failure_in(result: Any) -> Failure | None:
-    if isinstance(result, Failure):
-        return result
-    if isinstance(getattr(result, "failure", None), Failure):
-        found: Failure = result.failure
-        return found
-    return read(result) if isinstance(result, dict) else None
 
 
 def _code_of(what: type[ToolFailure] | str) -> str:

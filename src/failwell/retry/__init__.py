@@ -1,0 +1,11 @@
+"""Retrying: only what is safe, only as long as it is worth it."""
+
+from failwell.retry.breaker import Breaker
+from failwell.retry.budget import Budget
+from failwell.retry.drivers import acall, call
+from failwell.retry.event import Event
+from failwell.retry.policy import Policy, Verdict
+from failwell.retry.repeats import Repeats
+from failwell.retry.run import Run, Shared
+
+__all__ = ["Breaker", "Budget", "Event", "Policy", "Repeats", "Run", "Shared", "Verdict", "acall", "call"]

@@ -1,0 +1,85 @@
+"""`Policy`: whether to try again, and after how long. Pure: no clock, no chance, no state."""
+
+from msgspec import Struct
+
+from failwell.decision import Hints
+from failwell.failure import Failure
+
+_THROTTLED = frozenset(("RATE_LIMITED", "SERVER_BUSY", "OVERLOADED", "RESOURCE_EXHAUSTED"))
+_MOST_ATTEMPTS_IF_NOBODY_KNOWS = 3
+
+
+class Verdict(Struct, frozen=True):
+    """Wait so many seconds and try again, or stop; and why.
+
+    A verdict to stop because the wait is too long keeps the whole of it in `asked`.
+    """
+
+    delay: float | None
+    reason: str
+    asked: float | None = None
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """How often and how long to try. Immutable: share one between tasks and threads.
+
+    Delays grow from *base* (from *throttled_base* where the server is overloaded) to *longest*, and chance picks one up
+    to that. A delay that the server asks for is never shortened: beyond *max_wait*, or past the *deadline* of the whole
+    call, there is no further try. With *repeatable* the caller vouches that running a tool twice does no harm.
+    """
+
+    attempts: int = 3
+    base: float = 0.05
+    throttled_base: float = 1.0
+    longest: float = 20.0
+    max_wait: float = 120.0
+    deadline: float | None = None
+    repeatable: bool = False
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError(f"attempts must be at least 1, not {self.attempts!r}")
+        for name in ("base", "throttled_base", "longest", "max_wait"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be a number of seconds, not {getattr(self, name)!r}")
+        if self.deadline is not None and not self.deadline >= 0:
+            raise ValueError(f"deadline must be a number of seconds, not {self.deadline!r}")
+
+    def verdict(
+        self, failure: Failure, *, attempt: int, jitter: float, hints: Hints | None = None, elapsed: float = 0.0
+    ) -> Verdict:
+        """Return what to do after failed *attempt*, *elapsed* seconds into the call; *jitter* is from 0 to 1."""
+        if reason := self._reason_to_stop(failure, attempt, hints or Hints()):
+            return Verdict(None, reason, failure.retry_after)
+        delay = self._delay(failure, attempt, jitter)
+        if delay > self.max_wait:
+            return Verdict(
+                None, f"the server asks for {delay:g} s, more than {self.max_wait:g} s are not waited", delay
+            )
+        if self.deadline is not None and elapsed + delay > self.deadline:
+            return Verdict(None, f"waiting {delay:g} s would pass the deadline", delay)
+        return Verdict(delay, "it may pass, and trying again is safe")
+
+    def next_delay(
+        self, failure: Failure, *, attempt: int, jitter: float, hints: Hints | None = None, elapsed: float = 0.0
+    ) -> float | None:
+        """Return seconds to wait after failed *attempt*, or None to stop."""
+        return self.verdict(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed).delay
+
+    def _reason_to_stop(self, failure: Failure, attempt: int, hints: Hints) -> str | None:
+        is_repeatable = self.repeatable or hints.repeatable
+        if failure.retryable is False:
+            return "the same call cannot succeed"
+        if failure.severity == "warning" or failure.outcome == "executed":
+            return "the call took effect"
+        if (failure.outcome == "unknown" or failure.origin == "inferred") and not is_repeatable:
+            return "nobody knows whether it took effect, and the tool may not be safe to run twice"
+        if failure.retryable is None and not is_repeatable:
+            return "nobody knows whether it may pass, and the tool may not be safe to run twice"
+        most = self.attempts if failure.retryable else min(self.attempts, _MOST_ATTEMPTS_IF_NOBODY_KNOWS)
+        return f"it failed {attempt} times" if attempt >= most else None
+
+    def _delay(self, failure: Failure, attempt: int, jitter: float) -> float:
+        base = self.throttled_base if failure.code in _THROTTLED else self.base
+        backoff = jitter * min(base * 2.0 ** min(attempt - 1, 60), self.longest)
+        return max(backoff, failure.retry_after or 0.0)

@@ -1,0 +1,308 @@
+"""Calls are repeated as the policy says, and never otherwise; under a clock that only moves when somebody sleeps."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+
+
+class World:
+    """A clock that sleeping moves, chance that is always the same, and everything that happened."""
+
+    def __init__(self, *, shared: Shared | None = None) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+        self.events: list[Event] = []
+        self.made = 0
+        self.shared = shared or Shared.new()
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    async def asleep(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+    def settings(self, **more: Any) -> dict[str, Any]:
+        return {
+            "clock": lambda: self.now,
+            "chance": lambda: 1.0,
+            "shared": self.shared,
+            "hook": self.events.append,
+            "server": "s",
+            "tool": "t",
+            **more,
+        }
+
+    def call(self, function: Callable[[], Any], **more: Any) -> Any:
+        return fw.call(function, sleep=self.sleep, **self.settings(**more))
+
+    def acall(self, function: Callable[[], Any], **more: Any) -> Any:
+        async def awaited() -> Any:
+            return function()
+
+        return asyncio.run(fw.acall(awaited, sleep=self.asleep, **self.settings(**more)))
+
+    def flaky(self, *answers: Any) -> Callable[[], Any]:
+        """Return a function that gives these answers one after another, exceptions raised."""
+
+        def function() -> Any:
+            answer = answers[min(self.made, len(answers) - 1)]
+            self.made += 1
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+        return function
+
+
+LIMITED = fw.RateLimited("m", retry_after=7)
+ways = pytest.mark.parametrize("way", ["call", "acall"])
+
+
+@ways
+@pytest.mark.parametrize(
+    "failure", [LIMITED, LIMITED.failure, fw.fail(LIMITED), fw.encode(LIMITED), fw.encode(LIMITED, "xml")], ids=repr
+)
+def test_a_failure_that_passes_is_waited_out(way: str, failure: Any) -> None:
+    world = World()
+
+    assert getattr(world, way)(world.flaky(failure, failure, "ok")) == "ok"
+    assert world.slept == [7, 7]
+    assert [event.step for event in world.events] == ["retry", "retry", "succeeded"]
+
+
+@ways
+@pytest.mark.parametrize(
+    "value",
+    ["Error: rate limited", {"type": "TRANSIENT", "message": "m", "recoverable": True}, None, [1], 5, object()],
+    ids=str,
+)
+def test_a_value_is_a_success_whatever_it_looks_like(way: str, value: Any) -> None:
+    world = World()
+
+    assert getattr(world, way)(world.flaky(value), hints={"readOnlyHint": True}) is value
+    assert world.made == 1
+
+
+@ways
+@pytest.mark.parametrize(
+    "exc",
+    [fw.NotFound("m"), fw.TimedOut("m"), KeyError("x"), ConnectionResetError()],
+    ids=lambda exc: type(exc).__name__,
+)
+def test_what_is_not_safe_is_made_once(way: str, exc: Exception) -> None:
+    world = World()
+
+    with pytest.raises(type(exc)):
+        getattr(world, way)(world.flaky(exc, "ok"))
+
+    assert (world.made, world.slept) == (1, [])
+
+
+@ways
+def test_an_ambiguous_timeout_of_a_safe_tool_is_tried_again(way: str) -> None:
+    world = World()
+
+    assert getattr(world, way)(world.flaky(fw.TimedOut("m"), "ok"), hints={"idempotentHint": True}) == "ok"
+
+
+@ways
+def test_the_last_answer_comes_back_with_the_number_of_attempts(way: str) -> None:
+    world = World()
+    result = fw.encode(LIMITED)
+
+    answer = getattr(world, way)(world.flaky(result))
+
+    assert answer == {**result, "_meta": {**result["_meta"], "dev.failwell/retry": {"attempts": 3}}}
+    assert world.made == 3
+    assert "dev.failwell/retry" not in result["_meta"]
+
+
+@ways
+def test_what_was_retried_below_is_not_retried_above(way: str) -> None:
+    world = World()
+
+    getattr(world, way)(world.flaky(fw.encode(LIMITED, attempts=3)))
+
+    assert world.made == 1
+    assert world.events[-1].reason == "it was retried already"
+
+
+def test_retried_calls_nest_as_one() -> None:
+    world = World()
+    inner = world.flaky(LIMITED)
+
+    with pytest.raises(fw.RateLimited):
+        world.call(lambda: world.call(inner))
+
+    assert world.made == 3
+
+
+@ways
+@pytest.mark.parametrize("cancellation", [asyncio.CancelledError(), KeyboardInterrupt()], ids=repr)
+def test_cancellation_is_never_retried(way: str, cancellation: BaseException) -> None:
+    world = World()
+
+    with pytest.raises(type(cancellation)):
+        getattr(world, way)(world.flaky(cancellation, "ok"))
+
+    assert world.made == 1
+
+
+def test_a_thousand_concurrent_calls_keep_their_own_count() -> None:
+    world = World(shared=Shared(Budget(capacity=1e9), Breaker(most=10**6), Repeats(most=10**6)))
+    made = [0] * 1000
+
+    async def one(number: int) -> int:
+        async def function() -> int:
+            made[number] += 1
+            if made[number] < 3:
+                raise fw.RateLimited("m", retry_after=0)
+            return number
+
+        async def turn(_: float) -> None:
+            await asyncio.sleep(0)
+
+        return await fw.acall(function, sleep=turn, **world.settings(arguments=number))
+
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*map(one, range(1000)))
+
+    assert asyncio.run(all_of_them()) == list(range(1000))
+    assert made == [3] * 1000
+
+
+def test_a_storm_of_failures_stays_within_the_budget() -> None:
+    shared = Shared(Budget(capacity=100, throttled_cost=5), Breaker(most=10**6), Repeats(most=10**6))
+    world = World(shared=shared)
+
+    for number in range(1000):
+        with pytest.raises(fw.RateLimited):
+            world.call(world.flaky(LIMITED), arguments=number)
+
+    assert world.made == 1000 + 100 // 5
+    assert world.events[-1].reason == "the retry budget of the server is used up"
+    world.call(lambda: "ok", server="another")
+
+
+def test_successes_fill_the_budget_again() -> None:
+    budget = Budget(capacity=100, cost=40)
+    world = World(shared=Shared(budget, Breaker(), Repeats()))
+    refused = fw.NetworkFailure("m")
+
+    assert world.call(world.flaky(refused, "ok")) == "ok"
+    assert budget.left("s") == 100
+    with pytest.raises(fw.NetworkFailure):
+        world.call(world.flaky(refused))
+    assert budget.left("s") == 20
+    for _ in range(80):
+        world.call(lambda: "ok")
+    assert budget.left("s") == 100
+
+
+def test_a_tool_that_keeps_failing_is_left_alone_for_a_while() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=3, pause=30), Repeats(most=10**6)))
+    down = fw.Unavailable("m", outcome="unknown")
+    for _ in range(3):
+        with pytest.raises(fw.Unavailable):
+            world.call(world.flaky(down))
+
+    with pytest.raises(fw.ToolFailure) as refused:
+        world.call(world.flaky("ok"))
+
+    assert (refused.value.failure.code, refused.value.failure.retry_after) == ("CIRCUIT_OPEN", 30)
+    assert refused.value.failure.outcome == "not_executed"
+    assert world.made == 3
+    assert world.call(lambda: "ok", tool="another") == "ok"
+    world.now += 30
+    assert world.call(lambda: "ok") == "ok"
+    assert world.call(lambda: "ok") == "ok"
+
+
+def test_a_failed_probe_opens_the_breaker_again() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=1, pause=30), Repeats()))
+    down = fw.Unavailable("m")
+    for _ in range(2):
+        with pytest.raises(fw.Unavailable):
+            world.call(world.flaky(down))
+        world.now += 29
+        with pytest.raises(fw.ToolFailure, match="suspended"):
+            world.call(world.flaky("ok"))
+        world.now += 1
+
+
+def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=1, pause=30), Repeats()))
+    with pytest.raises(fw.Unavailable):
+        world.call(world.flaky(fw.Unavailable("m")))
+    world.now += 30
+    with pytest.raises(KeyboardInterrupt):
+        world.call(raise_interrupt)
+
+    assert world.call(lambda: "ok") == "ok"
+
+
+def raise_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_wrong_input_does_not_open_the_breaker() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=2), Repeats(most=10**6)))
+    for _ in range(5):
+        with pytest.raises(fw.Invalid):
+            world.call(world.flaky(fw.Invalid("m")))
+
+    assert world.call(lambda: "ok") == "ok"
+
+
+def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=2), Repeats()))
+
+    with pytest.raises(fw.RateLimited):
+        world.call(world.flaky(LIMITED))
+
+    assert world.made == 2
+
+
+def test_the_same_call_failing_again_and_again_is_not_tried_again() -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=100), Repeats(most=4)))
+    for _ in range(2):
+        with pytest.raises(fw.RateLimited):
+            world.call(world.flaky(LIMITED), arguments={"a": 1})
+
+    assert world.made == 4
+    assert world.events[-1].reason == "the same call keeps failing the same way"
+    with pytest.raises(fw.RateLimited):
+        world.call(world.flaky(LIMITED), arguments={"a": 2})
+    assert world.made == 7
+
+
+def test_a_hook_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(event: Event) -> None:
+        raise RuntimeError("broken hook")
+
+    world = World()
+
+    assert world.call(world.flaky(LIMITED, "ok"), hook=broken) == "ok"
+    assert "a retry hook failed" in caplog.text
+
+
+@pytest.mark.parametrize("retry_after", [3600.0 * 24 * 365, -5, float("nan")])
+def test_a_server_that_lies_about_its_delay_changes_only_that_answer(retry_after: float) -> None:
+    world = World()
+    failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=retry_after)
+
+    world.call(world.flaky(failure, "ok"))
+
+    assert sum(world.slept) <= 20
+
+
+@pytest.mark.parametrize("make", [lambda: Budget(cost=0), lambda: Breaker(most=0), lambda: Repeats(most=0)])
+def test_limits_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match="not 0"):
+        make()

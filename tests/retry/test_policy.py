@@ -1,0 +1,89 @@
+"""The eight rules of retrying, as properties of a policy that knows no clock."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import failwell as fw
+from failwell.retry import Policy
+from tests.strategies import failures
+
+jitters = st.floats(0, 1)
+attempts = st.integers(1, 10)
+SAFE = fw.Hints(idempotent=True)
+hints = st.sampled_from([fw.Hints(), SAFE, fw.Hints(read_only=True)])
+policies = st.builds(
+    Policy, attempts=st.integers(1, 6), max_wait=st.floats(0, 500), deadline=st.none() | st.floats(0, 500)
+)
+
+
+@given(policy=policies, failure=failures, attempt=attempts, jitter=jitters, hints=hints, elapsed=st.floats(0, 500))
+def test_whatever_is_retried_is_worth_it_safe_and_in_time(
+    policy: Policy, failure: fw.Failure, attempt: int, jitter: float, hints: fw.Hints, elapsed: float
+) -> None:
+    delay = policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed)
+
+    if delay is None:
+        return
+    assert failure.retryable is not False
+    assert failure.retryable is True or (hints.repeatable and attempt < 3)
+    assert hints.repeatable or (failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred")
+    assert failure.outcome != "executed"
+    assert attempt < policy.attempts
+    assert delay >= (failure.retry_after or 0)
+    assert delay <= policy.max_wait
+    assert policy.deadline is None or elapsed + delay <= policy.deadline
+
+
+@given(retry_after=st.floats(0, 100), attempt=st.integers(1, 5), jitter=jitters)
+def test_waits_at_least_as_long_as_the_server_asked(retry_after: float, attempt: int, jitter: float) -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=retry_after)
+
+    delay = Policy(attempts=9).next_delay(failure, attempt=attempt, jitter=jitter)
+
+    assert delay is not None
+    assert delay >= (failure.retry_after or 0)
+
+
+@pytest.mark.parametrize(("policy", "elapsed"), [(Policy(max_wait=60), 0), (Policy(deadline=100), 50)])
+def test_a_delay_that_is_too_long_is_reported_whole_and_not_waited(policy: Policy, elapsed: float) -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=90)
+
+    verdict = policy.verdict(failure, attempt=1, jitter=1, elapsed=elapsed)
+
+    assert (verdict.delay, verdict.asked) == (None, 90)
+
+
+@given(jitter=jitters, attempt=st.integers(1, 40))
+def test_chance_spreads_delays_between_nothing_and_the_growing_bound(jitter: float, attempt: int) -> None:
+    policy = Policy(attempts=99, base=1, longest=20)
+    failure = fw.Failure(code="TIMEOUT", message="m")
+
+    delay = policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=SAFE)
+
+    assert delay == jitter * min(2.0 ** (attempt - 1), 20)
+
+
+def test_an_overloaded_server_gets_longer_pauses() -> None:
+    policy = Policy(base=0.05, throttled_base=1)
+    delays = [
+        policy.next_delay(fw.Failure(code=code, message="m", outcome="not_executed"), attempt=1, jitter=1)
+        for code in ("RATE_LIMITED", "CONNECTION_REFUSED")
+    ]
+
+    assert delays == [1, 0.05]
+
+
+def test_the_caller_may_vouch_for_a_tool() -> None:
+    failure = fw.Failure(code="TIMEOUT", message="m")
+
+    assert Policy().next_delay(failure, attempt=1, jitter=1) is None
+    assert Policy(repeatable=True).next_delay(failure, attempt=1, jitter=1) is not None
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"attempts": 0}, {"base": -1}, {"longest": float("nan")}, {"max_wait": -1}, {"deadline": -1}], ids=str
+)
+def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Policy(**wrong)  # type: ignore[arg-type]  # one of each
