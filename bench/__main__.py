@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from bench.measure import Figure
 
-SUITES = ("imports", "values", "dialects", "redaction", "validation", "guards")
+SUITES = ("imports", "values", "dialects", "redaction", "validation", "guards", "flat_text", "servers")
 RESULTS = Path(__file__).parent / "results.json"
 
 
@@ -24,12 +25,21 @@ def main(names: list[str]) -> int:
         print(f"unknown suite {', '.join(sorted(unknown))}: choose from {', '.join(SUITES)}", file=sys.stderr)
         return 2
     figures: list[Figure] = []
+    scores: list[dict[str, Any]] = []
     progress = Console(stderr=True)
     for name in names or SUITES:
         progress.print(f"measuring {name} …")
-        figures += importlib.import_module(f"bench.{name}").run()
+        suite = importlib.import_module(f"bench.{name}")
+        figures += suite.run()
+        scores += suite.scores() if hasattr(suite, "scores") else ()
     Console(width=None if sys.stdout.isatty() else 110).print(table(figures))
-    RESULTS.write_text(json.dumps({"machine": machine(), "figures": [as_row(figure) for figure in figures]}, indent=1))
+    if scores:
+        Console(width=None if sys.stdout.isatty() else 110).print(score_table(scores))
+    RESULTS.write_text(
+        json.dumps(
+            {"machine": machine(), "figures": [as_row(figure) for figure in figures], "scores": scores}, indent=1
+        )
+    )
     progress.print(
         f"written to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS.name}"
     )
@@ -50,6 +60,17 @@ def table(figures: list[Figure]) -> Table:
             f"{figure.ratio:.2f}",
             verdict(figure),
         )
+    return found
+
+
+def score_table(scores: list[dict[str, Any]]) -> Table:
+    """Return who was right how often, as one table."""
+    columns = list(dict.fromkeys(name for score in scores for name in score))
+    found = Table(title="Real failures of real servers: shares of all")
+    for column in columns:
+        found.add_column("" if column == "who" else column, justify="left" if column == "who" else "right")
+    for score in scores:
+        found.add_row(*(str(score.get(column, "")) for column in columns))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Struct
@@ -42,6 +42,41 @@ def compare(
     for _ in range(rounds):
         for index, call in enumerate((ours, theirs)):
             best[index] = min(best[index], _once(call, number))
+    return Figure(
+        group=group,
+        what=what,
+        microseconds=best[0] * 1e6,
+        beside=beside,
+        beside_microseconds=best[1] * 1e6,
+        goal=goal,
+    )
+
+
+async def compare_async(
+    group: str,
+    what: str,
+    ours: Callable[[], Awaitable[Any]],
+    beside: str,
+    theirs: Callable[[], Awaitable[Any]],
+    *,
+    goal: str | None = None,
+    number: int = 20,
+    rounds: int = 40,
+) -> Figure:
+    """As `compare`, for calls that are awaited on the running loop."""
+    best = [float("inf"), float("inf")]
+    await ours()
+    await theirs()
+    for _ in range(rounds):
+        for index, call in enumerate((ours, theirs)):
+            gc.disable()
+            try:
+                start = time.process_time()
+                for _ in range(number):
+                    await call()
+                best[index] = min(best[index], (time.process_time() - start) / number)
+            finally:
+                gc.enable()
     return Figure(
         group=group,
         what=what,

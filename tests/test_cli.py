@@ -188,7 +188,7 @@ def test_the_decision_depends_on_what_is_known_of_the_tool(hint: tuple[str, ...]
 def test_read_of_a_success_says_so_and_exits_with_1() -> None:
     assert run("read", stdin=SUCCESS) == (1, "Not a failure.\n", "")
     code, out, _ = run("read", "--json", stdin=SUCCESS)
-    assert (code, json.loads(out)) == (1, {"failure": None, "decision": None})
+    assert (code, json.loads(out)) == (1, {"failure": None, "rule": None, "decision": None, "repair": None})
 
 
 def test_read_finds_an_unflagged_failure_only_if_told_where_to_look() -> None:
@@ -204,6 +204,51 @@ def test_read_takes_a_file(tmp_path: Path) -> None:
     path.write_text(RATE_LIMITED)
 
     assert "RATE_LIMITED" in output("read", "--file", str(path))
+
+
+def test_read_names_the_rule_and_mends_the_call(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"properties": {"level": {"type": "integer"}}}')
+    told = ("--arguments", '{"level": "5"}', "--schema", str(schema))
+    text = "Input validation error: '5' is not of type 'integer'"
+
+    shown = output("read", *told, stdin=text)
+    found = json.loads(output("read", "--json", *told, stdin=text))
+
+    for expected in ("jsonschema text (95% sure)", "repair  95% sure", '{"level":5}', "level: the number itself"):
+        assert expected in shown
+    assert (found["rule"], found["repair"]["arguments"]) == ("jsonschema text", {"level": 5})
+
+
+@pytest.mark.parametrize("option", ["--arguments", "--schema"])
+def test_read_refuses_arguments_and_schemas_that_are_no_json_object(option: str, tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text("[1]")
+
+    code, _, err = run("read", option, "[1]" if option == "--arguments" else str(path), stdin="boom")
+
+    assert code == 2
+    assert "must be a JSON object" in err
+
+
+def test_read_takes_a_file_of_recorded_lines(tmp_path: Path) -> None:
+    failed = {"content": [{"type": "text", "text": "ENOENT: no such file"}], "isError": True}
+    recorded = {"raw": json.dumps(failed), "tool": "read_file", "arguments": {"path": "a.txt"}}
+    path = tmp_path / "calls.jsonl"
+    path.write_text("\n".join((json.dumps(failed), json.dumps(recorded), SUCCESS)))
+
+    shown = output("read", "--file", str(path))
+    found = json.loads(output("read", "--json", "--file", str(path)))
+
+    assert shown.endswith("2 NOT_FOUND, 1 not a failure\n")
+    assert [one["failure"] and one["failure"].get("tool") for one in found] == [None, "read_file", None]
+
+
+def test_read_of_recorded_successes_exits_with_1(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text(f"{SUCCESS}\n{SUCCESS}\n")
+
+    assert run("read", "--file", str(path))[0] == 1
 
 
 @pytest.mark.parametrize("payload", ["{}", '{{"error":"not_found","message":"{}"}}'], ids=["text", "structure"])
@@ -313,7 +358,7 @@ def test_a_strange_payload_is_answered_without_a_traceback(payload: str) -> None
     code, out, err = run("read", "--json", stdin=payload)
 
     assert code in (0, 1)
-    assert json.loads(out).keys() == {"failure", "decision"}
+    assert json.loads(out).keys() == {"failure", "rule", "decision", "repair"}
     assert err == ""
 
 

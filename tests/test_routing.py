@@ -86,9 +86,10 @@ class TestTheDiscriminator:
         assert failure.message == f'The action "a b{"x" * 76}…" does not exist.'
 
     def test_may_have_another_name(self):
-        failure = refused(billing(discriminator="operation"), {"action": "list"})
+        sent = {"action": "list"}
+        failure = refused(billing(discriminator="operation"), sent)
 
-        assert failure == missing_discriminator("operation", ("list", "create", "delete"))
+        assert failure == missing_discriminator("operation", ("list", "create", "delete"), sent=sent)
         assert failure.message == 'The required field "operation" is missing.'
 
     def test_was_not_executed(self):
@@ -397,3 +398,14 @@ def test_a_group_is_a_tool() -> None:
         group()
     with pytest.raises(Invalid):
         group([1])
+
+
+def test_a_misspelt_discriminator_is_pointed_out() -> None:
+    group = Group("billing")
+    group.add("list", lambda: [])
+
+    with pytest.raises(Invalid) as refused_call:
+        group.route({"actoin": "list"})
+
+    problems = refused_call.value.failure.fields
+    assert [(problem.path, problem.did_you_mean) for problem in problems] == [("action", None), ("actoin", "action")]

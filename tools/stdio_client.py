@@ -17,7 +17,9 @@ _CHUNK = 1 << 16
 class Server:
     """A server started for real; a context manager that ends it."""
 
-    def __init__(self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,

@@ -47,9 +47,12 @@ if TYPE_CHECKING:
     from failwell.mapping import from_exception, from_http, rule, unrule
     from failwell.meter import Meter, Observation, Usage
     from failwell.outgoing import canonical
+    from failwell.protecting import protect
+    from failwell.protection import Protection
     from failwell.reader import convert, read
     from failwell.rendering import render
     from failwell.repairing import Change, Repair, repair
+    from failwell.retry import Policy, acall, call
     from failwell.routing import Group
     from failwell.validation import Checker, check_arguments
 
@@ -65,8 +68,12 @@ _HOME = {
     "Limit": "limit",
     "Meter": "meter",
     "Observation": "meter",
+    "Policy": "retry",
+    "Protection": "protection",
     "Repair": "repairing",
     "Usage": "meter",
+    "acall": "retry",
+    "call": "retry",
     "canonical": "outgoing",
     "check_arguments": "validation",
     "convert": "reader",
@@ -78,6 +85,7 @@ _HOME = {
     "from_http": "mapping",
     "guard": "guarding",
     "is_terminal": "decision",
+    "protect": "protecting",
     "raises": "contract",
     "read": "reader",
     "render": "rendering",
@@ -112,7 +120,9 @@ __all__ = [
     "NotFound",
     "Observation",
     "Ok",
+    "Policy",
     "PreconditionFailed",
+    "Protection",
     "QuotaExhausted",
     "RateLimited",
     "Repair",
@@ -128,6 +138,8 @@ __all__ = [
     "Validation",
     "WrongType",
     "WrongValue",
+    "acall",
+    "call",
     "canonical",
     "catalog",
     "check_arguments",
@@ -143,6 +155,7 @@ __all__ = [
     "from_http",
     "guard",
     "is_terminal",
+    "protect",
     "raises",
     "read",
     "render",

@@ -33,9 +33,9 @@ class Answers(NamedTuple):
     """
 
     tool: str
-    dialect: str = "compact"
-    settings: dict[str, Any] = {}
-    operation_is_call: bool = False
+    dialect: str
+    settings: dict[str, Any]
+    operation_is_call: bool
 
     def failure_of(self, exc: Exception, *, ran: bool = True) -> Failure:
         """Return what an exception means for the whole call; log it under an id unless it was raised on purpose.
@@ -47,7 +47,7 @@ class Answers(NamedTuple):
         failure = from_exception(exc)
         if failure.origin == "declared":
             return failure
-        id = failure.id or secrets.token_hex(6)
+        id = failure.id or _new_id()
         log.error("tool %s failed, id %s", self.tool, id, exc_info=exc)
         return failure.replace(id=id, tool=failure.tool or self.tool, outcome=self._outcome(failure, ran=ran))
 
@@ -75,7 +75,7 @@ class Answers(NamedTuple):
             suggestion=row.suggestion,
             outcome="executed",
             origin="mapped",
-            id=secrets.token_hex(6),
+            id=_new_id(),
         )
         log.error("the result of tool %s does not match its output schema, id %s", self.tool, found.id, exc_info=exc)
         return found
@@ -95,12 +95,15 @@ class Answers(NamedTuple):
         return encode(failure, self.dialect, **self.settings), failure
 
 
+def _new_id() -> str:
+    # A letter first: what reads like a number is taken for one somewhere on the way.
+    return secrets.choice("abcdef") + secrets.token_hex(6)[1:]
+
+
 def opened(value: Any) -> tuple[Any, Failure | None]:
     """Return the value in what a tool returned, and the failure if that is what it amounts to."""
-    if type(value) is Ok:
-        value = value.value
-    elif type(value) is Err:
-        value = value.failure
+    if type(value) in (Ok, Err):
+        value = value.value if value.ok else value.failure
     if isinstance(value, Failure):
         return None, value
     if isinstance(value, ToolFailure):

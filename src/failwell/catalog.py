@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType, ValidationError, convert
 
 from failwell.codes import ROWS, TYPES, Outcome, Row, Type
 from failwell.suggest import did_you_mean, normalised
@@ -19,6 +19,7 @@ _TYPE_OF_KIND: dict[str, Type] = {
     "AuthorizationError": "PERMISSION",
     "ConnectionError": "TRANSIENT",
 }
+_MOST_OF_A_CODE = 200
 # Words that give a code nobody wrote a row for away, wherever they stand in it.
 _TELLING_WORDS: dict[str, Type] = {"INVALID": "VALIDATION", "MISSING": "VALIDATION", "ALREADY": "CONFLICT"}
 
@@ -46,25 +47,67 @@ def explain(code: str) -> Row:
     return row
 
 
-def add(code: str, *, type: Type, title: str, http_status: int | None = None, **columns: object) -> Row:
+def is_code(text: str) -> bool:
+    """Return whether a text can be a code: short, printable and without white space."""
+    return 0 < len(text) <= _MOST_OF_A_CODE and text.isprintable() and " " not in text
+
+
+def add(
+    code: str,
+    *,
+    type: Type,
+    title: str,
+    http_status: int | None = None,
+    suggestion: str | None = None,
+    recoverable: bool | UnsetType = UNSET,
+    retryable: bool | UnsetType | None = UNSET,
+    outcome: Outcome | UnsetType = UNSET,
+    flat: str | None = None,
+    envelope: str | None = None,
+    kind: str | None = None,
+    aliases: tuple[str, ...] = (),
+) -> Row:
     """Add a row for a code of your own and return it.
 
-    Columns are those of `Row`; what is left out follows from the type.
+    The columns are those of `Row`; what is left out follows from the type.
 
     Raises:
-        ValueError: the code or an alias of it has a row already, or the type is not one of the six.
+        ValueError: a name has a row already, holds white space or is not one of its choices.
+        TypeError: a value is of the wrong type.
     """
     if type not in TYPES:
-        raise ValueError(f"unknown type {type!r}: choose one of {', '.join(TYPES)}{did_you_mean(type, TYPES)}")
-    status = http_status or _rows[TYPES[type].code].http_status
-    row = Row(code=code, type=type, http_status=status, title=title, **columns)  # type: ignore[arg-type]  # checked by Row
-    for name in (row.code, *row.aliases):
-        if name in _by_name:
-            raise ValueError(f"code {name!r} has a row already: {_by_name[name].title!r}; rows are never redefined")
+        raise ValueError(f"unknown type {type!r}: choose one of {', '.join(TYPES)}{did_you_mean(str(type), TYPES)}")
+    status = http_status if http_status is not None else _rows[TYPES[type].code].http_status
+    other_names = (*aliases, envelope) if envelope and envelope not in (code, *aliases) else aliases
+    given = {
+        "code": code, "type": type, "http_status": status, "title": title, "suggestion": suggestion,
+        "recoverable": recoverable, "retryable": retryable, "outcome": outcome, "flat": flat, "envelope": envelope,
+        "kind": kind, "aliases": other_names,
+    }  # fmt: skip
+    try:
+        row = convert({name: value for name, value in given.items() if value is not UNSET}, Row)
+    except ValidationError as wrong:
+        raise TypeError(f"a row for {code!r} cannot be: {wrong}") from None
+    _check_row(row)
     _rows[row.code] = row
     _by_name.update(dict.fromkeys((row.code, *row.aliases), row))
     derive.cache_clear()
     return row
+
+
+def _check_row(row: Row) -> None:
+    literals = {known.flat for known in ROWS if known.flat}
+    if row.flat is not None and row.flat not in literals:
+        raise ValueError(f"flat knows no literal {row.flat!r}: choose one of {', '.join(sorted(literals))}")
+    if not row.title.strip():
+        raise ValueError(f"code {row.code!r} needs a title: a sentence without its full stop")
+    if not 400 <= row.http_status <= 599:
+        raise ValueError(f"http_status of {row.code!r} must be from 400 to 599, not {row.http_status!r}")
+    for name in (row.code, *row.aliases):
+        if not is_code(name):
+            raise ValueError(f"{name!r} is not a code: codes have no white space")
+        if name in _by_name:
+            raise ValueError(f"code {name!r} has a row already: {_by_name[name].title!r}; rows are never redefined")
 
 
 def kin(code: str | None) -> Row | None:

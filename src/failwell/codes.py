@@ -84,7 +84,8 @@ _ASK = "Ask the user for access, or do something else."
 
 ROWS: tuple[Row, ...] = (
     # input
-    Row("VALIDATION_FAILED", "VALIDATION", 400, "Invalid request parameters", _FIX, outcome="not_executed"),
+    Row("VALIDATION_FAILED", "VALIDATION", 400, "Invalid request parameters", _FIX, outcome="not_executed",
+        aliases=("VALIDATION",)),
     Row("MISSING_REQUIRED_FIELD", "VALIDATION", 400, "A required field is missing",
         "Add the missing field and call the tool again.", outcome="not_executed"),
     Row("INVALID_FIELD_TYPE", "VALIDATION", 400, "A field has the wrong type", _FIX, outcome="not_executed"),
@@ -143,7 +144,7 @@ ROWS: tuple[Row, ...] = (
     Row("UNAUTHORIZED", "PERMISSION", 401, "Authentication is required", _SIGN_IN, flat="auth_required",
         aliases=("AUTH_REQUIRED", "UNAUTHENTICATED")),
     Row("FORBIDDEN", "PERMISSION", 403, "This is not permitted", _ASK, flat="permission_denied",
-        aliases=("PERMISSION_DENIED",)),
+        aliases=("PERMISSION_DENIED", "PERMISSION")),
     Row("READ_ONLY", "PERMISSION", 403, "It is read-only", _ASK),
     Row("PAYMENT_REQUIRED", "PERMISSION", 402, "Payment is required", "Ask the user to settle the payment."),
     Row("QUOTA_EXHAUSTED", "PERMISSION", 403, "The quota is used up", "Ask the user to raise the quota."),
@@ -154,7 +155,7 @@ ROWS: tuple[Row, ...] = (
     Row("SERVER_BUSY", "TRANSIENT", 503, "The server is busy", _WAIT, outcome="not_executed"),
     Row("OVERLOADED", "TRANSIENT", 529, "The service is overloaded", _WAIT),
     Row("SERVICE_UNAVAILABLE", "TRANSIENT", 503, "The service is unavailable", _WAIT, flat="mcp_unavailable",
-        aliases=("MCP_UNAVAILABLE", "UNAVAILABLE")),
+        aliases=("MCP_UNAVAILABLE", "UNAVAILABLE", "TRANSIENT")),
     Row("BAD_GATEWAY", "TRANSIENT", 502, "A service behind the server failed", _WAIT),
     Row("UPSTREAM_ERROR", "TRANSIENT", 502, "A service behind the server reported an error", _WAIT),
     Row("SEND_FAILED", "TRANSIENT", 502, "Sending failed", _CHECK_FIRST, flat="send_failed"),
@@ -183,7 +184,7 @@ ROWS: tuple[Row, ...] = (
     Row("CIRCUIT_OPEN", "TRANSIENT", 503, "Calls are suspended after repeated failures", _WAIT, outcome="not_executed"),
     # what is broken
     Row("INTERNAL_ERROR", "INTERNAL", 500, "The tool failed unexpectedly", _TELL, flat="internal_error",
-        aliases=("INTERNAL_SERVER_ERROR",)),
+        aliases=("INTERNAL_SERVER_ERROR", "INTERNAL")),
     Row("TOOL_ERROR", "INTERNAL", 500, "Tool execution failed", _TELL, retryable=None),
     Row("OUTCOME_UNKNOWN", "INTERNAL", 500, "Nobody knows whether it took effect", _CHECK_FIRST),
     Row("BAD_UPSTREAM_RESPONSE", "INTERNAL", 502, "A service behind the server sent an unusable answer", _TELL),

@@ -45,7 +45,7 @@ class Validation:
             required=required,
             kind=kind,
             expected=expected,
-            options=tuple(options),
+            options=options if isinstance(options, str) else tuple(options),  # refused there with a clear word
             did_you_mean=did_you_mean,
         )
         self._problems.append(problem)

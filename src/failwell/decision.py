@@ -38,6 +38,8 @@ class Hints(Struct, frozen=True, kw_only=True):
             return hints
         said: dict[str, Any] = hints or {}
         if not isinstance(said, dict):
+            if isinstance(hints, str | int | float):
+                raise TypeError(f"hints are a tool's annotations, not {hints!r}")
             said = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
         return cls(
             read_only=said.get("readOnlyHint") is True or said.get("read_only") is True,
@@ -64,6 +66,8 @@ def decide(failure: Failure | ToolFailure, hints: Any = None, *, attempt: int = 
     """Return the next step after failed *attempt* of a tool with these hints. Pure: no clock, no chance."""
     if isinstance(failure, ToolFailure):
         failure = failure.failure
+    if not isinstance(failure, Failure):
+        raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     decision = _decide(failure, Hints.of(hints), attempt)
     row = catalog.get(failure.code)
     suggestion = failure.suggestion or (row.suggestion if row else None)
@@ -76,6 +80,8 @@ def is_terminal(what: Failure | BaseException) -> bool:
         from failwell.mapping import from_exception  # rule tables are loaded when they are needed
 
         what = from_exception(what)
+    if not isinstance(what, Failure | ToolFailure):
+        raise TypeError(f"is_terminal takes a Failure or an exception, not {type(what).__name__}")
     return (what.failure if isinstance(what, ToolFailure) else what).retryable is False
 
 

@@ -1,6 +1,8 @@
 """`encode`: a failure as a wire-shaped MCP result."""
 
+import inspect
 import logging
+from collections.abc import Collection
 from typing import Any
 
 from failwell import dialects
@@ -9,6 +11,7 @@ from failwell.dialects.wire import Wire
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.outgoing import canonical
+from failwell.suggest import did_you_mean
 
 _log = logging.getLogger("failwell")
 
@@ -44,12 +47,12 @@ def encode(
         failure = failure.failure
     if not isinstance(failure, Failure):
         raise TypeError(f"encode takes a Failure or a ToolFailure, not {type(failure).__name__}")
+    if settings:
+        check_settings(dialect, settings)
     try:
         safe = canonical(failure)
         wire = writer.encode(safe, **settings)
     except Exception:
-        if settings:
-            _check_settings(writer, settings)
         _log.exception("a failure could not be encoded; a minimal one goes out")
         safe = canonical(_minimal(failure))
         wire = writer.encode(safe)
@@ -85,5 +88,15 @@ def _minimal(failure: Failure) -> Failure:
     )
 
 
-def _check_settings(writer: dialects.Dialect, settings: dict[str, Any]) -> None:
-    writer.encode(Failure(message="x"), **settings)
+def check_settings(dialect: str, settings: Collection[str]) -> None:
+    """Do nothing if the dialect takes all of these settings.
+
+    Raises:
+        ValueError: there is no such dialect.
+        TypeError: it does not take one; the message names those it takes.
+    """
+    taken = list(inspect.signature(dialects.get(dialect).encode).parameters)[1:]
+    for name in settings:
+        if name not in taken:
+            choices = f"it takes {', '.join(taken)}" if taken else "it takes none"
+            raise TypeError(f"the dialect {dialect} has no setting {name!r}: {choices}{did_you_mean(name, taken)}")

@@ -198,11 +198,12 @@ class Internal(ToolFailure):
 
 def quoted(value: object) -> str:
     """Return a value that a caller sent as short quoted text, safe inside a sentence."""
-    text = value if isinstance(value, str) else str(value)
-    return "'" + (text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…").replace("\n", " ") + "'"
+    text = " ".join((value if isinstance(value, str) else str(value)).split())
+    short = text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…"
+    return "'" + short.replace("'", "\\'") + "'"
 
 
 def _named(what: str, name: object, happened: str, more: dict[str, Any]) -> str:
     """Return the sentence about a thing and its name; both go into the details of *more* too."""
-    more["details"] = {"resource": what, "resource_id": name, **more.get("details", {})}
+    more["details"] = {"resource": what, "resource_id": name, **(more.get("details") or {})}
     return f"{what[:1].upper()}{what[1:]} {quoted(name)} {happened}."

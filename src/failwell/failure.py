@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
 
 from failwell import catalog
+from failwell.catalog import is_code as is_code
 from failwell.codes import TYPES, Outcome, Type
 from failwell.suggest import did_you_mean
 
@@ -22,7 +23,7 @@ _SEVERITIES: tuple[str, ...] = get_args(Severity)
 _ORIGINS: tuple[str, ...] = get_args(Origin)
 _LONGEST_DELAY = 2**53
 _MOST_SPELLED_OUT = 3
-_MOST_OF_A_CODE = 200
+_A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
 
 
 class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,7 +74,7 @@ class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return isinstance(self.sent, str) and not self.sent
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Let SDKs take a `Failure` as what a tool returns."""
         return {"type": "is-instance", "cls": cls}
 
@@ -113,14 +114,19 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        message = self.message
-        if type(message) is not str or not message or message.isspace():
-            raise _misuse("message", message, "one specific sentence")
-        code = self.code
-        if code is not None and catalog.get(code) is None and (type(code) is not str or not is_code(code)):
-            raise _misuse("code", code, "a name without white space such as 'TASK_LOCKED', or nothing")
+        message, code = self.message, self.code
+        if type(message) is not str:
+            message = _plain_text("message", message, "one specific sentence")
+            force_setattr(self, "message", message)
+        if not message or message.isspace():
+            raise ValueError(f"message must be one specific sentence, not {message!r}")
+        if code is not None and type(code) is not str:
+            code = _plain_text("code", code, _A_CODE)
+            force_setattr(self, "code", code)
+        if code is not None and catalog.get(code) is None and not is_code(code):
+            raise ValueError(f"code must be {_A_CODE}, not {code!r}")
         given: Type | None = self.type
-        if given is not None and given not in TYPES:
+        if given is not None and (not isinstance(given, str) or given not in TYPES):
             raise _no_choice("type", given, TYPES)
         derived = catalog.derive(code, given)
         retryable: bool | UnsetType | None = self.retryable
@@ -128,8 +134,12 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "type", derived.type)
         if self.recoverable is None:
             force_setattr(self, "recoverable", derived.recoverable)
+        elif type(self.recoverable) is not bool:
+            raise TypeError(f"recoverable must be True or False, not {self.recoverable!r}")
         if retryable is UNSET:
             force_setattr(self, "retryable", derived.retryable)
+        elif retryable is not None and type(retryable) is not bool:
+            raise TypeError(f"retryable must be True, False or None, not {retryable!r}")
         if self.outcome is None:
             force_setattr(self, "outcome", derived.outcome)
         elif self.outcome not in _OUTCOMES:
@@ -148,7 +158,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "fields", ())
         if self.severity is not None and self.severity not in _SEVERITIES:
             raise _no_choice("severity", self.severity, _SEVERITIES)
-        if self.http_status is not None and not 100 <= self.http_status <= 599:
+        if self.http_status is not None and not (type(self.http_status) is int and 100 <= self.http_status <= 599):
             raise ValueError(f"http_status must be from 100 to 599, not {self.http_status!r}")
         if self.origin not in _ORIGINS:
             raise _no_choice("origin", self.origin, _ORIGINS)
@@ -171,19 +181,14 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Failure(**values)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Let SDKs take `int | Failure` as what a tool returns."""
         return {"type": "is-instance", "cls": cls}
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:  # noqa: ARG003 - as above
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         """Say nothing in output schemas: a failure is never sent as a tool's value."""
         return {}
-
-
-def is_code(text: str) -> bool:
-    """Return whether a text can be a code: short, printable and without white space."""
-    return 0 < len(text) <= _MOST_OF_A_CODE and text.isprintable() and " " not in text
 
 
 def seconds(value: Any) -> float | None:
@@ -229,10 +234,15 @@ def summary(problems: Iterable[FieldProblem]) -> str:
     if missing:
         parts.append(f"{_listing(missing)} {'is' if len(missing) == 1 else 'are'} required")
     if len(wrong) <= _MOST_SPELLED_OUT:
-        parts += [p.message if p.message.startswith(p.path) else f"{p.path}: {p.message}" for p in wrong]
+        parts += [p.message if _names(p.message, p.path) else f"{p.path}: {p.message}" for p in wrong]
     else:
         parts.append(f"{_listing([p.path for p in wrong])} are invalid")
     return "; ".join(parts)
+
+
+def _names(message: str, path: str) -> bool:
+    behind = message[len(path) : len(path) + 1]
+    return message.startswith(path) and not (behind.isalnum() or behind == "_")
 
 
 def _listing(names: list[str], most: int = 10) -> str:
@@ -263,6 +273,7 @@ def _no_choice(name: str, value: object, choices: Collection[str]) -> ValueError
     )
 
 
-def _misuse(name: str, value: object, expected: str) -> Exception:
-    error = ValueError if isinstance(value, str) else TypeError
-    return error(f"{name} must be {expected}, not {value!r}")
+def _plain_text(name: str, value: object, expected: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be {expected}, not {value!r}")
+    return str.__str__(value)  # a StrEnum's member, say

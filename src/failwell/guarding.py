@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from time import perf_counter
 from types import TracebackType
-from typing import Any, NamedTuple, ParamSpec, Protocol, overload
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeGuard, overload
 
-from failwell import dialects
 from failwell.answering import Answers, notify, opened
 from failwell.arguments.misfit import misfit
 from failwell.decision import Hints
+from failwell.encoding import check_settings
 from failwell.errors import Invalid
 from failwell.failure import Failure
-from failwell.json_types import is_object
+from failwell.json_types import is_array, is_object
 from failwell.meter import Observer
 from failwell.result import success
 
@@ -92,9 +92,11 @@ def guard(
         ValueError: there is no such dialect, or the schema is not valid.
         TypeError: the function is not one that returns a value.
     """
-    dialects.get(dialect)
+    check_settings(dialect, settings)
 
     def decorate(wrapped: Callable[..., Any]) -> Any:
+        if not callable(wrapped):
+            raise TypeError(f"guard takes a function, not {wrapped!r}; settings are given by name")
         name = tool or getattr(wrapped, "__name__", None) or type(wrapped).__name__
         if inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
             raise TypeError(f"{name} yields values; guard takes functions that return one")
@@ -131,7 +133,7 @@ class _Rules(NamedTuple):
             value, failure = opened(value)
             if failure is not None:
                 return self.answers.encoded(failure)
-            if is_object(value) and isinstance(value.get("content"), list):
+            if _is_result(value):
                 return value, None
             return success(value), None
         except Exception as exc:
@@ -142,6 +144,13 @@ class _Rules(NamedTuple):
         answers = self.answers
         found = misfit(exc, self.function, args, kwargs, tool=answers.tool) or answers.failure_of(exc)
         return answers.encoded(found)
+
+
+def _is_result(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a value is a wire-shaped result already: content blocks, and perhaps a flag."""
+    if not is_object(value) or not is_array(blocks := value.get("content")):
+        return False
+    return "isError" in value or all(is_object(block) and "type" in block for block in blocks)
 
 
 class _Around(NamedTuple):
@@ -169,11 +178,18 @@ class _Call:
     def begin(self) -> None:
         """Check the arguments and take a place, or raise why the body must not run."""
         around = self.around
-        if around.checker is not None and (failure := around.checker.check(self.kwargs)):
+        if around.checker is not None and (failure := around.checker.check(self._named())):
             raise Invalid(failure)
         if around.limit is not None:
             around.limit.__enter__()
             self.is_inside = True
+
+    def _named(self) -> dict[str, Any]:
+        """Return the arguments by name, those given by position too."""
+        if not self.args:
+            return self.kwargs
+        names = inspect.signature(self.around.rules.function).parameters
+        return {**dict(zip(names, self.args, strict=False)), **self.kwargs}
 
     def __enter__(self) -> "_Call":
         return self
@@ -204,9 +220,16 @@ def _plain(rules: _Rules) -> Callable[..., Any]:
             value = function(*args, **kwargs)
         except Exception as exc:
             return rules.failed(exc, args, kwargs)[0]
+        if inspect.iscoroutine(value):  # a function that is asynchronous only now and then
+            return later(value)  # type: ignore[return-value]  # to be awaited, as the function itself would have been
         return rules.answer(value)[0]
 
+    later = _plain_async(_Rules(_awaited, rules.answers))
     return run
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
 
 
 def _plain_async(rules: _Rules) -> Callable[..., Any]:

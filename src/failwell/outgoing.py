@@ -1,11 +1,12 @@
 """`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast
 
 from msgspec import UNSET, structs
 
-from failwell import catalog
+from failwell import catalog, paths
 from failwell.failure import Failure, FieldProblem, is_code
 from failwell.json_types import is_mapping
 from failwell.redact import clean, is_secret_name, placeholder
@@ -26,6 +27,7 @@ _MOST_ITEMS = 50
 _MOST_NODES = 500
 _MOST_TEXT = 4000
 _DEEPEST = 8
+_SHORTEST_SECRET = 4
 _LARGEST_INTEGER = 2**63
 
 
@@ -35,8 +37,11 @@ def canonical(failure: Failure) -> Failure:
     Doing it twice changes nothing. Everything that encodes a failure does this first.
     """
     changes: dict[str, Any] = {}
+    hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))]
     for name, limit in _LIMITS.items():
         text = getattr(failure, name)
+        if hidden and isinstance(text, str):
+            text = changes[name] = _without(text, hidden)
         if text is not None and (safe := _line(text, limit)) != text:
             changes[name] = safe or None
     if changes.get("message", failure.message) is None:
@@ -45,7 +50,7 @@ def canonical(failure: Failure) -> Failure:
         changes["kind"] = catalog.derive(failure.code, failure.type).kind
     if failure.code is not None:
         code = clean(failure.code, _CODE)
-        changes["code"] = catalog.canonical_code(code, changes.get("tool", failure.tool)) if is_code(code) else None
+        changes["code"] = catalog.canonical_code(code) if is_code(code) else None
     if failure.actions:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
@@ -71,13 +76,32 @@ def _names(names: Iterable[Any]) -> Iterable[str]:
     return dict.fromkeys(name for name in cleaned if name)
 
 
+def _secret_text(problem: FieldProblem) -> str | None:
+    """Return what was sent for a field with a secret name, as a sentence would show it, or None."""
+    sent = problem.sent
+    if sent is UNSET or sent is None or isinstance(sent, bool) or not _is_secret_path(problem.path):
+        return None
+    return sent if isinstance(sent, str) else _readable(sent)
+
+
+def _is_secret_path(path: str) -> bool:
+    return any(is_secret_name(str(key)) for key in paths.keys(path))
+
+
+def _without(text: str, hidden: Iterable[str]) -> str:
+    for secret in hidden:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, placeholder("value"))
+        elif secret:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", placeholder("value"), text)
+    return text
+
+
 def _safe_problem(problem: FieldProblem) -> FieldProblem:
     path = _line(problem.path, _PATH) or "?"
     message, sent = problem.message, problem.sent
-    if is_secret_name(path.rpartition(".")[2]) and sent not in (UNSET, None):
-        if isinstance(sent, str) and sent:
-            message = message.replace(sent, placeholder("value"))
-        sent = placeholder("value")
+    if (secret := _secret_text(problem)) is not None:
+        message, sent = _without(message, [secret]), placeholder("value")
     return FieldProblem(
         path=path,
         message=_line(message, _FIELD_TEXT),
@@ -135,11 +159,11 @@ class _Plain:
             if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
                 found["…"] = f"and {len(value) - len(found)} more"
                 break
-            name = clean(str(key), _NAME)
+            name = clean(_readable(key), _NAME)
             self.text_left -= len(name)
-            hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
-            found[name] = self.of(placeholder("value") if hidden else item, depth + 1)
-        return found
+            is_hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
+            found[name] = self.of(placeholder("value") if is_hidden else item, depth + 1)
+        return _pair_hidden(found)
 
     def _items(self, value: Collection[Any], depth: int) -> list[Any]:
         found: list[Any] = []
@@ -150,6 +174,8 @@ class _Plain:
                 found.append(f"… and {len(value) - len(found)} more")
                 break
             found.append(self.of(item, depth + 1))
+        if len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], str) and is_secret_name(found[0]):
+            return [found[0], placeholder("value")]  # a header as a pair
         return found
 
     def _object(self, value: Any, depth: int) -> Any:
@@ -163,6 +189,14 @@ class _Plain:
         except Exception:
             return f"<{cls.__name__}>"
         return self.text(_readable(value))
+
+
+def _pair_hidden(pair: dict[str, Any]) -> dict[str, Any]:
+    """Return an object such as `{"name": "password", "value": …}` without its value."""
+    name = pair.get("name") or pair.get("key")
+    if "value" in pair and isinstance(name, str) and is_secret_name(name):
+        return {**pair, "value": placeholder("value")}
+    return pair
 
 
 def _readable(value: Any) -> str:

@@ -44,6 +44,11 @@ def child(path: str, key: str | int) -> str:
     return _written(key).removeprefix(".") if path == ROOT else path + _written(key)
 
 
+def keys(path: str) -> tuple[str | int, ...]:
+    """Return the keys and indices of a path; a text that is not written as a path is taken for one key."""
+    return _lenient(path)
+
+
 def parent(path: str) -> str:
     """Return the path of what holds the value at *path*; a text that is not written as a path is taken for one key."""
     return join(_lenient(path)[:-1])

@@ -12,6 +12,7 @@ from failwell.decision import Hints
 from failwell.encoding import encode
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
+from failwell.json_types import is_mapping
 from failwell.meter import Observer
 
 CHOICE_KEY = "dev.failwell/dialect"
@@ -161,8 +162,8 @@ def _check_dialect(name: str) -> None:
 
 def _value(meta: Any, key: str) -> Any:
     """Return an entry of a request's `_meta`: a dict, or a model that keeps unknown entries beside its fields."""
-    entries = meta if isinstance(meta, Mapping) else getattr(meta, "model_extra", None)
-    return entries.get(key) if isinstance(entries, Mapping) else None
+    entries = meta if is_mapping(meta) else getattr(meta, "model_extra", None)
+    return entries.get(key) if is_mapping(entries) else None
 
 
 def _codes(what: Iterable[type[ToolFailure] | str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct, json
 
@@ -18,6 +18,7 @@ class Ok(Struct, Generic[T], frozen=True):
 
     value: T
     ok: ClassVar[Literal[True]] = True
+    failure: ClassVar[None] = None
 
     def unwrap(self) -> T:
         """Return the value."""
@@ -26,7 +27,6 @@ class Ok(Struct, Generic[T], frozen=True):
     def then(self, step: "Callable[[T], Result[U]]") -> "Result[U]":
         """Return what the next step makes of the value."""
         return step(self.value)
-
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -39,6 +39,7 @@ class Err(Struct, frozen=True):
 
     failure: Failure
     ok: ClassVar[Literal[False]] = False
+    value: ClassVar[None] = None
 
     def unwrap(self) -> NoReturn:
         """Raise the failure.
@@ -53,12 +54,12 @@ class Err(Struct, frozen=True):
         return self
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:  # noqa: ARG003 - pydantic's signature
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Let SDKs take `Result[T]` as what a tool returns."""
         return {"type": "is-instance", "cls": cls}
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> NoReturn:  # noqa: ARG003 - pydantic's signature
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> NoReturn:
         """Stay out of output schemas: a failure is never sent as a tool's value."""
         raise sys.modules["pydantic_core"].PydanticOmit  # whoever asks has imported it
 
@@ -73,7 +74,11 @@ def succeed(value: T) -> Ok[T]:
 
 def fail(failure: Failure | ToolFailure) -> Err:
     """Return a failure as the result of a step."""
-    return Err(failure.failure if isinstance(failure, ToolFailure) else failure)
+    if isinstance(failure, ToolFailure):
+        failure = failure.failure
+    if not isinstance(failure, Failure):
+        raise TypeError(f"fail takes a Failure or a ToolFailure, not {type(failure).__name__}")
+    return Err(failure)
 
 
 def success(value: Any = None, *, structured: bool = False) -> dict[str, Any]:

@@ -4,11 +4,12 @@ Names a schema does not mention and formats are reported along with other proble
 before a server was protected works afterwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from failwell.answering import log
 from failwell.failure import Failure, FieldProblem
+from failwell.json_types import is_mapping
 
 _MOST_SCHEMAS = 512
 
@@ -36,6 +37,21 @@ class SchemaChecks:
         failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
         return failure
 
+    def explained(
+        self, problems: Iterable[FieldProblem], arguments: Any, schema: Any, *, tool: str
+    ) -> tuple[FieldProblem, ...]:
+        """Return what another validator found wrong, with all that the schema says of it, and unknown names added."""
+        found = tuple(problems)
+        if self._checker(schema, tool) is None:
+            return found
+        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
+        known = {(problem.path, problem.kind): problem for problem in (failure.fields if failure else ())}
+        merged = {problem.path: known.get((problem.path, problem.kind), problem) for problem in found}
+        for problem in known.values():
+            if problem.kind == "unknown":
+                merged.setdefault(problem.path, problem)
+        return tuple(merged.values())
+
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
         """Return whether a result is not what a tool's output schema promises."""
         return bool(self._problems(value, schema, tool))
@@ -47,7 +63,7 @@ class SchemaChecks:
         return [problem for problem in checker.problems(value) if problem.kind != "format"]
 
     def _checker(self, schema: Any, tool: str) -> Any:
-        if self._validation is None or not isinstance(schema, Mapping):
+        if self._validation is None or not is_mapping(schema):
             return None
         held = self._checkers.get(id(schema))
         if held is None or held[0] is not schema:

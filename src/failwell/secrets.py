@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 # A field is secret if its name, lower-cased and with everything but letters and digits removed, ends like this.
 SECRET_ENDINGS: Final = {
-    "password": ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd"),
+    "password": ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd", "dbpass", "userpass"),
     "token": ("token", "accesstokens", "refreshtokens", "authtokens", "apitokens", "bearer"),
     "api_key": ("apikey", "apikeys", "accesskey", "accesskeyid", "secretkey", "secretkeybase", "accountkey"),
     "key": (
@@ -60,7 +60,7 @@ INNOCENT_STARTS: Final = ("is", "has", "needs", "require", "requires", "no", "al
 # Last words that leave a secret name secret: password_hash, tokenValue, new_password_confirmation.
 NEUTRAL_ENDINGS: Final = (
     *("value", "hash", "digest", "confirmation", "confirm", "again", "repeat", "string", "header"),
-    *("base64", "raw", "plaintext", "plain"),
+    *("base64", "raw", "plaintext", "plain", "old", "new", "prod", "test", "dev", "staging", "basic", "code"),
 )
 
 # Parameters that are secret only in a URL's query, with the shortest value that counts: ?code=404 is no OAuth code.
@@ -68,12 +68,12 @@ QUERY_NAMES: Final = {"key": 1, "code": 16, "sid": 16}
 
 # Words that begin a statement about a field where its value would stand ("password: must be …", "token: expired").
 _PROSE = """
-a an and any are argument at authentication bad blank bytes can cannot characters compared contains denied did do
-does empty error expected expires expired extra failed field flag for found from has have header in incorrect input
-int invalid is it long malformed match matches may mismatch missing must need needed needs no not of on only option
-optional or parameter please provided rejected required revoked scheme see short should str string than that the
-this to token tokens too type unauthorized unknown unset unsupported valid value was were when which will with wrong
-you your
+a an and any are argument array at authentication bad blank boolean bytes can cannot characters compared contains
+denied did do does empty error expected expired expires extra failed field flag for found from has have header in
+incorrect input int integer invalid is it items key list long malformed match matches may mismatch missing must need
+needed needs no not null number object of on only option optional or parameter please provided rejected required
+revoked scheme see short should str string than that the this to token tokens too type unauthorized unknown
+unrecognised unrecognized unset unsupported valid value was were when which will with wrong you your
 """
 PROSE: Final = frozenset(_PROSE.split())
 

@@ -38,7 +38,7 @@ def tool_error(
         code=code,
         message=message or f"{row.title if row else code}.",
         suggestion=suggestion,
-        actions=tuple(actions),
+        actions=actions if isinstance(actions, str) else tuple(actions),  # refused there with a clear word
         severity=severity,
         details=dict(details or {}),
         retry_after=retry_after,

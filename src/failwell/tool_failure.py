@@ -58,6 +58,8 @@ class ToolFailure(Exception):
         http_status: int | None = None,
         docs_url: str | None = None,
         id: str | None = None,
+        type: Type | None = None,
+        kind: str | None = None,
     ) -> None:
         said: dict[str, Any] = {
             "code": code,
@@ -74,6 +76,8 @@ class ToolFailure(Exception):
             "http_status": http_status,
             "docs_url": docs_url,
             "id": id,
+            "type": type,
+            "kind": kind,
         }
         said = {name: value for name, value in said.items() if value not in (None, (), {})}
         if retryable is not UNSET:
@@ -100,10 +104,10 @@ class ToolFailure(Exception):
 
     def __repr__(self) -> str:
         code = f", code={self.failure.code!r}" if self.failure.code else ""
-        return f"{type(self).__name__}({self.failure.message!r}{code})"
+        return f"{self.__class__.__name__}({self.failure.message!r}{code})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.failure, dict(self.__dict__))
+        return _rebuilt, (self.__class__, self.failure, dict(self.__dict__))
 
 
 def _rebuilt(cls: type[ToolFailure], failure: Failure, state: dict[str, Any]) -> ToolFailure:

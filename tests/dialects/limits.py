@@ -16,7 +16,8 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "envelope": {
         "origin": "read",
         "confidence": "absent",
-        "code": "a code is always written: an absent one is read as the one that stands for the type",
+        "code": "a code is always written: an absent one is read as the one that stands for the type; "
+        "the prefix of its tool is split off",
         "http_status": "a status is always written: an absent one is read as the code's",
         "suggestion": "an absent one is read as the hint to add the missing fields, if any are missing",
     },
@@ -33,7 +34,6 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "type": "read from the class name, then from the code",
         "recoverable": "read from code and type",
         "retryable": "absent, if left out, is read as nobody knows for INTERNAL, else from code and type",
-        "outcome": "read from code and type",
         "fields": "path and sentence only; a path with a colon is not recognised",
         "message": "lines that look like a suggestion or a field at its end are read as such",
         "retry_after": "absent",
@@ -69,6 +69,9 @@ def _compact(failure: fw.Failure) -> fw.Failure:
 
 
 def _envelope(failure: fw.Failure) -> fw.Failure:
+    if failure.code and failure.tool:
+        flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
+        failure = failure.replace(code=catalog.canonical_code(failure.code, failure.tool), **flags)
     flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
     missing = [problem.path for problem in failure.fields if problem.is_missing]
     hint = "Add " + ", ".join(f"'{path}'" for path in missing) + " to your request parameters" if missing else None

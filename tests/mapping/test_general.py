@@ -81,7 +81,7 @@ NAMES = {
         "CONNECTION_FAILED": "HostUnreachable NoBrokersAvailable CannotConnect",
         "SERVICE_UNAVAILABLE": "ServiceUnavailableError TransientError",
         "OVERLOADED": "ServerOverloaded",
-        "INVALID_ARGUMENT": "ValidationError InvalidParameter BadRequestError",
+        "INVALID_ARGUMENT": "InvalidParameter BadRequestError",
         "BAD_UPSTREAM_RESPONSE": "InvalidResponseError",
         "CONFIG_ERROR": "ImproperlyConfigured",
         "PARSE_ERROR": "ParserError",
@@ -133,3 +133,9 @@ def test_no_guess_claims_that_nothing_happened() -> None:
     for name, code in NAMES.items():
         if code:
             assert from_exception(type(name, (Exception,), {})()).outcome == "unknown"
+
+
+def test_a_validation_error_of_an_unknown_library_is_not_blamed_on_the_caller() -> None:
+    unknown = type("ValidationError", (Exception,), {"__module__": "acme.models"})
+
+    assert from_exception(unknown("x")).code == "INTERNAL_ERROR"

@@ -11,9 +11,9 @@ from typer.main import get_command
 
 import failwell as fw
 from failwell import dialects
-from failwell.cli import demo, glossary, panels, stage
+from failwell.cli import demo, glossary, panels, readings, stage
 from failwell.codes import TYPES, Type
-from failwell.dialects import json_text, whole
+from failwell.dialects import json_text
 from failwell.suggest import did_you_mean
 
 
@@ -136,26 +136,41 @@ def read(
     dialect: Spoken = None,
     unflagged: Unflagged = False,
     tool: Tool = None,
+    arguments: Annotated[
+        str | None, typer.Option("--arguments", help="What the tool was called with, as JSON.")
+    ] = None,
+    schema_file: Annotated[Path | None, typer.Option("--schema", help="A file with the tool's input schema.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
     idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read a failure, and say what an agent should do about it and why.
+    """Read a failure: what it is, by which rule, what an agent should do about it and why, and how to mend the call.
 
-    Takes an MCP result, a JSON-RPC response, or an error's bare text. Exits with 1 if the payload is not a failure.
+    Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
+    an object with `raw`, `tool`, `arguments` and `inputSchema`. Exits with 1 if nothing in the payload is a failure.
 
     Example: failwell read --idempotent < result.json
     """
-    failure = _failure_in(_payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
-    decided = None if failure is None else fw.decide(failure, {"read_only": read_only, "idempotent": idempotent})
-    if as_json:
-        found = {"failure": failure and whole.write(failure), "decision": msgspec.to_builtins(decided)}
-        _write_json(context.obj.stdout, found)
-    elif failure is None or decided is None:
-        context.obj.stdout.write("Not a failure.\n")
+    if dialect is not None:
+        _dialect_named(dialect)
+    text = _payload(context.obj, file)
+    hints = {"read_only": True, "idempotent": idempotent} if read_only else {"idempotent": True} if idempotent else None
+    calls = readings.lines_of(text)
+    if calls is None:
+        sent = _json_object("--arguments", arguments) if arguments is not None else None
+        known = _json_object(str(schema_file), _text(_from_file(schema_file))) if schema_file is not None else None
+        call = readings.Recorded(answer=text, tool=tool, arguments=sent, schema=known)
+        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     else:
-        panels.show_failure(context.obj.stdout, failure, decided)
-    if failure is None:
+        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
+    if as_json:
+        shown = [one.as_json() for one in found]
+        _write_json(context.obj.stdout, shown[0] if calls is None else shown)
+    elif calls is None:
+        panels.show_found(context.obj.stdout, found[0])
+    else:
+        panels.show_all(context.obj.stdout, found)
+    if all(one.failure is None for one in found):
         raise typer.Exit(1)
 
 
@@ -252,13 +267,24 @@ def _payload(streams: Streams, file: Path | None) -> str:
     raw = _from_stdin(streams) if file is None else _from_file(file)
     if len(raw) > json_text.LONGEST:
         raise Misuse(f"the payload is too large: at most {json_text.LONGEST:,} bytes are read")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as broken:
-        raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
+    text = _text(raw)
     if not text.strip():
         raise Misuse("the payload is empty: give an MCP result, a JSON-RPC response or an error's text")
     return text
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as broken:
+        raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
+
+
+def _json_object(what: str, text: str) -> dict[str, Any]:
+    found = json_text.parse_object(text)
+    if found is None:
+        raise Misuse(f'{what} must be a JSON object, such as {{"path": "a.txt"}}')
+    return found
 
 
 def _from_stdin(streams: Streams) -> bytes:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from failwell.cli.readings import Found, summary
 from failwell.decision import Decision
 from failwell.dialects import json_text
 from failwell.failure import Failure
@@ -100,18 +101,60 @@ def show_entry(stdout: TextIO, entry: dict[str, Any]) -> None:
         )
 
 
-def show_failure(stdout: TextIO, failure: Failure, decision: Decision) -> None:
-    """Show a failure, and what to do about it."""
+def show_found(stdout: TextIO, found: Found) -> None:
+    """Show a failure, what to do about it, and how to mend the call."""
+    failure, decision = found.failure, found.decision
+    if failure is None or decision is None:
+        stdout.write("Not a failure.\n")
+        return
     with page(stdout) as console:
         console.print(Text.assemble(_type(failure.type), "  ", (failure.code or "", "bold")))
         console.print(failure.message)
         console.print()
-        console.print(_pairs(_facts(failure)))
+        console.print(_pairs((*_facts(failure), ("rule", _rule(found)))))
         console.print()
         console.print(Text.assemble(("→ ", "dim"), (step(decision), "bold")))
         console.print(decision.reason)
         if decision.suggestion and decision.suggestion != failure.suggestion:
             console.print(Text(decision.suggestion, "dim"))
+        if found.repair is not None:
+            console.print()
+            console.print(Text.assemble(("repair", "bold"), (f"  {found.repair.confidence:.0%} sure", "dim")))
+            console.print(json_text.write(found.repair.arguments))
+            for change in found.repair.changes:
+                console.print(Text(f"{change.path}: {change.reason}", "dim"))
+
+
+def show_all(stdout: TextIO, found: list[Found]) -> None:
+    """List what many answers hold, a line each, and how many there are of each type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("", "tool", "type", "code", "next", "repair", "rule"):
+        table.add_column(header, no_wrap=header != "rule", justify="right" if not header else "left")
+    for number, one in enumerate(found, 1):
+        if one.failure is None or one.decision is None:
+            table.add_row(str(number), one.tool or "", Text("not a failure", "dim"))
+        else:
+            table.add_row(
+                str(number),
+                one.tool or "",
+                _type(one.failure.type),
+                one.failure.code or "",
+                step(one.decision),
+                f"{one.repair.confidence:.0%}" if one.repair else "",
+                _rule(one),
+            )
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = _WIDEST
+        console.print(table)
+        console.print()
+        console.print(", ".join(f"{count} {name}" for name, count in summary(found)))
+
+
+def _rule(found: Found) -> str | None:
+    if found.failure is None or found.failure.origin != "inferred":
+        return None
+    return f"{found.rule or 'none fits'} ({found.failure.confidence or 0:.0%} sure)"
 
 
 def _facts(failure: Failure) -> Iterator[tuple[str, str | None]]:

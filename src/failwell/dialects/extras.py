@@ -41,6 +41,9 @@ def _built(values: dict[str, Any]) -> Failure:
 
 
 def _with_message(values: dict[str, Any]) -> dict[str, Any]:
+    details = values.get("details", {})
+    if not str(details.get("message", "-")).strip():  # refused because it was blank
+        values["details"] = {key: value for key, value in details.items() if key != "message"}
     code = values.get("code")
     title = catalog.title_of(code, catalog.derive(code, values.get("type")).type)
     return {**values, "message": values.get("message") or f"{title}."}

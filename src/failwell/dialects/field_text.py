@@ -62,4 +62,6 @@ def _ended(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else json_text.write(value)
+    if not isinstance(value, str):
+        return json_text.write(value)
+    return "'" + " ".join(value.splitlines()).replace("'", "\\'") + "'"

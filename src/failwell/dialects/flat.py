@@ -30,6 +30,7 @@ LITERALS: tuple[str, ...] = get_args(ErrorLiteral)
 
 _OWN = frozenset(("error", "message", "details"))
 _SAID = frozenset(("extra",))
+_NO_ERROR = frozenset(("none", "null", "false", "0", "no", "ok", "success"))
 _KEYS = open_part.KEYS - {"message"}
 _CODE_OF: dict[str, str] = {row.flat: row.code for row in catalog.rows() if row.flat}
 _TYPE_OF: dict[str, Type] = {row.flat: row.type for row in catalog.rows() if row.flat}
@@ -39,7 +40,7 @@ def encode(failure: Failure) -> Wire:
     """Return a canonical failure as flat JSON."""
     literal = catalog.flat_literal(failure.code, failure.type)
     code, said = failure.code, _SAID
-    if code in (None, _CODE_OF[literal]) and failure.type == _TYPE_OF[literal]:
+    if code in (None, _CODE_OF.get(literal)) and failure.type == _TYPE_OF.get(literal):
         code, said = _CODE_OF[literal], _SAID | {"code"}
     extra, nested = with_extra(failure.extra, _OWN)
     details = open_part.write(failure, code, _type_read(code, literal), said=said, also=nested, keys=_KEYS)
@@ -64,7 +65,7 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     """Return the failure in a flat object, or None. Exact means error and message and no other but details."""
     error: str = payload.get("error", "")
     message: str | None = payload.get("message")
-    if open_part.code(error) is not error or not isinstance(message, str):
+    if open_part.code(error) is not error or not isinstance(message, str) or error.lower() in _NO_ERROR:
         return None
     if exact and not payload.keys() <= _OWN:
         return None

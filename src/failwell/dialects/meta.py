@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from failwell import catalog
+from failwell.codes import Type
 from failwell.dialects import open_part
 from failwell.dialects.extras import read_failure
 from failwell.dialects.wire import Wire, is_error
@@ -33,6 +34,8 @@ def encode(failure: Failure) -> Wire:
         meta["errorCode"] = failure.code
     if failure.retryable is not None:
         meta["retryable"] = failure.retryable
+    if failure.outcome != catalog.derive(failure.code, _type_read(failure.kind, failure.code)).outcome:
+        meta["outcome"] = failure.outcome  # beyond the contract: left out, a call might be made twice
     return Wire("\n".join(lines), is_error(failure), meta)
 
 
@@ -49,8 +52,9 @@ def decode(wire: Wire) -> Failure | None:
     code = open_part.code(wire.meta.get("errorCode"))
     if isinstance(code, str):
         values["code"] = code
-    row = catalog.get(values.get("code"))
-    values["type"] = row.type if row else catalog.type_of_kind(kind) or catalog.type_of(values.get("code"))
+    values["type"] = _type_read(kind, values.get("code"))
+    if isinstance(wire.meta.get("outcome"), str):
+        values["outcome"] = wire.meta["outcome"]
     if isinstance(wire.meta.get("retryable"), bool):
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
@@ -61,6 +65,11 @@ def decode(wire: Wire) -> Failure | None:
     if fields:
         values["fields"] = fields
     return read_failure(values, message)
+
+
+def _type_read(kind: str, code: str | None) -> Type | None:
+    row = catalog.get(code)
+    return row.type if row else catalog.type_of_kind(kind) or catalog.type_of(code)
 
 
 def _parts(text: str) -> tuple[str, str | None, tuple[FieldProblem, ...]]:

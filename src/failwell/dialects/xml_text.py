@@ -7,6 +7,7 @@ from failwell.dialects.json_text import LONGEST
 
 _ROOT = re.compile(r"\s*(?:<\?xml[^<>]*\?>\s*)?<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>")
 _LEAF = re.compile(r"""<([\w.-]++)(?:\s(?:key|name)="([^"<>]*+)")?+((?:\s[^<>]*+)?+)>([^<]*+)</\1\s*+>""")
+_TAG = re.compile(r"<[^<>]*+>")
 _LABEL = re.compile(r"""\s(?:key|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")
@@ -54,6 +55,9 @@ def parse(text: str, roots: frozenset[str]) -> Document | None:
     ]
     if not leaves and "<" not in body:
         leaves = [("message", "", _resolved(body))]
+    elif "<message>" in body and not any(leaf[0] == "message" for leaf in leaves):
+        marked_up = body.partition("<message>")[2].partition("</message>")[0]
+        leaves.append(("message", "", _resolved(_TAG.sub("", marked_up))))
     return Document(root, _attributes(start[2]), leaves)
 
 

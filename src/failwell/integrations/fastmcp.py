@@ -16,11 +16,12 @@ from fastmcp.tools import FunctionTool
 from pydantic import ValidationError
 
 from failwell.answering import Answers, log, opened, package_raising, packages_in, unknown_tool, unwrapped
+from failwell.collect import invalid
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.integrations.fastmcp_versions import layout
 from failwell.integrations.protocol_errors import is_protocol_error, is_rpc_error
-from failwell.integrations.pydantic import failure_of as refusal
+from failwell.integrations.pydantic import problems_of
 from failwell.protection import Called, Protection
 from failwell.schema_checks import SchemaChecks
 
@@ -42,8 +43,9 @@ def attach(server: Any, protection: Protection) -> str:
     """Protect a server and return what was done.
 
     Raises:
-        ValueError: the middleware is there already.
+        ValueError: the middleware is there already, or this version is not supported.
     """
+    layout()  # a version that is not supported is refused here too
     if any(isinstance(middleware, FailwellMiddleware) for middleware in server.middleware):
         raise ValueError(f"{server.name} is protected already")
     ours = FailwellMiddleware(protection)
@@ -115,10 +117,11 @@ class FailwellMiddleware(Middleware):
                 raise  # a tool that calls another of its server handles the failure
             failure, called = await self._judged(exc, context, run)
         else:
-            if not self._looks_broken(result, run) or not (called := await self._broken(result, context, run)):
+            broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
+            if broken is None:
                 protection.finish(context.message.name, started)
                 return result
-            failure = protection.answers(called).broken_output()
+            failure, called = protection.answers(broken).broken_output(), broken
         finally:
             _running.reset(token)
         wire, failure = protection.result(failure, called)
@@ -143,8 +146,10 @@ class FailwellMiddleware(Middleware):
         if tool is None and isinstance(core, NotFoundError | DisabledError):
             return unknown_tool(name, await _names(server)), called
         if not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
-            properties = tool.parameters.get("properties", {}) if tool is not None else {}
-            return refusal(core, arguments=context.message.arguments or {}, names=properties, tool=name), called
+            arguments: dict[str, Any] = context.message.arguments or {}
+            schema = getattr(tool, "parameters", None)
+            problems = self._checks.explained(problems_of(core, arguments=arguments), arguments, schema, tool=name)
+            return invalid(problems, tool=name), called
         return _failure(core, answers, ran=run.times > 0 or not _is_watched(tool)), called
 
     def _looks_broken(self, result: Any, run: _Run) -> bool:

@@ -9,7 +9,13 @@ from failwell.integrations import mcp_lowlevel, mcp_lowlevel_1, mcp_manager
 from failwell.integrations.versions import supported
 from failwell.protection import Protection
 
-_IS_1 = supported("mcp", (1, 21, 2), (3,)) < (2,)
+
+def _is_1() -> bool:
+    return supported("mcp", (1, 21, 2), (3,)) < (2,)
+
+
+_IS_1 = _is_1()
+_BENEATH = "_mcp_server" if _IS_1 else "_lowlevel_server"
 
 if TYPE_CHECKING or not _IS_1:
     from mcp.server import MCPServer as HighLevelServer
@@ -20,13 +26,19 @@ __all__ = ["ProtectedServer", "attach"]
 
 
 def attach(server: Any, protection: Protection) -> str:
-    """Protect a server and return what was done."""
-    low_level = mcp_lowlevel_1 if _IS_1 else mcp_lowlevel
-    if not isinstance(server, HighLevelServer):
-        return low_level.attach(server, protection)
-    beneath = server._mcp_server if _IS_1 else server._lowlevel_server
+    """Protect a server and return what was done.
+
+    Raises:
+        ValueError: this version is not supported.
+    """
+    attach_low_level = mcp_lowlevel_1.attach if _is_1() else mcp_lowlevel.attach
+    beneath: Any = getattr(server, _BENEATH, None)
+    if beneath is None:
+        return attach_low_level(server, protection)
     done = mcp_manager.attach(server, protection)
-    low_level.attach(beneath, protection, is_inner=True)
+    if not _IS_1:
+        mcp_manager.attach_to_calls(server, protection)
+    attach_low_level(beneath, protection, is_inner=True)
     return done
 
 

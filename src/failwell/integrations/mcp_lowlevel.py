@@ -124,9 +124,10 @@ class _Handlers:
         if was_wrapped and not hasattr(value, "model_dump"):
             value = CallToolResult.model_validate(success(value))
         schema = tool.output_schema if tool is not None else None
-        if schema is not None and isinstance(value, CallToolResult) and not value.is_error:
-            if self.checks.is_broken(value.structured_content, schema, tool=called.tool):
-                return None, self.protection.answers(called).broken_output()
+        if schema is None or not isinstance(value, CallToolResult) or value.is_error:
+            return value, None
+        if self.checks.is_broken(value.structured_content, schema, tool=called.tool):
+            return None, self.protection.answers(called).broken_output()
         return value, None
 
     def _failure(self, exc: Exception, called: Called) -> Failure:

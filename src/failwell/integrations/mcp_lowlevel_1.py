@@ -132,7 +132,7 @@ class _Functions:
             run = _running.get()
             if run is None:
                 return await function(name, arguments)
-            run.ran = True
+            run.ran, value = True, None
             try:
                 value, run.failure = _ended(await function(name, arguments))
             except Exception as exc:

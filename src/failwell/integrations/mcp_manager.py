@@ -8,13 +8,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from failwell.answering import Answers, opened, package_raising, unknown_tool, unwrapped
-from failwell.arguments import wording
 from failwell.collect import invalid
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.integrations.protocol_errors import is_protocol_error, is_rpc_error
 from failwell.integrations.pydantic import problems_of
 from failwell.protection import Called, Protection
+from failwell.schema_checks import SchemaChecks
 
 try:
     from mcp.types import CallToolResult
@@ -30,81 +30,115 @@ _running: ContextVar[Protection | None] = ContextVar("failwell_mcp_running", def
 
 def attach(server: Any, protection: Protection) -> str:
     """Protect the tools of a server, those that are added later too, and return what was done."""
-    manager = server._tool_manager
-    run, tools = manager.call_tool, manager.list_tools
+    tools = _Tools(server._tool_manager, protection)
+    tools.manager.call_tool, tools.manager.list_tools = tools.call, tools.listed
+    return "the tool manager of mcp hands over what tools raise and return"
 
-    async def call_tool(name: str, arguments: dict[str, Any], context: Any = None, convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002 - the SDK's signature
+
+def attach_to_calls(server: Any, protection: Protection) -> None:
+    """Answer what a subclass of mcp 2's server raises around its tools, before the SDK makes it text."""
+    call_tool = server.call_tool
+
+    async def call(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        started = protection.start()
+        try:
+            return await call_tool(name, arguments, context)
+        except Exception as exc:
+            if _running.get() is protection or is_protocol_error(exc):
+                raise
+            called = _called(name, server._tool_manager.get_tool(name), context)
+            wire, failure = protection.result(_failure(exc, protection.answers(called)), called)
+            protection.finish(name, started, failure)
+            return CallToolResult.model_validate(wire)
+
+    server.call_tool = call
+
+
+class _Tools:
+    """What stands before a tool manager."""
+
+    def __init__(self, manager: Any, protection: Protection) -> None:
+        self.manager = manager
+        self.protection = protection
+        self.checks = SchemaChecks()
+        self._run, self._list = manager.call_tool, manager.list_tools
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Any = None,
+        convert_result: bool = False,  # noqa: FBT001, FBT002 - the SDK's signature
+    ) -> Any:
+        """Run a tool; return its result, or the failure as one."""
         if not convert_result:
-            return await run(name, arguments, context)
+            return await self._run(name, arguments, context)
+        protection = self.protection
         is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
-        tool = manager.get_tool(name)
+        tool, value = self.manager.get_tool(name), None
         token, started = _running.set(protection), protection.start()
         try:
-            value, failure = opened(await run(name, arguments, context))
+            value, failure = opened(await self._run(name, arguments, context))
+            if failure is None:
+                value, failure = self._converted(value, tool, name)
         except Exception as exc:
             if is_nested or is_protocol_error(exc):
                 raise
-            called = _called(name, tool, context)
-            failure = _failure(exc, arguments, tool, tools, protection.answers(called))
+            failure = self._judged(exc, arguments, tool, protection.answers(_called(name, tool, context)))
         finally:
             _running.reset(token)
-        if failure is None:
-            try:
-                result = value if _is_error(value) else tool.fn_metadata.convert_result(value)
-            except Exception as exc:
-                if is_nested:
-                    raise
-                failure = protection.answers(_called(name, tool, context)).broken_output(exc)
-            else:
-                protection.finish(name, started)
-                return result
-        elif is_nested:
+        if is_nested and failure is not None:
             raise ToolFailure(failure)
+        if failure is None:
+            if not is_nested:
+                protection.finish(name, started)
+            return value
         wire, failure = protection.result(failure, _called(name, tool, context))
         protection.finish(name, started, failure)
         return CallToolResult.model_validate(wire)
 
-    def list_tools() -> list[Any]:
-        listed: list[Any] = []
-        for tool in tools():
-            changes = protection.listing(tool.name, tool.fn, tool.meta, tool.description)
-            listed.append(tool.model_copy(update=changes) if changes else tool)
-        return listed
-
-    manager.call_tool, manager.list_tools = call_tool, list_tools
-    return "the tool manager of mcp hands over what tools raise and return"
-
-
-def _failure(exc: Exception, arguments: dict[str, Any], tool: Any, tools: Any, answers: Answers) -> Failure:
-    if tool is None:
-        return unknown_tool(answers.tool, [other.name for other in tools()])
-    core = unwrapped(exc, _SDK)
-    if isinstance(core, ValidationError) and (found := _refusal(tool, arguments)):
+    def listed(self) -> list[Any]:
+        """Return the tools, with the failures they declare."""
+        found: list[Any] = []
+        for tool in self._list():
+            changes = self.protection.listing(tool.name, tool.fn, tool.meta, tool.description)
+            found.append(tool.model_copy(update=changes) if changes else tool)
         return found
+
+    def _converted(self, value: Any, tool: Any, name: str) -> tuple[Any, Failure | None]:
+        if _is_error(value):
+            return value, None
+        try:
+            return tool.fn_metadata.convert_result(value), None
+        except Exception as exc:
+            return None, self.protection.answers(Called(name)).broken_output(exc)
+
+    def _judged(self, exc: Exception, arguments: dict[str, Any], tool: Any, answers: Answers) -> Failure:
+        if tool is None:
+            return unknown_tool(answers.tool, [other.name for other in self._list()])
+        refusal = _refusal(tool, arguments, self.checks) if isinstance(unwrapped(exc, _SDK), ValidationError) else None
+        return refusal or _failure(exc, answers)
+
+
+def _failure(exc: Exception, answers: Answers) -> Failure:
+    core = unwrapped(exc, _SDK)
     if _is_for_the_caller(core) or (is_rpc_error(core) and package_raising(core) not in _SDK):
         return answers.said(core)
     return answers.failure_of(core)
 
 
-def _refusal(tool: Any, arguments: dict[str, Any]) -> Failure | None:
+def _refusal(tool: Any, arguments: dict[str, Any], checks: SchemaChecks) -> Failure | None:
     """Return the failure if it is the arguments that are wrong: mcp 1 does not say, so they are checked once more."""
     metadata = tool.fn_metadata
     parsed = metadata.pre_parse_json(arguments)
     try:
         metadata.arg_model.model_validate(parsed)
     except ValidationError as exc:
-        names = tool.parameters.get("properties", {})
-        problems = [*problems_of(exc, arguments=parsed, names=names), *_unknown(arguments, names)]
+        problems = checks.explained(problems_of(exc, arguments=parsed), arguments, tool.parameters, tool=tool.name)
         return invalid(problems, tool=tool.name)
     except Exception:  # a validator that is broken is the tool's fault
         return None
     return None
-
-
-def _unknown(arguments: dict[str, Any], names: Any) -> list[Any]:
-    """Return the problems of arguments that do not exist, which the SDK passes over in silence."""
-    free = [name for name in names if name not in arguments]
-    return [wording.unknown(wording.Place((name,), arguments[name]), free) for name in arguments if name not in names]
 
 
 def _is_for_the_caller(exc: Exception) -> bool:

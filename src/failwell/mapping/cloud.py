@@ -49,6 +49,12 @@ def azure_exists(exc: Any) -> Verdict:
     return azure_answer(exc) if has_code else "ALREADY_EXISTS"
 
 
+def azure_missing(exc: Any) -> Verdict:
+    """Depends on the service's error code, else on the HTTP status; without either, it does not exist."""
+    is_answered = peek(exc, "error_code") or peek(peek(exc, "error"), "code") or peek(exc, "status_code")
+    return azure_answer(exc) if is_answered else "NOT_FOUND"
+
+
 _KUBERNETES: dict[str, Rule] = {
     "ApiException": kubernetes_answer,
     "OpenApiException": "UPSTREAM_ERROR",
@@ -66,6 +72,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "ClientAuthenticationError": "UNAUTHORIZED",
         "CredentialUnavailableError": not_executed("UNAUTHORIZED"),
         "ResourceExistsError": azure_exists,
+        "ResourceNotFoundError": azure_missing,
         "ResourceModifiedError": "CONCURRENT_MODIFICATION",
         "ResourceNotModifiedError": "PRECONDITION_FAILED",
         "TooManyRedirectsError": "TOO_MANY_REDIRECTS",

@@ -58,6 +58,7 @@ def _walk(exc: BaseException | None, depth: int) -> Failure:
     if (declared := _declared(exc)) is not None:
         return declared
     guess: Failure | None = None
+    besides: Failure | None = None
     seen: set[int] = set()
     while exc is not None and len(seen) < _MOST_HOPS and id(exc) not in seen:
         seen.add(id(exc))
@@ -69,13 +70,14 @@ def _walk(exc: BaseException | None, depth: int) -> Failure:
             continue
         found, is_sure = _judged(exc)
         if isinstance(found, BaseException):
+            besides = besides or _besides(exc)
             exc = found
             continue
         if found is not None and is_sure:
             return found if guess is None or _is_surpassed(guess, found) else guess
         guess = guess or found
         exc = _raised_from(exc)
-    return guess or unmapped()
+    return guess or besides or unmapped()
 
 
 def _declared(exc: BaseException | None) -> Failure | None:
@@ -105,6 +107,15 @@ def _judged(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
     if plan.is_foreign and (found := _by_rule(by_attributes, exc)) is not None:
         return found, True
     return _by_standard(plan.standard, exc)
+
+
+def _besides(exc: BaseException) -> Failure | None:
+    """Return what a class says where the exception that its rule points to says nothing."""
+    plan = plan_of(type(exc))
+    rules = (*plan.libraries, *(rule for rule, _ in plan.standard))
+    codes = (rule if isinstance(rule, str | dict) else peek(rule, "otherwise") for rule in rules)
+    found = next((code for code in codes if code), None)
+    return None if found is None else failure_from(found).replace(outcome="unknown")
 
 
 def _by_standard(

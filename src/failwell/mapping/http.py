@@ -121,7 +121,7 @@ def verdict_for_status(
     verdict = _by_status(status, said)
     if (coded := _by_code(status, verdict, facts.codes)) is not None:
         verdict = coded
-    verdict["http_status"] = int(status)
+    verdict["http_status"] = int(status) if 100 <= status <= 599 else None
     row = catalog.get(verdict["code"])
     waits = row is not None and (row.type in ("TRANSIENT", "CONFLICT") or row.code == "PAYLOAD_TOO_LARGE")
     if waits:

@@ -177,7 +177,7 @@ RULES: Rules = {
     ("ssl", "SSLWantWriteError"): "RESOURCE_BUSY",
     ("ssl", "CertificateError"): "TLS_VERIFY_FAILED",
     ("urllib", "HTTPError"): by_http_status,
-    ("urllib", "URLError"): by_reason,
+    ("urllib", "URLError"): otherwise(by_reason, "CONNECTION_FAILED"),
     ("urllib", "ContentTooShortError"): "CONNECTION_LOST",
     ("http", "HTTPException"): "BAD_UPSTREAM_RESPONSE",
     ("http", "RemoteDisconnected"): "CONNECTION_LOST",

@@ -88,6 +88,7 @@ def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verd
         return rule(exc) or code
 
     decide.__doc__ = f"{described(rule).rstrip('.')}; else {code}."
+    decide.otherwise = code  # type: ignore[attr-defined]  # for when the exception it points to says nothing
     return decide
 
 
@@ -127,7 +128,11 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
 
         return decorate
     given = cast(object, verdict)
-    if not callable(given) and not isinstance(given, dict) and not (isinstance(given, str) and is_code(given)):
+    if (
+        not callable(given)
+        and not (isinstance(given, dict) and given)
+        and not (isinstance(given, str) and is_code(given))
+    ):
         raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
     with _lock:
         _users.setdefault(of, []).insert(0, verdict)
@@ -191,7 +196,9 @@ def _plan(cls: type) -> Plan:
                 standard.append((found, False))
         elif found is not None:
             libraries.append(found)
-        if not _is_standard(key[0]) and (guess := words.guess(base.__name__)):
+        # What a body validates is rarely what the caller sent.
+        is_telling = not _is_standard(key[0]) and "alidation" not in base.__name__
+        if is_telling and (guess := words.guess(base.__name__)):
             standard.append((guess, True))
     return Plan(
         tuple(users), tuple(libraries), tuple(standard), not _is_standard(str(cls.__module__).partition(".")[0])

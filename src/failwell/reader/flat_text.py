@@ -62,6 +62,7 @@ def _failure(message: str, context: Context, found: Finding) -> Failure:
     return Failure(
         message=message,
         code=found.code,
+        outcome="unknown",  # a guess is not the server's word
         retryable=found.retryable if found.retryable is not UNSET else catalog.derive(found.code, None).retryable,
         fields=found.fields,
         retry_after=found.retry_after,

@@ -5,14 +5,16 @@ from typing import Any
 
 from msgspec import UNSET
 
-from failwell import catalog
+from failwell import catalog, paths
 from failwell.codes import Type
 from failwell.dialects import open_part
 from failwell.dialects.extras import read_failure
 from failwell.failure import Failure, FieldProblem, seconds
+from failwell.json_types import is_object
 
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
 
+# What the server that was called says of itself; of one behind it, `mapping.protocols` says something else.
 _CODE_OF_RPC: dict[int, str] = {
     -32700: "PARSE_ERROR",
     -32600: "INVALID_ARGUMENT",
@@ -49,12 +51,12 @@ def from_rpc_error(error: dict[str, Any]) -> Failure:
 
 def from_tool_failure(value: dict[str, Any] | None, message: str, *, now: float) -> Failure | None:
     """Return the failure in the proposed `toolFailure` object, whose time of retry counts from *now*."""
-    if not isinstance(value, dict) or not isinstance(value.get("class"), str):
+    if not isinstance(value, dict) or not value.keys() & {"class", "code", "retryable"}:
         return None
     values: dict[str, Any] = {"extra": {}}
     if isinstance(code := open_part.code(value.get("code")), str):
         values["code"] = code
-    values["type"] = catalog.type_of(values.get("code")) or _TYPE_OF_CLASS.get(value["class"])
+    values["type"] = catalog.type_of(values.get("code")) or _TYPE_OF_CLASS.get(str(value.get("class")))
     values["retryable"] = value["retryable"] if isinstance(value.get("retryable"), bool) else None
     if (delay := _seconds_until(value.get("retryNotBefore"), now)) is not None:
         values["retry_after"] = delay
@@ -88,7 +90,7 @@ def from_adcp(error: dict[str, Any] | None) -> Failure | None:
     row = catalog.get(values.get("code"))
     if row is not None and (values["type"] in (None, "INTERNAL") or row.type == values["type"]):
         values["type"] = row.type
-    if recovery in _TYPE_OF_RECOVERY:
+    if recovery is not None:  # a word nobody knows is final
         values["retryable"] = recovery == "transient"
     if isinstance(error.get("field"), str) and error["field"]:
         values["fields"] = (FieldProblem(path=error["field"], message=error["message"]),)
@@ -104,20 +106,35 @@ def from_problem(payload: dict[str, Any]) -> Failure | None:
     status = open_part.status(payload.get("status"))
     title, detail = payload.get("title"), payload.get("detail")
     text = next((text for text in (detail, title) if isinstance(text, str) and text.strip()), None)
-    if text is None or not (isinstance(title, str) or isinstance(payload.get("type"), str)) or status is UNSET:
+    kind: str | None = payload.get("type")
+    is_named = isinstance(kind, str) and kind.startswith(("https://", "http://", "urn:", "about:", "tag:"))
+    if text is None or not (isinstance(title, str) or isinstance(kind, str)) or (status is UNSET and not is_named):
         return None
-    if status < 400:
+    if status is not UNSET and status < 400:
         return None
     rest = {key: item for key, item in payload.items() if key not in _PROBLEM_KEYS}
     values = open_part.read(rest)
-    values["http_status"] = status
-    values.setdefault("code", code_of_status(status))
-    kind = payload.get("type")
+    if status is not UNSET:
+        values["http_status"] = status
+        values.setdefault("code", code_of_status(status))
     if isinstance(kind, str) and kind.startswith("https://"):
         values["docs_url"] = kind
+    if fields := _problem_fields(payload.get("errors")):
+        values.setdefault("fields", fields)
     if isinstance(payload.get("instance"), str) and payload["instance"]:
         values["id"] = payload["instance"]
     return read_failure(values, text)
+
+
+def _problem_fields(errors: list[Any] | None) -> tuple[FieldProblem, ...]:
+    """Return the field problems in the `errors` of problem details: a JSON pointer and what is wrong there."""
+    found: list[FieldProblem] = []
+    for error in errors if isinstance(errors, list) else []:
+        if is_object(error) and isinstance(pointer := error.get("pointer"), str):
+            keys = [part.replace("~1", "/").replace("~0", "~") for part in pointer.lstrip("#").split("/")[1:]]
+            path = paths.join(int(key) if key.isascii() and key.isdecimal() else key for key in keys)
+            found.append(FieldProblem(path=path, message=str(error.get("detail") or "")))
+    return tuple(found)
 
 
 def code_of_status(status: int) -> str:

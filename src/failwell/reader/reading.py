@@ -19,6 +19,7 @@ from failwell.reader.incoming import Incoming, take_apart
 from failwell.reader.rpc import from_rpc, in_rpc_error
 from failwell.reader.shapes import from_shape, wrapped
 from failwell.reader.text.context import Context
+from failwell.result import Err
 
 _log = logging.getLogger("failwell")
 
@@ -156,6 +157,8 @@ def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
 def _read(
     what: Any, spoken: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
 ) -> Reading | None:
+    if isinstance(what, Err):
+        what = what.failure
     if isinstance(what, Failure):
         return Reading(what)
     if isinstance(what, BaseException):
@@ -251,4 +254,4 @@ def _first(candidates: Iterator[Failure | None]) -> Failure | None:
 
 
 def _is_flagged(what: Any) -> bool:
-    return isinstance(what, BaseException) or (is_object(what) and what.get("isError") is True)
+    return isinstance(what, BaseException) or (is_object(what) and dict.get(what, "isError") is True)

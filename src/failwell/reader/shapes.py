@@ -15,9 +15,10 @@ def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
     """Return the failure in a JSON object of a known shape, or None."""
     return (
         whole.read(payload.get(whole.META_KEY))
-        or compact.from_payload(payload)
+        or (compact.from_payload(payload) if "recoverable" in payload else None)
         or envelope.from_payload(payload)
         or flat.from_payload(payload)
+        or compact.from_payload(payload)
         or foreign.from_adcp(payload.get("adcp_error"))
         or foreign.from_problem(payload)
         or wrapped(payload, depth)

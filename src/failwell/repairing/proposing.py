@@ -154,14 +154,16 @@ class _Work:
             return False
         free = [name for name in around.names if name not in holder]
         same = [name for name in free if _is_same_name(name, sent)]
+        if len(same) == 1:
+            return self._move(keys, holder, same[0], 0.95)
         needed = [name for name in free if name in around.required]
-        near = same or ([meant] if meant in free else closest(sent, needed, most=2) or closest(sent, free, most=2))
-        if len(near) == 1:
-            return self._move(
-                keys, holder, near[0], 0.95 if same else _sureness(sent, near[0], is_needed=near[0] in needed)
-            )
-        self._take_out(keys, holder, "nothing of this name is known: left out", 0.6)
-        return True
+        near = closest(sent, needed, most=2) or closest(sent, free, most=2) or ([meant] if meant in free else [])
+        if not near:
+            self._take_out(keys, holder, "nothing of this name is known: left out", 0.6)
+            return True
+        if len(near) > 1 and coercion.likeness(sent, near[1]) > 0.9 * coercion.likeness(sent, near[0]):
+            return False
+        return self._move(keys, holder, near[0], _sureness(sent, near[0], is_needed=near[0] in needed))
 
     def _move(self, keys: tuple[str | int, ...], holder: dict[str, Any], name: str, confidence: float = 0.8) -> bool:
         old = str(keys[-1])

@@ -124,7 +124,7 @@ class Group:
         remaining = dict(arguments or {})
         chosen = remaining.pop(self.discriminator, None)
         if chosen is None:
-            raise Invalid(missing_discriminator(self.discriminator, self.actions))
+            raise Invalid(missing_discriminator(self.discriminator, self.actions, sent=remaining))
         action = self._actions.get(chosen) if isinstance(chosen, str) else None
         if action is None:
             raise Invalid(unknown_action(chosen, self.discriminator, self.actions))
@@ -147,10 +147,13 @@ class Group:
     def __call__(self, arguments: Any = None, /, **named: Any) -> Any:
         """Call the action that the arguments, as one object or by name, choose: a group is a tool.
 
+        An asynchronous action gives its coroutine, to be awaited.
+
         Raises:
             Invalid: as `route` does.
         """
-        return self.call({**arguments, **named} if is_mapping(arguments) else arguments or named)
+        route = self.route({**arguments, **named} if is_mapping(arguments) else arguments or named)
+        return route.handler(**route.arguments)
 
     async def acall(self, arguments: Any) -> Any:
         """Call the action that the arguments choose, await it if need be, and return its result.
@@ -171,14 +174,16 @@ class Group:
             raise Invalid(invalid([_problem(error)], tool=self.name, action=name)) from None
 
 
-def missing_discriminator(field: str, actions: Sequence[str]) -> Failure:
-    """Return the failure of a call that does not say which action it wants."""
+def missing_discriminator(field: str, actions: Sequence[str], *, sent: Mapping[str, Any] | None = None) -> Failure:
+    """Return the failure of a call that does not say which action it wants; *sent* are its arguments."""
+    slips = [name for name in sent or {} if closest(name, [field])]
+    misspelt = [wording.unknown(Place((name,), (sent or {})[name]), [field]) for name in slips[:1]]
     return Failure(
         code="MISSING_DISCRIMINATOR",
         message=f'The required field "{field}" is missing.',
         suggestion=f'Add the "{field}" field and call the tool again.',
         actions=tuple(actions),
-        fields=(wording.missing(Place((field,)), options=actions),),
+        fields=(wording.missing(Place((field,)), options=actions), *misspelt),
     )
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from failwell import catalog
 from failwell.json_types import is_array, is_object
 
 _DECODER = json.JSONDecoder()
@@ -13,17 +14,21 @@ _DEEPEST = 5
 _MOST_ITEMS = 10
 _MOST_VALUES = 60
 _LONGEST_MESSAGE = 1000
-_TEXT_KEYS = ("message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
-              "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause")  # fmt: skip
+_TEXT_KEYS = (
+    "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
+    "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause",
+)  # fmt: skip
 _NESTED_KEYS = ("error", "errors", "detail", "details", "fault", "Error", "body", "response", "data", "cause", "result")
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "code", "errorCode", "error_code")
-_CODE_KEYS = ("code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
-              "error_type", "kind", "category")  # fmt: skip
+_CODE_KEYS = (
+    "code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
+    "error_type", "kind", "category",
+)  # fmt: skip
 _BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
 
 
 class Body(NamedTuple):
-    """What an error object says: its texts joined, the status and the codes that it states."""
+    """What an error object says: its texts joined behind what stood before it, the status and codes it states."""
 
     text: str
     status: int | None
@@ -41,7 +46,9 @@ def find(text: str) -> Body | None:
         except (ValueError, RecursionError):
             continue
         if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
-            return read(payload)
+            found = read(payload)
+            before = text[: match.start()].strip()
+            return found._replace(text=f"{before} {found.text}") if found and before else found
     return None
 
 
@@ -90,13 +97,18 @@ def declares_error(payload: Any) -> bool:
     has_text = any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
     if payload.get("success") is False or payload.get("ok") is False or payload.get("isError") is True:
         return has_text or bool(error) or bool(errors)
-    if isinstance(status, str) and status.lower() in _BAD_STATUS:
+    if isinstance(status, str) and (status.lower() in _BAD_STATUS or _is_telling(status)):
         return has_text or bool(error)
     if error and (isinstance(error, str) or is_object(error)):
         return not _holds_result(payload)
     if is_array(errors) and errors and not _holds_result(payload):
         return all(isinstance(item, str) or (is_object(item) and "message" in item) for item in errors)
     return False
+
+
+def _is_telling(status: str) -> bool:
+    """Tell whether a status is a code for something that went wrong: `task_not_found`."""
+    return "_" in status and len(status) <= 80 and catalog.type_of(status) is not None
 
 
 _RESULT_KEYS = frozenset(("data", "result", "results", "items", "content", "output", "value", "rows", "records"))

@@ -1,8 +1,7 @@
 """What is known of a call beside the error's text: the tool, the arguments, their schema."""
 
-from collections.abc import Iterator
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar, overload
 
 from failwell import paths
 from failwell.failure import FieldProblem
@@ -10,6 +9,30 @@ from failwell.json_types import is_array, is_object
 
 _MOST_VALUES = 200
 _DEEPEST = 6
+
+
+Value = TypeVar("Value")
+
+
+class once(Generic[Value]):  # noqa: N801 - used like a decorator of the standard library
+    """A property worked out when first asked for. `functools.cached_property` of Python 3.11 takes a lock each time."""
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> "once[Value]": ...
+
+    @overload
+    def __get__(self, holder: object, owner: type) -> Value: ...
+
+    def __get__(self, holder: object | None, owner: type) -> "Value | once[Value]":
+        if holder is None:
+            return self
+        value = holder.__dict__[self._name] = self._make(holder)
+        return value
 
 
 class Context:
@@ -24,35 +47,35 @@ class Context:
         self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
         self.is_known = is_object(arguments)
 
-    @cached_property
+    @once
     def properties(self) -> dict[str, Any]:
         """The schemas of the arguments, by name."""
         found = self.schema.get("properties")
         return found if is_object(found) else {}
 
-    @cached_property
+    @once
     def required(self) -> list[str]:
         """The names of the arguments that must be sent."""
         found = self.schema.get("required")
         return [name for name in found if isinstance(name, str)] if is_array(found) else []
 
-    @cached_property
+    @once
     def names(self) -> tuple[str, ...]:
         """The names of all arguments, those in the schema first."""
         sent = (name for name in self.arguments if isinstance(name, str))
         return tuple(dict.fromkeys((*self.properties, *sent)))[:_MOST_VALUES]
 
-    @cached_property
+    @once
     def values(self) -> list[tuple[tuple[str | int, ...], Any]]:
         """Every scalar that was sent, with the keys that lead to it."""
-        found = []
+        found: list[tuple[tuple[str | int, ...], Any]] = []
         for pair in _scalars(self.arguments, ()):
             found.append(pair)
             if len(found) == _MOST_VALUES:
                 break
         return found
 
-    @cached_property
+    @once
     def problems(self) -> tuple[FieldProblem, ...]:
         """What the schema has against the arguments; nothing if they fit, or nobody can tell."""
         if not self.schema or not self.is_known:

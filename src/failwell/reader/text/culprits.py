@@ -24,6 +24,8 @@ def find(text: str, context: Context, span: tuple[int, int] | None = None, code:
     if named:
         return [[name] for name in named[:_MOST]]
     spoken = _spoken(text, context)
+    if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in spoken if not context.arguments.get(name)]):
+        return [[name] for name in (unsent if _TOGETHER.search(text) else unsent[:1])]
     if quoted:
         if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
             return [keys for _, keys in sorted(quoted)[:2]]
@@ -76,7 +78,7 @@ def _places(words: str, text: str) -> list[int]:
     if at < 0 and "/" in words:
         words = words.rstrip("/").rpartition("/")[2] if len(words.rpartition("/")[2]) > 3 else words
         at = text.find(words)
-    found = []
+    found: list[int] = []
     while at >= 0 and len(found) < 5:
         before, after = text[at - 1 : at], text[at + len(words) : at + len(words) + 1]
         if not (before.isalnum() and words[0].isalnum()) and not (after.isalnum() and words[-1].isalnum()):

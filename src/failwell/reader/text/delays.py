@@ -4,10 +4,9 @@ import re
 
 from failwell.failure import seconds
 
-_UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
-_AMOUNT = (
-    r"(\d{1,9}(?:\.\d{1,6})?) ?(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)?\b"
-)
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
+_UNIT = r"(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)"
+_AMOUNT = rf"(\d{{1,9}}(?:\.\d{{1,6}})?) ?{_UNIT}?(?![a-z])"
 _ASKED = re.compile(
     r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
     r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
@@ -17,7 +16,6 @@ _ASKED = re.compile(
     + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
     re.IGNORECASE,
 )
-_BARE_NUMBER_OK = ("after", "in")
 
 
 def find(text: str) -> float | None:

@@ -14,7 +14,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: str
     code: str
     confidence: float
-    retryable: bool | None | UnsetType = UNSET
+    retryable: bool | UnsetType | None = UNSET
     fields: tuple[FieldProblem, ...] = ()
     http_status: int | None = None
     retry_after: float | None = None

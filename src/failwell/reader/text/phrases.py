@@ -6,18 +6,24 @@ in texts that hold all its words, so that time hardly grows with the number of r
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 _TOKEN = re.compile(r"\([^)]*\)\??|\S+")
 _WORD = re.compile(r"[a-z0-9]+")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
-_COMMON = frozenset(["a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "cannot", "could", "error", "failed", "for", "from", "in", "is", "it", "must", "no", "not", "of", "on", "or", "the", "to", "with"])  # fmt: skip
+_COMMON = frozenset(
+    (
+        "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "cannot", "could", "error", "failed",
+        "for", "from", "in", "is", "it", "must", "no", "not", "of", "on", "or", "the", "to", "with",
+    )
+)  # fmt: skip
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -31,7 +37,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     phrases: str
     evidence: str
     confidence: float = 0.9
-    retryable: bool | None | UnsetType = UNSET
+    retryable: bool | UnsetType | None = UNSET
 
 
 class Match(NamedTuple):
@@ -40,6 +46,7 @@ class Match(NamedTuple):
     rule: Rule
     start: int
     end: int
+    phrase: str
 
 
 class _Entry(NamedTuple):
@@ -72,6 +79,14 @@ class Table:
                 for word in anchor:
                     self._by_word.setdefault(word, []).append(_Entry(rank, phrase, tuple(needs)))
 
+    def without(self, phrases: Collection[str]) -> "Table":
+        """Return the table without some phrases, to see how much depends on them."""
+        kept: list[Rule] = []
+        for rule in self.rules:
+            lines = [line for line in map(str.strip, rule.phrases.strip().splitlines()) if line not in phrases]
+            kept += [replace(rule, phrases="\n".join(lines))] if lines else []
+        return Table(kept)
+
     def first(self, text: str) -> Match | None:
         """Return the first rule that fits a plain text, or None."""
         return next(self.all(text), None)
@@ -90,12 +105,12 @@ class Table:
         candidates.sort()
         for rank, phrase, _ in candidates:
             if found := _compiled(phrase).search(text):
-                yield Match(self.rules[rank], found.start(), found.end())
+                yield Match(self.rules[rank], found.start(), found.end(), phrase)
 
 
 def _needs(phrase: str) -> list[frozenset[str]]:
     """Return sets of words of which a text must hold one each for the phrase to fit, the most telling first."""
-    groups = []
+    groups: list[frozenset[str]] = []
     for token in _TOKEN.findall(phrase):
         if token.endswith("?") or "*" in token:
             continue

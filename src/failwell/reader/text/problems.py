@@ -3,14 +3,18 @@
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from failwell import paths
+from failwell.arguments import schema_words
+from failwell.arguments.schema_tree import SchemaTree, key_of
 from failwell.failure import ROOT, FieldProblem
-from failwell.json_types import is_array, is_object
 from failwell.reader.text.context import Context
 from failwell.redact import clean, is_secret_name
+from failwell.suggest import closest
 
 _LONGEST_SENTENCE = 300
+_MOST_OPTIONS = 10
 
 # A word in an error's type or sentence, and the kind of problem it stands for; the first that is there counts.
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -98,10 +102,30 @@ def sent_at(arguments: Any, path: str) -> Any:
     if not keys or any(isinstance(key, str) and is_secret_name(key) for key in keys):
         return UNSET
     for key in keys:
-        if is_object(arguments) and key in arguments:
-            arguments = arguments[key]  # type: ignore[index]  # just looked up
-        elif is_array(arguments) and isinstance(key, int) and key < len(arguments):
-            arguments = arguments[key]
-        else:
+        found = key_of(arguments, key)
+        if found is None:
             return UNSET
+        arguments = arguments[found]
     return arguments
+
+
+def informed(found: FieldProblem, context: Context) -> FieldProblem:
+    """Return a problem with what the schema adds to it: the options, what was expected, what was meant."""
+    if found.path in context.properties:
+        tree = SchemaTree(context.schema)
+        part = context.properties[found.path]
+        options = schema_words.options_of(part, tree)
+        texts = [option for option in options if isinstance(option, str)]
+        meant = closest(found.sent, texts, most=1) if texts and isinstance(found.sent, str) else ()
+        return replace(
+            found,
+            options=options[:_MOST_OPTIONS],
+            expected=None if options else schema_words.describe(part, tree),
+            required=found.path in context.required,
+            did_you_mean=meant[0] if meant else None,
+        )
+    known = next((known for known in context.problems if known.path == found.path), None)
+    if known is None:
+        return found
+    changes = {name: getattr(known, name) for name in ("expected", "options", "did_you_mean", "required", "kind")}
+    return replace(found, **changes)

@@ -50,6 +50,8 @@ def _jsonschema(text: str, context: Context) -> list[FieldProblem] | None:
 
 def _named(name: str, kind: str, said: str, context: Context) -> FieldProblem:
     """Return the problem of a key that is named without its place; the schema knows where it is missing."""
+    if name in context.properties and name not in context.arguments:
+        return problem(context, [name], said, kind)
     for known in context.problems:
         if known.kind == kind and paths.last_key(known.path) == name:
             return known
@@ -58,6 +60,9 @@ def _named(name: str, kind: str, said: str, context: Context) -> FieldProblem:
 
 def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldProblem] | None:
     """Return the problem of the value that *before* ends in, found among what was sent; None if it is not there."""
+    equal = [name for name, value in context.arguments.items() if _ends_in(before, value)]
+    if len(equal) == 1 and equal[0] in context.properties and not any(map(_is_nested, context.arguments.values())):
+        return [problem(context, [equal[0]], said, kind)]
     wrong = [known for known in context.problems if known.kind == kind]
     exact = [known for known in wrong if _ends_in(before, known.sent)]
     if exact or len(wrong) == 1:
@@ -67,6 +72,10 @@ def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldPr
     if places:
         return [problem(context, list(places[0]), said, kind)]
     return list(context.problems[:1]) if len(context.problems) == 1 else [] if not context.is_known else None
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _ends_in(before: str, value: Any) -> bool:
@@ -133,28 +142,35 @@ _java = _rows(
     (r"Required request (?:parameter|body field) '([^'\n]{1,80})'", "missing"),
     (r"Cannot deserialize value of type [^\n]{1,120}()", "type"),
 )
+_THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
+_NAMES = r"[\"'`]?([\w.-]{1,80}(?:[\"'`]?, ?[\"'`]?[\w.-]{1,80}){0,10})"
+_ITEM = r"(?:^|[\s,;])[\"'`]?([A-Za-z_][\w.\[\]-]{0,80})[\"'`]?: "
 _words = _rows(
-    (r"(?i)missing (?:the )?(?:required |mandatory )?(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?:? +(?:is |are )?[\"'`]?([\w.-]{1,80}(?:[\"'`]?, ?[\"'`]?[\w.-]{1,80}){0,10})", "missing"),
-    (r"(?i)missing required:? +[\"'`]?([\w.-]{1,80}(?:[\"'`]?, ?[\"'`]?[\w.-]{1,80}){0,10})", "missing"),
-    (r"(?i)required (?:argument|parameter|field|property|param|key|input)(?:\(s\)|s)?:? [\"'`]?([\w.-]{1,80})[\"'`]?(?= |$|\.|,| is| was| not| missing)", "missing"),
+    (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing"),
+    (rf"(?i)missing required:? +{_NAMES}", "missing"),
+    (rf"(?i)required {_THING}:? [\"'`]?([\w.-]{{1,80}})[\"'`]?(?= |$|\.|,)", "missing"),
     (r"[\"'`]([\w.-]{1,80})[\"'`] (?:parameter |argument |field )?(?:is|are) (?:a )?required", "missing"),
-    (r"(?:unexpected|unknown|unrecognized|extra) (?:argument|parameter|field|property|key|option)s?:? [\"'`]([\w.-]{1,80})[\"'`]", "unknown"),
+    (rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]", "unknown"),
+    (_ITEM + r"(?:is |field |value )?(?:required|missing)", "missing"),
+    (_ITEM + r"(?:is an )?(?:unknown|unexpected|unrecognized|extra)", "unknown"),
     only_known=True,
-)  # fmt: skip
+)
 
-FAMILIES: tuple[tuple[str, tuple[str, ...], Callable[[str, Context], list[FieldProblem] | None], str], ...] = (
+FAMILIES: tuple[Any, ...] = (
     (
         "jsonschema",
         (" is a required property", " is a dependency of", " are not allowed (", *(words for words, _ in _AFTER_VALUE)),
         _jsonschema,
         "Python's jsonschema, which the low-level MCP SDK quotes without a path.",
     ),
-    ("ajv", ("must ", "should "), _ajv, "ajv and its kin in JavaScript."),
-    ("Go", ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"), _go, "Go's MCP SDK and JSON."),
+    ("ajv", ("must ", "should "), _ajv, "ajv and its kin in JavaScript.", False),
+    ("Go", ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"), _go,
+     "Go's MCP SDK and JSON."),
     ("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
     ("Python call", ("argument",), _python, "Calls of Python functions with arguments that do not fit."),
-    ("Java and .NET", ("required p", "converted to", "Unrecognized field", "deserialize"), _java, "Jackson, Spring, .NET."),
+    ("Java and .NET", ("required p", "converted to", "Unrecognized field", "deserialize"), _java,
+     "Jackson, Spring, .NET."),
     ("words", ("issing", "required", "unexpected", "unknown", "unrecognized", "extra"), _words,
-     "Hand-written checks that name a parameter."),
+     "Hand-written checks that name a parameter.", False),
 )  # fmt: skip
-"""Name, texts one of which must be there, parser, evidence."""
+"""Rows of `validators.Family`."""

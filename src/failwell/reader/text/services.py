@@ -1,65 +1,38 @@
-"""How web services and their SDKs word limits, missing sign-ins, refusals and outages."""
+"""How web services and their SDKs word missing sign-ins, refusals and outages."""
 
 from failwell.reader.text.phrases import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        name="quota used up",
-        code="QUOTA_EXHAUSTED",
-        evidence="Billing limits of APIs, which no short wait lifts.",
-        phrases="""
-            insufficient (quota|credit|credits|balance|funds)
-            (quota|credits|credit balance|allowance) (has been)? (exhausted|used up|depleted|too low)
-            exceeded your (current)? quota
-            (daily|monthly|weekly|yearly|plan|usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
-            out of credits
-            not enough credits
-            credit balance is too low
-            usage limit (reached|exceeded)
-            (upgrade|exceeded) ~ (your)? plan
-            billing (hard limit|not active|is not active|account)
-        """,
-        confidence=0.88,
-    ),
-    Rule(
-        name="rate limited",
-        code="RATE_LIMITED",
-        evidence="HTTP 429 in words; limits of APIs and of servers themselves.",
-        phrases="""
-            rate limit*
-            ratelimit
-            ratelimited
-            too many requests
-            toomanyrequests
-            requests per (second|minute|hour)
-            throttled
-            throttling
-            provisioned throughput exceeded
-            slow down
-            request limit exceeded
-            quota exceeded
-            exceeded ~ quota
-            resource exhausted
-            flood wait
-            too many (calls|attempts|queries|messages)
-            (wait|retry|try again) ~ before (making|sending|requesting|trying)
-            请求过于频繁
-            请求过多
-            レート制限
-            límite de solicitudes
-        """,
-        confidence=0.93,
-    ),
-    Rule(
         name="key not configured",
         code="UNAUTHORIZED",
         evidence="Servers started without the key or token of the service behind them.",
         phrases="""
-            (api key|apikey|api token|access token|auth token|token|credentials|client secret|client id|secret) ~ (environment variable|env var|env variable) 
-            (environment variable|env var) ~ (key|token|secret|password|credentials|pat|auth) ~ (required|not set|missing|is not set|must be set)
-            (api key|apikey|api token|access token|auth token|credentials|secret key|client secret) (is|are|was|were)? (not|missing|required|invalid|incorrect|expired|undefined|empty)
-            (missing|no|invalid|incorrect|bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (api key|apikey|api keys|api token|access token|auth token|bearer token|oauth token|credentials|credential|authentication|authorization header|authorization|auth)
-            (set|provide|configure|supply|need|needs|requires|require) (the|a|an|your|valid)? (api key|apikey|api token|access token|auth token|credentials)
+            (api key|apikey|api token|access token|auth token) ~ (environment variable|env var|env variable)
+            (token|credentials|client secret|client id|secret) ~ (environment variable|env var|env variable)
+            (environment variable|env var) ~ (key|token|secret|password) ~ (required|not set|missing)
+            (environment variable|env var) ~ (credentials|pat|auth) ~ (required|not set|missing)
+            (environment variable|env var) ~ (key|token|secret|password) ~ (is not set|must be set)
+            (environment variable|env var) ~ (credentials|pat|auth) ~ (is not set|must be set)
+            (api key|apikey|api token|access token) (is|are|was|were)? (not|missing|required|invalid)
+            (api key|apikey|api token|access token) (is|are|was|were)? (incorrect|expired|undefined|empty)
+            (auth token|credentials|secret key|client secret) (is|are|was|were)? (not|missing|required|invalid)
+            (auth token|credentials|secret key|client secret) (is|are|was|were)? (incorrect|expired|undefined|empty)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (api key|apikey|api keys|api token)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (api key|apikey|api keys|api token)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (access token|auth token|bearer token)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (access token|auth token|bearer token)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (oauth token|credentials)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (credential|authentication)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (oauth token|credentials)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (credential|authentication)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (authorization header|authorization)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? auth
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (authorization header|authorization|auth)
+            (set|provide|configure|supply) (the|a|an|your|valid)? (api key|apikey|api token)
+            (need|needs|requires|require) (the|a|an|your|valid)? (api key|apikey|api token)
+            (set|provide|configure|supply) (the|a|an|your|valid)? (access token|auth token|credentials)
+            (need|needs|requires|require) (the|a|an|your|valid)? (access token|auth token|credentials)
             unable to locate credentials
             could not load ~ credentials
             default credentials
@@ -128,9 +101,11 @@ RULES: tuple[Rule, ...] = (
         code="FORBIDDEN",
         evidence="Servers that confine paths, hosts, commands or statements to an allowed set.",
         phrases="""
-            outside (of)? (the)? (allowed|permitted|configured|project|workspace|working|root|base|sandbox|repository|vault|data)
+            outside (of)? (the)? (allowed|permitted|configured|project|workspace|working)
+            outside (of)? (the)? (root|base|sandbox|repository|vault|data)
             outside ~ (directories|directory|root|roots|workspace|sandbox|folder|repository)
-            not (in|within|inside|under|on) (the|an|any)? (allowed|permitted|approved|whitelisted|list of allowed|allow list|allowlist|whitelist)
+            not (in|within|inside|under|on) (the|an|any)? (allowed|permitted|approved|whitelisted)
+            not (in|within|inside|under|on) (the|an|any)? (list of allowed|allow list|allowlist|whitelist)
             (path|directory) traversal
             escapes (the)? (root|base|workspace|sandbox|repository|allowed)
             not whitelisted
@@ -139,7 +114,9 @@ RULES: tuple[Rule, ...] = (
             robots ~ (not allowed|disallow|disallows|disallowed|specifies|forbids|blocked|prohibits)
             disallowed by
             ssrf
-            (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks|ip|host|hosts|ips)
+            (private|internal|local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
+            (loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
+            (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (ip|host|hosts|ips)
             (is|are|was) (blocked|forbidden|prohibited|blacklisted|denied|disallowed|restricted)
             refusing to
             (for)? security reasons
@@ -152,11 +129,16 @@ RULES: tuple[Rule, ...] = (
             authorization failed
             insufficient (permission|permissions|scope|scopes|privilege|privileges|rights|access)
             (does|do) not have (the)? (permission|permissions|access|rights|privileges|sufficient|required)
-            (lacks|lack|missing|without|no|requires|required) (the|required|sufficient|any)? (permission|permissions|scope|scopes|privileges)
+            (lacks|lack|missing|without) (the|required|sufficient|any)? (permission|permissions|scope)
+            (lacks|lack|missing|without) (the|required|sufficient|any)? (scopes|privileges)
+            (no|requires|required) (the|required|sufficient|any)? (permission|permissions|scope|scopes|privileges)
             must have (admin|write|push|read)
             access token ~ scope
             resource not accessible
-            (command|commands|operation|operations|statement|method|action|tool|access|query|queries|host|domain|url|path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
+            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
+            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
+            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
+            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
             not (allowed|permitted) to
             (is|are) not permitted
             (is|are) disabled (by|in|for|on)

@@ -119,8 +119,10 @@ RULES: tuple[Rule, ...] = (
             (readonly|read only) (database|mode|transaction|connection|replica|user|access|filesystem|volume|server)
             in (a)? (readonly|read only)
             (is|are) (readonly|read only)
-            (write|writes|writing|modification|modifications|mutation|mutations) ~ (not allowed|not permitted|disabled)
-            (write|writes|modification|mutation) (operation|operations|access|queries|tool|tools)? (is|are)? (not allowed|disabled)
+            (write|writes|writing|modification) ~ (not allowed|not permitted|disabled)
+            (modifications|mutation|mutations) ~ (not allowed|not permitted|disabled)
+            (write|writes|modification|mutation) (operation|operations|access)? (is|are)? (not allowed|disabled)
+            (write|writes|modification|mutation) (queries|tool|tools)? (is|are)? (not allowed|disabled)
             set to read only
         """,
         confidence=0.9,

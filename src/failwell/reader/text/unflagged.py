@@ -13,24 +13,27 @@ _LONGEST_HEADLINE = 600
 _LONGEST_SENTENCE = 300
 _SURE = 0.8
 
-# How a program begins when all it has to say is that it failed.
+# How a program begins when all it has to say is that it failed; a sentence that goes on like prose is none.
+_START = r"[^\w\[\](){}\"'`<|]{0,8}"
 _OPENING = re.compile(
-    r"[\s\W]{0,8}(?:(?:[A-Z][\w.-]{0,40} ){0,3}(?:[Ee]rror|ERROR|Exception|Failure|Failed)(?:\]|\*\*|\))? ?[:\-–—]"
+    _START + r"(?:\[?(?:[A-Za-z][\w.-]{0,40} ){0,3}(?:[Ee]rror|ERROR|Exception|Failure|Failed)(?:\]|\*\*|\))? ?[:\-–—]"
     r"|\w{0,40}(?:Error|Exception): "
-    r"|Error (?:[a-z]+ing|in|from|while|during|executing|calling|reading|fetching|occurred|\d{3}|\()"
-    r"|An? (?:[a-z]+ )?(?:error|exception) (?:occurred|has occurred|happened)"
-    r"|Failed to [a-z]|Could ?n[o']t |Could not |Cannot |Can't |Unable to |Can not "
-    r"|(?:Invalid|Unknown|Unsupported|Unrecognized|Missing|Illegal) [\w'\"`-]{2,40}"
+    r"|Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3})\b[^\n]{0,200}?:"
+    r"|An? (?:[a-z]+ ){0,2}(?:error|exception) (?:occurred|has occurred|happened)"
+    r"|(?:Failed|Unable) to [a-z]|Could ?n[o']t [a-z]|Could not [a-z]|Cannot [a-z]|Can't [a-z]|Can not [a-z]"
+    r"|(?:Invalid|Unknown|Unsupported|Unrecognized|Missing|Illegal)(?: [\w'\"`/-]{2,40}){1,3}(?:[:.!(]|$)"
     r"|(?:Access|Permission|Authentication|Authorization|Request|Query|Command|Connection|Operation|Validation|Tool)"
     r" (?:is |was |has |execution |call )?(?:denied|failed|refused|required|timed out|not allowed|error)"
-    r"|No such |Not found|Traceback \(most recent call last\)|(?:fatal|error|panic): )"
+    r"(?: ?[:.,!(–—-]| for | to | by |$)"
+    r"|No such |Not found(?:[:.]|$)|Traceback \(most recent call last\)|(?:fatal|error|panic): )"
 )
 _EMPTY_ANSWER = re.compile(
     r"\W{0,6}(?:no|0|zero)\b(?! such)[^\n]{0,80}\b(?:found|match|matches|matched|results?|available|yet)\b", re.I
 )
 # Lines of a log or a document: a time stamp, a level, a bullet, a heading, code.
 _LISTED = re.compile(
-    r"\s{0,8}(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|NOTICE)\b|#{1,6} |[-*•] |\d{1,4}[.:)|] |[|>])"
+    r"\s{0,8}(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|NOTICE)\b"
+    r"|#{1,6} |[-*•] |\d{1,4}[.:)|] |[|>])"
 )
 _DONT_KNOW = Finding(rule="begins like an error", code="TOOL_ERROR", confidence=0.75, retryable=None)
 
@@ -51,10 +54,15 @@ def find(text: str, context: Context) -> Finding | None:
     headline, _, rest = text.partition("\n")
     if len(headline) > _LONGEST_HEADLINE or _LISTED.match(headline) or _EMPTY_ANSWER.match(headline):
         return None
+    if _is_echo(text, context):
+        return None
+    is_opening = _OPENING.match(headline) is not None
+    if is_opening and (found := evidence.by_validator(text, context)) and found.fields:
+        return found
     lines = [line for line in rest.split("\n") if line.strip()]
     if len(lines) > _MOST_LINES or any(_LISTED.match(line) or _OPENING.match(line) for line in lines):
         return None
-    if _OPENING.match(headline):
+    if is_opening:
         return evidence.weigh(text, context) or _DONT_KNOW
     if lines or len(text) > _LONGEST_SENTENCE or not context.is_known:
         return None
@@ -65,3 +73,9 @@ def find(text: str, context: Context) -> Finding | None:
 def _speaks_of(text: str, context: Context) -> bool:
     """Tell whether a sentence is about what the caller sent, and not what was found there."""
     return any(isinstance(value, str) and len(value) > 3 and value in text for _, value in context.values)
+
+
+def _is_echo(text: str, context: Context) -> bool:
+    """Tell whether a text is little else than a sentence that the caller sent."""
+    values = (value.strip() for _, value in context.values if isinstance(value, str) and " " in value)
+    return any(2 * len(value) > len(text) and value in text for value in values)

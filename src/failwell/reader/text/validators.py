@@ -25,6 +25,7 @@ class Family(NamedTuple):
     gates: tuple[str, ...]
     parse: Parser
     evidence: str
+    is_certain: bool = True
 
 
 _PYDANTIC_HEAD = re.compile(r"\d{1,6} validation errors? for ")
@@ -95,8 +96,8 @@ def _issue_keys(path: Any) -> list[str | int]:
 
 
 _ZOD_SAYS = (
-    r"Required|Invalid [^\n,;]{1,200}|Expected [^\n;]{1,200}|Unrecognized key[^\n]{1,200}|Too (?:small|big)[^\n,;]{1,200}"
-    r"|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}"
+    r"Required|Invalid [^\n,;]{1,200}|Expected [^\n;]{1,200}|Unrecognized key[^\n]{1,200}"
+    r"|Too (?:small|big)[^\n,;]{1,200}|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}"
 )
 _ZOD_PAIR = re.compile(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: (?=({_ZOD_SAYS}))")
 _QUOTED = re.compile(r"[\"']([^\"'\n]{1,80})[\"']")
@@ -107,7 +108,10 @@ _ZOD_LINE = re.compile(
 )
 _ZOD_ARROW = re.compile(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
 _ZOD_KEYS = re.compile(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
-_RECEIVED = re.compile(r"[Ee]xpected [\w|\" ]{1,60}, received (\w{1,20})")
+_RECEIVED = re.compile(
+    r"[Ee]xpected [\w|\" ]{1,60}, received "
+    r"(?:string|number|undefined|null|object|array|boolean|nan|NaN|integer|date|function)\b"
+)
 
 
 # Where a sentence names its place: what must be in the text, the pattern, and which groups hold sentence and place.

@@ -1,0 +1,103 @@
+"""What `failwell read` finds: the failure, the rule that gave it, the decision and the repair, for one call or many."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import failwell as fw
+from failwell.dialects import json_text, whole
+from failwell.json_types import is_object
+from failwell.reader import explain
+from failwell.repairing import Repair
+
+_MOST_LINES = 10_000
+# Where recorders put the answer, and the schema, beside `tool` and `arguments`.
+_ANSWER_KEYS = ("raw", "answer", "result", "response")
+_SCHEMA_KEYS = ("inputSchema", "input_schema", "schema")
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """An answer, and what is known of the call that it belongs to."""
+
+    answer: Any
+    tool: str | None = None
+    arguments: Any = None
+    schema: Any = None
+    annotations: Any = None
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """All that can be said of one answer. What is not a failure has none of it."""
+
+    tool: str | None = None
+    failure: fw.Failure | None = None
+    rule: str | None = None
+    decision: fw.Decision | None = None
+    repair: Repair | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "failure": self.failure and whole.write(self.failure),
+            "rule": self.rule,
+            "decision": msgspec.to_builtins(self.decision),
+            "repair": msgspec.to_builtins(self.repair),
+        }
+
+
+def lines_of(text: str) -> list[Recorded] | None:
+    """Return the calls in a file of recorded lines; None if the text is one payload and not lines of them."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 2 or len(lines) > _MOST_LINES or json_text.parse_object(text) is not None:
+        return None
+    payloads = [json_text.parse_object(line) for line in lines]
+    return [_recorded(payload) for payload in payloads if payload is not None] if None not in payloads else None
+
+
+def _recorded(payload: dict[str, Any]) -> Recorded:
+    key = next((key for key in _ANSWER_KEYS if key in payload), None)
+    if key is None or "jsonrpc" in payload:
+        return Recorded(answer=payload)
+    tool = payload.get("tool")
+    return Recorded(
+        answer=payload[key],
+        tool=tool if isinstance(tool, str) else None,
+        arguments=payload.get("arguments"),
+        schema=next((payload[key] for key in _SCHEMA_KEYS if key in payload), None),
+        annotations=payload.get("annotations"),
+    )
+
+
+def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any = None) -> Found:
+    """Return all that can be said of an answer."""
+    reading = explain(
+        call.answer,
+        tool=call.tool,
+        arguments=call.arguments,
+        input_schema=call.schema,
+        annotations=call.annotations,
+        dialect=dialect,
+        unflagged=unflagged,
+    )
+    if reading is None:
+        return Found(tool=call.tool)
+    failure = fw.canonical(reading.failure)
+    known = hints if hints is not None else call.annotations if is_object(call.annotations) else None
+    return Found(
+        tool=call.tool,
+        failure=failure,
+        rule=reading.rule,
+        decision=fw.decide(failure, known),
+        repair=fw.repair(reading.failure, call.arguments, call.schema),
+    )
+
+
+def summary(found: list[Found]) -> Iterator[tuple[str, int]]:
+    """Yield how many answers there are of each type."""
+    counts: dict[str, int] = {}
+    for one in found:
+        name = one.failure.type if one.failure else "not a failure"
+        counts[name] = counts.get(name, 0) + 1
+    yield from sorted(counts.items(), key=lambda pair: -pair[1])

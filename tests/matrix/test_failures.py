@@ -1,0 +1,95 @@
+"""Every failure, on every kind of server, in every dialect and protocol era: exactly what `encode` makes of it."""
+
+import asyncio
+import functools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from tests.matrix import sdks, servers
+from tests.matrix.cases import CASES, expected, settled
+
+SIDES = [(kind, era) for kind in sdks.KINDS for era in sdks.ERAS]
+COMBINATIONS = [(kind, era, name) for kind, era in SIDES for name, case in CASES.items() if kind in case.kinds]
+
+
+@functools.cache
+def answers(kind: str, era: str, dialect: str | None, **options: Any) -> dict[str, Any]:
+    """Return what a client gets from each failing call; without a dialect the server is not protected."""
+    server = servers.protected(kind, {"dialect": dialect}, **options) if dialect else servers.bare(kind, **options)
+
+    async def ask() -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        async with sdks.client(kind, server, era) as call:
+            for name, case in CASES.items():
+                if kind in case.kinds:
+                    try:
+                        found[name] = await call(case.tool, case.arguments)
+                    except Exception as exc:
+                        found[name] = {"error": f"{type(exc).__name__}: {exc}"}
+        return found
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
+@pytest.mark.parametrize(("kind", "era", "name"), COMBINATIONS)
+def test_a_failure_arrives_as_it_is_encoded(kind: str, era: str, name: str, dialect: str) -> None:
+    assert settled(answers(kind, era, dialect)[name]) == expected(CASES[name], dialect)
+
+
+@pytest.mark.parametrize(("kind", "era"), SIDES)
+def test_no_secret_leaves(kind: str, era: str) -> None:
+    assert servers.SECRET not in json.dumps(answers(kind, era, "compact"))
+
+
+@pytest.mark.skipif("fastmcp" not in sdks.KINDS, reason="only fastmcp masks errors")
+@pytest.mark.parametrize("mask_error_details", [True, False], ids=["masked", "unmasked"])
+@pytest.mark.parametrize("era", sdks.ERAS)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if "fastmcp" in case.kinds])
+def test_masking_changes_nothing(era: str, name: str, mask_error_details: bool) -> None:
+    found = answers("fastmcp", era, "compact", mask_error_details=mask_error_details)
+
+    assert settled(found[name]) == expected(CASES[name])
+
+
+@pytest.mark.parametrize(("kind", "era"), SIDES)
+def test_the_table_of_failures_is_written_where_it_is_asked_for(kind: str, era: str, tmp_path: Path) -> None:
+    path = Path(os.environ.get("FAILWELL_TABLE") or tmp_path / "servers.json")
+    known = json.loads(path.read_text()) if path.exists() else []
+    package = sdks.package_of(kind)
+    rows = [
+        {
+            "sdk": package,
+            "version": ".".join(map(str, sdks.version(package))),
+            "server": kind,
+            "era": era,
+            "failure": name,
+            "without": shown(answers(kind, era, None)[name]),
+            "with": shown(answers(kind, era, "compact")[name]),
+        }
+        for name, case in CASES.items()
+        if kind in case.kinds
+    ]
+    others = [row for row in known if (row["version"], row["server"], row["era"]) != _key(rows[0])]
+    path.write_text(json.dumps(sorted(others + rows, key=lambda row: (*_key(row), row["failure"])), indent=1) + "\n")
+
+    written = json.loads(path.read_text())
+    assert [row for row in written if _key(row) == _key(rows[0])] == sorted(rows, key=lambda row: row["failure"])
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["version"], row["server"], row["era"]
+
+
+def shown(result: dict[str, Any]) -> str:
+    """Return what a model sees of a result, in one line."""
+    if "error" in result:
+        return f"the client raises {result['error']}"
+    flag = "error" if result.get("isError") else "success"
+    text = " ".join(block.get("text", "") for block in settled(result)["content"])
+    return f"{flag}: {text}"

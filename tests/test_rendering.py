@@ -1,0 +1,44 @@
+"""A failure as one short text for a model."""
+
+import failwell as fw
+
+
+def test_it_says_what_happened_and_what_to_do_next() -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="Slow down.", retry_after=30, tool="send_mail")
+
+    assert fw.render(failure) == (
+        "TRANSIENT, RATE_LIMITED in send_mail: Slow down.\n"
+        "Next: Make the same call again after 30 seconds. The server asked to wait this long.\n"
+        "Hint: Wait, then make the same call again."
+    )
+
+
+def test_it_lists_the_fields_with_what_to_send_instead() -> None:
+    problem = fw.FieldProblem(path="mode", kind="enum", message="Not an option", options=("fast", "slow"))
+    shown = fw.render(fw.Failure(code="VALIDATION_FAILED", message="mode is wrong", fields=(problem,)))
+
+    assert "- mode: Not an option; one of fast, slow\n" in shown
+    assert "Correct the input and call again once." in shown
+
+
+def test_it_depends_on_what_is_known_of_the_tool() -> None:
+    failure = fw.Failure(code="TIMEOUT", message="No answer.")
+
+    assert "Find out whether the call took effect" in fw.render(failure)
+    assert "Make the same call again" in fw.render(failure, {"readOnlyHint": True})
+    assert "Do not make this call again" in fw.render(failure, {"readOnlyHint": True}, attempt=3)
+
+
+def test_it_names_what_helps() -> None:
+    failure = fw.Failure(type="NOT_FOUND", message="No such task.", actions=("tasks.list", "tasks.search"))
+
+    assert "Use tasks.list or tasks.search." in fw.render(failure)
+
+
+def test_it_stays_short_and_holds_no_secret() -> None:
+    fields = tuple(fw.FieldProblem(path=f"f{n}", message="wrong") for n in range(40))
+    shown = fw.render(fw.Failure(type="VALIDATION", message="x" * 5000 + " password=hunter2", fields=fields))
+
+    assert len(shown) < 2000
+    assert "more fields" in shown
+    assert "hunter2" not in shown
