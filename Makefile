@@ -20,7 +20,7 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
-.PHONY: help demo test check bench nightly clean
+.PHONY: help demo test check bench matrix nightly clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -41,11 +41,14 @@ check: $(DEV) ## lint, format, types and layers
 bench: $(DEV) ## measure against the standard library, pydantic and mcp
 	@$(BIN)/python -m bench
 
+matrix: $(DEV) ## run the tests of protected servers with every supported SDK
+	@$(BIN)/nox
+
 nightly: $(DEV) ## run the tests with ten times as many generated examples
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile
 
 clean: ## remove the environment, caches and build results
-	rm -rf $(VENV) .venv.lock .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist htmlcov
+	rm -rf $(VENV) .venv.lock .coverage .hypothesis .mypy_cache .nox .pytest_cache .ruff_cache build dist htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):

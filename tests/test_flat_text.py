@@ -273,6 +273,14 @@ def test_a_success_that_quotes_an_error_stays_one(text: str) -> None:
     assert fw.read({"content": [{"type": "text", "text": text}]}, unflagged=True) is None
 
 
+def test_a_tool_that_says_what_it_was_told_has_not_failed() -> None:
+    sent = {"message": "Failed to open the door: permission denied"}
+    result = {"content": [{"type": "text", "text": "Failed to open the door: permission denied"}]}
+
+    assert fw.read(result, arguments=sent, unflagged=True) is None
+    assert fw.read(result, unflagged=True) is not None
+
+
 UNFLAGGED_FAILURES = [
     ("Error: something odd", "TOOL_ERROR"),
     ("Failed to open: [Errno 2] No such file or directory: 'x'", "FILE_NOT_FOUND"),

@@ -79,3 +79,22 @@ def test_many_wrong_fields_are_listed_shortly() -> None:
 
     assert problems.failure is not None
     assert problems.failure.message == ", ".join(f"f{n}" for n in range(10)) + " and 5 more are invalid"
+
+
+def test_sdks_publish_the_schema_of_the_value_and_accept_nothing_else() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    adapter = pydantic.TypeAdapter(fw.Result[int])
+
+    assert adapter.json_schema() == {"type": "integer"}
+    assert adapter.validate_python(5) == 5
+    with pytest.raises(pydantic.ValidationError):
+        adapter.validate_python("five")
+
+
+def test_sdks_take_a_failure_beside_a_value() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    adapter = pydantic.TypeAdapter(int | fw.Failure)
+    failure = fw.error("Nothing there.")
+
+    assert adapter.validate_python(failure) is failure
+    assert adapter.json_schema() == {"anyOf": [{"type": "integer"}, {}]}

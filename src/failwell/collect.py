@@ -6,7 +6,7 @@ from typing import Any, Self
 from msgspec import UNSET
 
 from failwell.errors import Invalid
-from failwell.failure import Failure, FieldProblem, summary
+from failwell.failure import Failure, FieldProblem, as_tuple, summary
 
 
 class Validation:
@@ -45,7 +45,7 @@ class Validation:
             required=required,
             kind=kind,
             expected=expected,
-            options=options if isinstance(options, str) else tuple(options),  # refused there with a clear word
+            options=as_tuple("options", options),
             did_you_mean=did_you_mean,
         )
         self._problems.append(problem)

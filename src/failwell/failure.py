@@ -46,7 +46,7 @@ class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if not isinstance(self.path, str) or not self.path:
             raise ValueError(f"path must be a non-empty string such as 'items[0].sku', not {self.path!r}")
         if type(self.options) is not tuple:
-            force_setattr(self, "options", _as_tuple("options", self.options))
+            force_setattr(self, "options", as_tuple("options", self.options))
         if self.kind is None and self.required and self.sent is None:
             force_setattr(self, "kind", "missing")
         if self.kind == "missing" and self.sent is UNSET:
@@ -151,7 +151,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         elif self.retry_after is not None and not 0 <= self.retry_after < _LONGEST_DELAY:
             force_setattr(self, "retry_after", None)
         if type(self.actions) is not tuple:
-            force_setattr(self, "actions", _as_tuple("actions", self.actions))
+            force_setattr(self, "actions", as_tuple("actions", self.actions))
         if self.fields:
             force_setattr(self, "fields", one_per_path(self.fields))
         elif type(self.fields) is not tuple:
@@ -260,7 +260,12 @@ def _joined(one: FieldProblem, two: FieldProblem) -> FieldProblem:
     return FieldProblem(**values)
 
 
-def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+def as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+    """Return what can be looped over as a tuple.
+
+    Raises:
+        TypeError: it is a text or cannot be looped over.
+    """
     items: Iterable[Any] = value
     if isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
         raise TypeError(f"{name} must be a list, not {value!r}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from time import perf_counter
 from types import TracebackType
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeGuard, overload
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeGuard, cast, overload
 
 from failwell.answering import Answers, notify, opened
 from failwell.arguments.misfit import misfit
@@ -221,7 +221,7 @@ def _plain(rules: _Rules) -> Callable[..., Any]:
         except Exception as exc:
             return rules.failed(exc, args, kwargs)[0]
         if inspect.iscoroutine(value):  # a function that is asynchronous only now and then
-            return later(value)  # type: ignore[return-value]  # to be awaited, as the function itself would have been
+            return cast(Result, later(value))  # to be awaited, as the function itself would have been
         return rules.answer(value)[0]
 
     later = _plain_async(_Rules(_awaited, rules.answers))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from failwell import catalog
-from failwell.failure import Failure, Severity, missing_field, missing_field_message
+from failwell.failure import Failure, Severity, as_tuple, missing_field, missing_field_message
 
 
 def error(message: str, code: str | None = None) -> Failure:
@@ -38,7 +38,7 @@ def tool_error(
         code=code,
         message=message or f"{row.title if row else code}.",
         suggestion=suggestion,
-        actions=actions if isinstance(actions, str) else tuple(actions),  # refused there with a clear word
+        actions=as_tuple("actions", actions),
         severity=severity,
         details=dict(details or {}),
         retry_after=retry_after,

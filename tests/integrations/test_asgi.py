@@ -1,6 +1,7 @@
 """Tools over plain HTTP: endpoints and applications of real frameworks, with a real client."""
 
 import asyncio
+import gzip
 import json
 import logging
 import socket
@@ -122,6 +123,7 @@ def test_an_async_tool_may_return_a_result() -> None:
 
     assert request(app, json={"task_id": "t-1"}).json() == {"success": True, "result": "t-1"}
     assert request(app, json={"task_id": "t-2"}).status_code == 404
+    assert [field.path for field in failure_of(request(app)).fields] == ["task_id"]
 
 
 def test_arguments_that_a_tool_does_not_take_are_named() -> None:
@@ -160,10 +162,11 @@ def test_a_schema_is_checked_before_the_tool_runs() -> None:
         ({"content": b"[" * 100_000}, 400, "PARSE_ERROR"),
         ({"json": ["t-1"]}, 400, "VALIDATION_FAILED"),
         ({"json": {"task_id": "x" * 200_000}}, 413, "PAYLOAD_TOO_LARGE"),
+        ({"headers": {"content-length": "9" * 5000}}, 413, "PAYLOAD_TOO_LARGE"),
         ({"data": {"task_id": "t-1"}}, 415, "UNSUPPORTED_MEDIA_TYPE"),
         ({"method": "GET"}, 405, "METHOD_NOT_ALLOWED"),
     ],
-    ids=["half", "no text", "deep", "array", "large", "form", "method"],
+    ids=["half", "no text", "deep", "array", "large", "endless", "form", "method"],
 )
 def test_requests_that_hold_no_arguments_are_refused(sent: dict[str, Any], status: int, code: str) -> None:
     response = request(endpoint(claim, largest=150_000), **sent)
@@ -291,7 +294,27 @@ async def page(request: Request) -> Response:
     return PlainTextResponse("Traceback (most recent call last): " + SECRET, 500)
 
 
-HANDLERS = (missing, declared, crash, unreachable, sign_in, by_hand, broken_stream, fine, page)
+async def html(request: Request) -> Response:
+    return Response("<html><h1>Held by bob</h1></html>", 409, media_type="text/html")
+
+
+async def problem(request: Request) -> Response:
+    payload = {"type": "about:blank", "title": "Conflict", "status": 409, "detail": "Held by bob."}
+    return JSONResponse(payload, 409, media_type="application/problem+json")
+
+
+async def endless(request: Request) -> Response:
+    return PlainTextResponse("Held by bob. " * 100_000, 409)
+
+
+async def packed(request: Request) -> Response:
+    return Response(gzip.compress(b"Held by bob."), 409, headers={"Content-Encoding": "gzip"})
+
+
+HANDLERS = (
+    *(missing, declared, crash, unreachable, sign_in, by_hand, broken_stream, fine, page),
+    *(html, problem, endless, packed),
+)
 ROUTES = [Route(f"/{handler.__name__}", handler, methods=["GET", "POST"]) for handler in HANDLERS]
 
 
@@ -318,6 +341,10 @@ def wrapped(request: pytest.FixtureRequest) -> Callable[..., Any]:
         ("sign_in", 401, "UNAUTHORIZED", "sign_in", None),
         ("page", 500, "INTERNAL_ERROR", "page", "The tool failed unexpectedly."),
         ("nowhere", 404, "NOT_FOUND", None, "It does not exist."),
+        ("html", 409, "CONFLICT", "html", "It conflicts with the present state."),
+        ("problem", 409, "CONFLICT", "problem", "Held by bob."),
+        ("endless", 409, "CONFLICT", "endless", "It conflicts with the present state."),
+        ("packed", 409, "CONFLICT", "packed", "It conflicts with the present state."),
     ],
 )
 def test_whatever_fails_in_an_application_is_answered(

@@ -236,6 +236,15 @@ def test_calls_are_measured_with_the_names_of_the_conventions(reader: InMemoryMe
     ]
 
 
+def test_counting_can_be_left_out(reader: InMemoryMetricReader) -> None:
+    watching = observer(counts=False, meter_provider=MeterProvider([reader]))
+    with trace.get_tracer("tests").start_as_current_span("call") as span:
+        fw.guard(observers=[watching])(find)("t-9")
+
+    assert ours(span)["failwell.code"] == "NOT_FOUND"
+    assert points(reader, "failwell.failures") == []
+
+
 def test_names_that_callers_make_up_do_not_become_time_series(
     call: Callable[..., Any], reader: InMemoryMetricReader
 ) -> None:

@@ -16,6 +16,7 @@ from tests.matrix.servers import DEPRECATED, MISSING, SECRET
 
 HERE = Path(__file__).parent
 SERVER = HERE.parent / "matrix" / "servers.py"
+EXAMPLES = HERE.parents[1] / "examples" / "servers"
 CLIENTS = {"1": "@modelcontextprotocol/sdk", "2": "@modelcontextprotocol/client"}
 CALLS = (
     ("missing_schema", {}),
@@ -111,6 +112,22 @@ def test_every_other_failure_arrives_too_and_nothing_is_thrown(
     assert failures["warned_schema"] == fw.canonical(DEPRECATED.replace(tool="warned_schema"))
     assert found["data"]["result"]["structuredContent"] == {"n": 5}
     assert SECRET not in json.dumps(found)
+
+
+@pytest.mark.parametrize("example", ["fastmcp_server.py", "mcp_server.py", "mcp_lowlevel_server.py"])
+@each_client
+def test_failures_of_the_example_servers_arrive(installed: Path, version: str, example: str) -> None:
+    calls = [("read_task", {"task": "t-9"}), ("claim_task", {"task": "t-1", "hours": 9}), ("read_tasks", {})]
+    found = _answers(installed, version, json.dumps(calls), str(EXAMPLES / example))
+
+    failures = {name: fw.read(answer["result"]) for name, answer in found.items()}
+    assert {name: failure.code for name, failure in failures.items()} == {
+        "read_task": "NOT_FOUND",
+        "claim_task": "CONFLICT",
+        "read_tasks": "UNKNOWN_TOOL",
+    }
+    assert failures["read_task"].actions == ("list_tasks",)
+    assert failures["claim_task"].details == {"most": 8}
 
 
 @each_server

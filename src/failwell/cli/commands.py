@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import msgspec
 import typer
@@ -12,22 +12,9 @@ from typer.main import get_command
 import failwell as fw
 from failwell import dialects
 from failwell.cli import demo, glossary, panels, readings, stage
+from failwell.cli.payloads import Misuse, Streams, decoded, from_file, json_object, payload
 from failwell.codes import TYPES, Type
-from failwell.dialects import json_text
 from failwell.suggest import did_you_mean
-
-
-class Misuse(Exception):
-    """The command was given something it cannot work with; the text is one line that says what."""
-
-
-class Streams(NamedTuple):
-    """Where a command reads and writes."""
-
-    stdin: TextIO
-    stdout: TextIO
-    stderr: TextIO
-
 
 # The parser's errors: typer brought click along as a package of its own until it took the code in.
 _ParserError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -153,12 +140,12 @@ def read(
     """
     if dialect is not None:
         _dialect_named(dialect)
-    text = _payload(context.obj, file)
+    text = payload(context.obj, file)
     hints = {"read_only": True, "idempotent": idempotent} if read_only else {"idempotent": True} if idempotent else None
     calls = readings.lines_of(text)
     if calls is None:
-        sent = _json_object("--arguments", arguments) if arguments is not None else None
-        known = _json_object(str(schema_file), _text(_from_file(schema_file))) if schema_file is not None else None
+        sent = json_object("--arguments", arguments) if arguments is not None else None
+        known = json_object(str(schema_file), decoded(from_file(schema_file))) if schema_file is not None else None
         call = readings.Recorded(answer=text, tool=tool, arguments=sent, schema=known)
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     else:
@@ -192,7 +179,7 @@ def convert(
     Example: failwell convert --to xml --text < result.json
     """
     _dialect_named(to)
-    failure = _failure_in(_payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
+    failure = _failure_in(payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
     if failure is None:
         context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
         raise typer.Exit(1)
@@ -261,48 +248,6 @@ def _failure_in(payload: str, *, dialect: str | None, **how: Any) -> fw.Failure 
         _dialect_named(dialect)
     failure = fw.read(payload, dialect=dialect, **how)
     return None if failure is None else fw.canonical(failure)
-
-
-def _payload(streams: Streams, file: Path | None) -> str:
-    raw = _from_stdin(streams) if file is None else _from_file(file)
-    if len(raw) > json_text.LONGEST:
-        raise Misuse(f"the payload is too large: at most {json_text.LONGEST:,} bytes are read")
-    text = _text(raw)
-    if not text.strip():
-        raise Misuse("the payload is empty: give an MCP result, a JSON-RPC response or an error's text")
-    return text
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as broken:
-        raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
-
-
-def _json_object(what: str, text: str) -> dict[str, Any]:
-    found = json_text.parse_object(text)
-    if found is None:
-        raise Misuse(f'{what} must be a JSON object, such as {{"path": "a.txt"}}')
-    return found
-
-
-def _from_stdin(streams: Streams) -> bytes:
-    if streams.stdin.isatty():
-        streams.stderr.write("Reading the payload from the terminal; end it with Ctrl-D.\n")
-    raw = getattr(streams.stdin, "buffer", None)
-    if raw is None:
-        return streams.stdin.read(json_text.LONGEST + 1).encode("utf-8", "replace")
-    found: bytes = raw.read(json_text.LONGEST + 1)
-    return found
-
-
-def _from_file(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(json_text.LONGEST + 1)
-    except OSError as failed:
-        raise Misuse(f"cannot read {str(file)!r}: {failed.strerror}") from None
 
 
 def _write_json(stdout: TextIO, value: Any) -> None:

@@ -36,7 +36,7 @@ def _output(stream: TextIO | None) -> TextIO:
 def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run one command on the given streams and return its exit code."""
     try:
-        from failwell.cli import commands
+        from failwell.cli import commands, payloads
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in _NEEDED:
             raise
@@ -47,7 +47,7 @@ def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -
         with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
             code = commands.perform(argv, stdin=stdin, stdout=stdout, stderr=stderr)
         stdout.flush()
-    except commands.Misuse as misuse:
+    except payloads.Misuse as misuse:
         stderr.write(f"failwell: {misuse}\n")
         return 2
     except BrokenPipeError:

@@ -24,6 +24,7 @@ _JSON = b"application/json"
 _CONTENT_TYPES = {"xml": b"application/xml; charset=utf-8", "meta": b"text/plain; charset=utf-8"}
 _OF_THE_BODY = frozenset((b"content-length", b"content-type", b"content-encoding", b"etag", b"last-modified"))
 _LARGEST_HELD = 256 * 1024
+_MOST_DIGITS = 18
 
 
 class Disconnected(Exception):
@@ -40,7 +41,8 @@ async def arguments_in(scope: Scope, receive: Receive, largest: int) -> dict[str
         return _refusal("METHOD_NOT_ALLOWED", "Tools are called with POST.")
     headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
     length = headers.get(b"content-length", "")
-    body = None if length.isdecimal() and int(length) > largest else await _body(receive, largest)
+    is_large = length.isdecimal() and (len(length) > _MOST_DIGITS or int(length) > largest)
+    body = None if is_large else await _body(receive, largest)
     if body is None:
         return _refusal("PAYLOAD_TOO_LARGE", f"The body has more than {largest} bytes.", details={"largest": largest})
     if not body:

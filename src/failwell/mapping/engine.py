@@ -113,7 +113,7 @@ def _besides(exc: BaseException) -> Failure | None:
     """Return what a class says where the exception that its rule points to says nothing."""
     plan = plan_of(type(exc))
     rules = (*plan.libraries, *(rule for rule, _ in plan.standard))
-    codes = (rule if isinstance(rule, str | dict) else peek(rule, "otherwise") for rule in rules)
+    codes: list[str | dict[str, Any] | None] = [peek(rule, "otherwise") if callable(rule) else rule for rule in rules]
     found = next((code for code in codes if code), None)
     return None if found is None else failure_from(found).replace(outcome="unknown")
 

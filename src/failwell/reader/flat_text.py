@@ -42,17 +42,25 @@ def find(
 
 def verdict(text: str, context: Context) -> Reading:
     """Return the failure that an error text tells of, and the rule that says so."""
-    return _reading(text, context, evidence.weigh(text, context))
+    context.safe_text = _safe(text)
+    return _reading(context, evidence.weigh(text, context))
 
 
 def search(text: str, context: Context) -> Reading | None:
     """Return the failure that a text nobody flagged tells of, and the rule that says so."""
     found = unflagged.find(text, context)
-    return None if found is None else _reading(text, context, found)
+    if found is None:
+        return None
+    context.safe_text = _safe(text)
+    return _reading(context, found)
 
 
-def _reading(text: str, context: Context, found: Finding | None) -> Reading:
-    message = clean((found and found.message) or text, _LONGEST_MESSAGE).strip() or _NOTHING_SAID
+def _safe(text: str) -> str:
+    return clean(text, _LONGEST_MESSAGE).strip()
+
+
+def _reading(context: Context, found: Finding | None) -> Reading:
+    message = context.safe_text or _NOTHING_SAID
     if found is None or found.confidence < CERTAIN:
         return Reading(_unknown(message, context, found), found.rule if found else None)
     return Reading(_failure(message, context, found), found.rule)

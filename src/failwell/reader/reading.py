@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Iterator
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from failwell import catalog, dialects
 from failwell.dialects import json_text, meta, whole, xml
@@ -238,10 +238,12 @@ def _from_exception(
 
 def _only(exc: BaseException) -> BaseException:
     """Return the one exception in a group of one, however deep."""
-    group = cast("BaseExceptionGroup[BaseException]", exc)
-    if isinstance(exc, BaseExceptionGroup) and len(group.exceptions) == 1:
-        return _only(group.exceptions[0])
-    return exc
+    inner: tuple[BaseException, ...] = getattr(exc, "exceptions", ())
+    return _only(inner[0]) if _is_group(exc) and len(inner) == 1 else exc
+
+
+def _is_group(exc: BaseException) -> bool:
+    return isinstance(exc, BaseExceptionGroup)
 
 
 def _unprefixed(text: str) -> str:
@@ -254,4 +256,4 @@ def _first(candidates: Iterator[Failure | None]) -> Failure | None:
 
 
 def _is_flagged(what: Any) -> bool:
-    return isinstance(what, BaseException) or (is_object(what) and dict.get(what, "isError") is True)
+    return isinstance(what, BaseException) or (is_object(what) and dict[str, Any].get(what, "isError") is True)

@@ -46,6 +46,7 @@ class Context:
         self.schema: dict[str, Any] = input_schema if is_object(input_schema) else {}
         self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
         self.is_known = is_object(arguments)
+        self.safe_text = ""  # the error's text, cleaned: what stands in it needs no cleaning again
 
     @once
     def properties(self) -> dict[str, Any]:

@@ -19,4 +19,3 @@ class Finding(Struct, frozen=True, kw_only=True):
     http_status: int | None = None
     retry_after: float | None = None
     span: tuple[int, int] | None = None
-    message: str | None = None

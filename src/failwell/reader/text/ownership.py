@@ -15,12 +15,12 @@ _PATH = re.compile(r"[/\\\\]|\.\w{1,5}$")
 
 def is_servers_own(code: str, text: str, context: Context) -> bool:
     """Tell whether nothing that was sent can be what the text complains of."""
-    if not context.is_known or context.problems:
+    if not context.is_known or not context.schema:
         return False
     if code == "PARSE_ERROR":
-        return not context.arguments and bool(context.schema)
+        return not context.arguments and not context.problems
     if code == "ALREADY_EXISTS":
-        return not context.arguments and bool(context.schema)
+        return not context.arguments
     for keys, value in context.values:
         if not isinstance(value, str):
             continue
@@ -31,4 +31,4 @@ def is_servers_own(code: str, text: str, context: Context) -> bool:
             or (len(named) == 1 and _PATH_LIKE.search(named[0]))
         ):
             return False
-    return bool(context.schema)
+    return not context.problems

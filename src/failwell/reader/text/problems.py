@@ -86,7 +86,8 @@ def problem(context: Context, keys: list[str | int], said: str, kind: str | None
     sent = sent_at(context.arguments, path) if context.is_known else UNSET
     if kind == "missing" and sent is not UNSET and sent is not None:
         kind = "type"
-    message = clean(said, _LONGEST_SENTENCE).strip()
+    is_safe = len(said) <= _LONGEST_SENTENCE and said in context.safe_text
+    message = (said if is_safe else clean(said, _LONGEST_SENTENCE)).strip()
     if context.is_known and sent is UNSET and kind in ("type", None) and path != ROOT:
         kind = "missing"
     required = True if kind == "missing" else None
