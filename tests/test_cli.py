@@ -499,3 +499,43 @@ def test_an_interrupt_ends_it_quietly() -> None:
 
     assert cli.run(["read"], stdin=Interrupted(), stdout=stdout, stderr=stderr) == 130
     assert stdout.getvalue() + stderr.getvalue() == ""
+
+
+SERVER = """
+import json, sys
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TOOLS = [{"name": "add", "inputSchema": SCHEMA}]
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    answer = {"initialize": {}, "tools/list": {"tools": TOOLS}}.get(message["method"])
+    if answer is None:
+        n = message["params"]["arguments"].get("n")
+        text = "fine" if isinstance(n, int) else "Invalid arguments: n must be an integer"
+        answer = {"content": [{"type": "text", "text": text}], "isError": text != "fine"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
+"""
+
+
+def test_a_live_call_is_made_read_and_mended(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    command = ("--tool", "add", "--json", "--", sys.executable, str(tmp_path / "server.py"))
+
+    code, out, _ = run("read", "--arguments", '{"n": "5"}', *command)
+
+    found = json.loads(out)
+    assert (code, found["failure"]["type"]) == (0, "VALIDATION")
+    assert found["repair"]["arguments"] == {"n": 5}
+    assert run("read", "--arguments", '{"n": 5}', *command)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("--", sys.executable, "-c", "pass"), "server ended"),
+        (("--tool", "x", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    ],
+)
+def test_a_server_that_cannot_be_called_is_told_in_one_line(argv: tuple[str, ...], words: str) -> None:
+    assert words in refusal("read", *argv)

@@ -16,7 +16,9 @@ class FastMCP:
     """A class that only bears the name of a server's."""
 
 
-@pytest.mark.parametrize("thing", [None, "server", object(), FastMCP(), FastMCP], ids=repr)
+@pytest.mark.parametrize(
+    "thing", [None, "server", object(), FastMCP(), FastMCP], ids=lambda thing: type(thing).__name__
+)
 def test_what_is_no_server_is_refused_in_one_sentence(thing: Any) -> None:
     with pytest.raises(TypeError, match=r"^protect takes a server of fastmcp or the mcp SDK, not \w+$"):
         fw.protect(thing)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from failwell.cli.live import Server
 from tools import error_texts, real_servers
-from tools.stdio_client import Server
 
 _MOST_OF_A_RESULT = 6000
 Call = tuple[str, dict[str, Any]]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import failwell as fw
+from failwell.cli.live import Server
 from tools import real_servers, record_successes
-from tools.stdio_client import Server
 
 _LIKELY = 0.7
 _MOST_CALLS_OF_A_TOOL = 2

@@ -66,7 +66,9 @@ ways = pytest.mark.parametrize("way", ["call", "acall"])
 
 @ways
 @pytest.mark.parametrize(
-    "failure", [LIMITED, LIMITED.failure, fw.fail(LIMITED), fw.encode(LIMITED), fw.encode(LIMITED, "xml")], ids=repr
+    "failure",
+    [LIMITED, LIMITED.failure, fw.fail(LIMITED), fw.encode(LIMITED), fw.encode(LIMITED, "xml")],
+    ids=lambda failure: type(failure).__name__,
 )
 def test_a_failure_that_passes_is_waited_out(way: str, failure: Any) -> None:
     world = World()
@@ -80,7 +82,7 @@ def test_a_failure_that_passes_is_waited_out(way: str, failure: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     ["Error: rate limited", {"type": "TRANSIENT", "message": "m", "recoverable": True}, None, [1], 5, object()],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_value_is_a_success_whatever_it_looks_like(way: str, value: Any) -> None:
     world = World()

@@ -103,12 +103,13 @@ def explain(
 
     Example: failwell explain rate_limited
     """
+    name = code.upper()
     try:
-        entry = glossary.entry(fw.catalog.explain(code))
+        row = fw.catalog.explain(code)
     except LookupError as unknown:
-        if code.upper() not in TYPES:
-            raise Misuse(unknown.args[0]) from None
-        entry = glossary.type_entry(_type_named(code))
+        raise Misuse(unknown.args[0]) from None
+    is_type_only = name in TYPES and row.code != name
+    entry = glossary.type_entry(_type_named(code)) if is_type_only else glossary.entry(row)
     if as_json:
         _write_json(context.obj.stdout, entry)
     else:
@@ -130,21 +131,28 @@ def read(
     read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
     idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
     as_json: AsJson = False,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Behind --: a server to start and to call --tool of.", metavar="COMMAND")
+    ] = None,
 ) -> None:
     """Read a failure: what it is, by which rule, what an agent should do about it and why, and how to mend the call.
 
     Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
     an object with `raw`, `tool`, `arguments` and `inputSchema`. Exits with 1 if nothing in the payload is a failure.
 
+    With a command behind --, that server is started and the tool is called for real.
+
     Example: failwell read --idempotent < result.json
     """
     if dialect is not None:
         _dialect_named(dialect)
-    text = payload(context.obj, file)
-    hints = {"read_only": True, "idempotent": idempotent} if read_only else {"idempotent": True} if idempotent else None
-    calls = readings.lines_of(text)
-    if calls is None:
-        sent = json_object("--arguments", arguments) if arguments is not None else None
+    hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
+    sent = json_object("--arguments", arguments) if arguments is not None else None
+    calls = None
+    if command:
+        call = readings.made(command, tool, sent)
+        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
+    elif (calls := readings.lines_of(text := payload(context.obj, file))) is None:
         known = json_object(str(schema_file), decoded(from_file(schema_file))) if schema_file is not None else None
         call = readings.Recorded(answer=text, tool=tool, arguments=sent, schema=known)
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]

@@ -1,12 +1,15 @@
 """What `failwell read` finds: the failure, the rule that gave it, the decision and the repair, for one call or many."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 import failwell as fw
+from failwell.cli import live
+from failwell.cli.payloads import Misuse
 from failwell.dialects import json_text, whole
 from failwell.json_types import is_object
 from failwell.reader import explain
@@ -101,3 +104,27 @@ def summary(found: list[Found]) -> Iterator[tuple[str, int]]:
         name = one.failure.type if one.failure else "not a failure"
         counts[name] = counts.get(name, 0) + 1
     yield from sorted(counts.items(), key=lambda pair: -pair[1])
+
+
+def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | None) -> Recorded:
+    """Start a server, call a tool of it, and return the call with its answer.
+
+    Raises:
+        Misuse: the server cannot be started or does not answer, or no tool was named.
+    """
+    try:
+        with live.Server(command) as server:
+            tools = server.tools()
+            if tool is None:
+                raise Misuse(f"say which tool to call with --tool: {', '.join(tools) or 'the server has none'}")
+            answer = server.call(tool, arguments or {})
+    except OSError as failed:
+        raise Misuse(f"{command[0]}: {failed.strerror or failed}") from None
+    known = tools.get(tool, {})
+    return Recorded(
+        answer=json.dumps(answer),
+        tool=tool,
+        arguments=arguments or {},
+        schema=known.get("inputSchema"),
+        annotations=known.get("annotations"),
+    )

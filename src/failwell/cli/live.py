@@ -1,5 +1,6 @@
-"""Talk to an MCP server over stdio: start it, list its tools, call them. For the recording tools only."""
+"""A live call: start an MCP server over stdio, list its tools, call one."""
 
+import contextlib
 import json
 import os
 import select
@@ -15,7 +16,12 @@ _CHUNK = 1 << 16
 
 
 class Server:
-    """A server started for real; a context manager that ends it."""
+    """A server started for real; a context manager that ends it.
+
+    Raises:
+        OSError: the command cannot be started.
+        TimeoutError: the server ended, or did not answer in time.
+    """
 
     def __init__(
         self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
@@ -32,19 +38,33 @@ class Server:
         self._last = 0
 
     def __enter__(self) -> "Server":
-        client = {"name": "failwell-recorder", "version": "0"}
-        self.request("initialize", {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": client}, wait=60)
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client = {"name": "failwell", "version": "0"}
+        hello = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": client}
+        try:
+            self.request("initialize", hello, wait=60)
+            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server."""
         self._process.terminate()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # what was not sent yet has nowhere to go
+                    stream.close()
 
     def tools(self) -> dict[str, dict[str, Any]]:
         """Return the tools by name."""
@@ -74,8 +94,11 @@ class Server:
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise TimeoutError("the server ended") from None
 
     def _receive(self, until: float) -> dict[str, Any]:
         assert self._process.stdout is not None
