@@ -22,6 +22,7 @@ log = logging.getLogger("failwell")
 _HARMLESS = ("not_executed", "rejected")
 _TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 _MOST_TOOLS = 10
+_MOST_FRAMES = 200
 _BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
 
 
@@ -147,7 +148,9 @@ def package_raising(exc: BaseException) -> str:
 def packages_in(exc: BaseException) -> Iterable[str]:
     """Yield the top-level packages that an exception passed through, the one that raised it last."""
     trace = exc.__traceback__
-    while trace is not None:
+    for _ in range(_MOST_FRAMES):  # one that is raised again and again gets longer each time
+        if trace is None:
+            break
         yield str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         trace = trace.tb_next
 

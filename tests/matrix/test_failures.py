@@ -1,6 +1,7 @@
 """Every failure, on every kind of server, in every dialect and protocol era: exactly what `encode` makes of it."""
 
 import asyncio
+import fcntl
 import functools
 import json
 import os
@@ -60,7 +61,6 @@ def test_masking_changes_nothing(era: str, name: str, mask_error_details: bool) 
 @pytest.mark.parametrize(("kind", "era"), SIDES)
 def test_the_table_of_failures_is_written_where_it_is_asked_for(kind: str, era: str, tmp_path: Path) -> None:
     path = Path(os.environ.get("FAILWELL_TABLE") or tmp_path / "servers.json")
-    known = json.loads(path.read_text()) if path.exists() else []
     package = sdks.package_of(kind)
     rows = [
         {
@@ -75,11 +75,23 @@ def test_the_table_of_failures_is_written_where_it_is_asked_for(kind: str, era: 
         for name, case in CASES.items()
         if kind in case.kinds
     ]
-    others = [row for row in known if (row["version"], row["server"], row["era"]) != _key(rows[0])]
-    path.write_text(json.dumps(sorted(others + rows, key=lambda row: (*_key(row), row["failure"])), indent=1) + "\n")
+
+    write(path, rows)
 
     written = json.loads(path.read_text())
     assert [row for row in written if _key(row) == _key(rows[0])] == sorted(rows, key=lambda row: row["failure"])
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Put the rows of one server in place of its old ones; other processes may write theirs at the same time."""
+    path.touch()
+    with path.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        others = [row for row in json.loads(file.read() or "[]") if _key(row) != _key(rows[0])]
+        text = json.dumps(sorted(others + rows, key=lambda row: (*_key(row), row["failure"])), indent=1)
+        file.seek(0)
+        file.truncate()
+        file.write(text + "\n")
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str, str]:
@@ -89,7 +101,8 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
 def shown(result: dict[str, Any]) -> str:
     """Return what a model sees of a result, in one line."""
     if "error" in result:
-        return f"the client raises {result['error']}"
-    flag = "error" if result.get("isError") else "success"
-    text = " ".join(block.get("text", "") for block in settled(result)["content"])
-    return f"{flag}: {text}"
+        text = f"the client raises {result['error']}"
+    else:
+        flag = "error" if result.get("isError") else "success"
+        text = f"{flag}: " + " ".join(block.get("text", "") for block in settled(result)["content"])
+    return text.replace(servers.SECRET, "<a secret>")

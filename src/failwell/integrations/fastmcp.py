@@ -165,6 +165,8 @@ class FailwellMiddleware(Middleware):
 
 
 def _failure(core: Exception, answers: Answers, *, ran: bool) -> Failure:
+    if isinstance(core, ToolFailure):
+        return core.failure
     raised_by = package_raising(core)
     if raised_by in _SDK and isinstance(core.__context__, TimeoutError):
         return answers.failure_of(core.__context__, ran=ran)  # a tool's own timeout

@@ -75,7 +75,7 @@ class _Tools:
             return await self._run(name, arguments, context)
         protection = self.protection
         is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
-        tool, value = self.manager.get_tool(name), None
+        tool, value, answers = self.manager.get_tool(name), None, None
         token, started = _running.set(protection), protection.start()
         try:
             value, failure = opened(await self._run(name, arguments, context))
@@ -84,7 +84,8 @@ class _Tools:
         except Exception as exc:
             if is_nested or is_protocol_error(exc):
                 raise
-            failure = self._judged(exc, arguments, tool, protection.answers(_called(name, tool, context)))
+            answers = protection.answers(_called(name, tool, context))
+            failure = self._judged(exc, arguments, tool, answers)
         finally:
             _running.reset(token)
         if is_nested and failure is not None:
@@ -93,7 +94,8 @@ class _Tools:
             if not is_nested:
                 protection.finish(name, started)
             return value
-        wire, failure = protection.result(failure, _called(name, tool, context))
+        answers = answers or protection.answers(_called(name, tool, context))
+        wire, failure = answers.encoded(failure)
         protection.finish(name, started, failure)
         return CallToolResult.model_validate(wire)
 
