@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from failwell.json_types import is_object
+
 _PROTOCOL = "2025-06-18"
 _CHUNK = 1 << 16
 
@@ -110,7 +112,7 @@ class Server:
                     found = json.loads(line)
                 except ValueError:
                     continue
-                if isinstance(found, dict):
+                if is_object(found):
                     return found
                 continue
             left = until - time.monotonic()
