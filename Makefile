@@ -42,7 +42,7 @@ bench: $(DEV) ## measure against the standard library, pydantic and mcp
 	@$(BIN)/python -m bench
 
 matrix: $(DEV) ## run the tests of protected servers with every supported SDK
-	@printf '%s\n' 'not fastmcp' fastmcp | xargs -P 2 -I '{}' $(BIN)/nox --keywords '{}'
+	@$(BIN)/nox -j 2
 
 nightly: $(DEV) ## run the tests with ten times as many generated examples
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile
