@@ -42,7 +42,7 @@ bench: $(DEV) ## measure against the standard library, pydantic and mcp
 	@$(BIN)/python -m bench
 
 matrix: $(DEV) ## run the tests of protected servers with every supported SDK
-	@$(BIN)/nox -j 2
+	@$(BIN)/nox -j 2 --allow-parallel
 
 nightly: $(DEV) ## run the tests with ten times as many generated examples
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile
