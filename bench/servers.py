@@ -25,8 +25,8 @@ CALLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "error": ("find", {"task_id": "t-9"}, ERROR),
     "crash": ("crash", {}, ERROR),
     # More is said than without us: every field, what was meant.
-    "wrong arguments": ("add", {"a": "x"}, None),
-    "unknown tool": ("ad", {}, None),
+    "wrong arguments": ("add", {"a": "x"}, ERROR),
+    "unknown tool": ("ad", {}, ERROR),
 }
 
 
