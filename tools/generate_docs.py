@@ -3,14 +3,19 @@
 import sys
 from pathlib import Path
 
-from tools import code_page, dialect_pages, mapping_page
+from tools import code_page, dialect_pages, mapping_page, servers_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below docs/."""
-    return {"codes.md": code_page.page(), "mapping.md": mapping_page.page(), **dialect_pages.pages()}
+    return {
+        "codes.md": code_page.page(),
+        "mapping.md": mapping_page.page(),
+        "what_clients_get.md": servers_page.page(),
+        **dialect_pages.pages(),
+    }
 
 
 def write(folder: Path = DOCS) -> None:
