@@ -10,7 +10,6 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["sdk", "newer", "typescript"]
 
 SDKS = ("mcp==1.21.2", "mcp==1.30.0", "mcp==2.3.0", "fastmcp==2.14.7", "fastmcp==3.4.10", "fastmcp==4.1.2")
 NEWEST = ("mcp==2.3.0", "fastmcp==4.1.2")
@@ -21,8 +20,9 @@ OLDEST_PYTHON, NEWER_PYTHONS = "3.11", ("3.12", "3.13", "3.14")
 OLDEST_S_TABLE = {"FAILWELL_TABLE": os.environ.get("FAILWELL_TABLE", "compare")}
 NO_TABLE = {"FAILWELL_TABLE": ""}
 
-# What all SDKs can share comes in the version that everything else is tested with.
-SHARED = ("anyio", "jsonschema_rs", "msgspec", "pydantic", "pytest", "starlette", "uvicorn")
+# What the tests need beside the SDK. Its constraints, `pip freeze` of an environment that passed, are one file per SDK.
+NEEDS = ("jsonschema-rs", "pytest", "starlette", "uvicorn")
+CONSTRAINTS = Path("tests/matrix/constraints")
 
 
 def interpreter(version: str) -> str | None:
@@ -40,16 +40,15 @@ def interpreter(version: str) -> str | None:
     return str(Path(prefix.strip()) / "bin" / "python")
 
 
-def pinned() -> list[str]:
-    """Return the shared packages with the versions that constraints.txt has for them."""
-    lines = Path("constraints.txt").read_text().split()
-    return [line for line in lines if line.partition("==")[0].lower().replace("-", "_") in SHARED]
+def install(session: nox.Session, sdk: str) -> None:
+    """Install an SDK, failwell, and what the tests need, in the versions that are known to work together."""
+    constraints = CONSTRAINTS / f"{sdk.replace('==', '-')}.txt"
+    session.install(sdk, *NEEDS, "-e", ".[validation,pydantic]", env={"PIP_CONSTRAINT": str(constraints)})
 
 
 def run(session: nox.Session, sdk: str, **env: str) -> None:
     """Install an SDK and run the tests with it."""
-    # The constraints pin the newest SDK, so they do not hold here.
-    session.install(sdk, *pinned(), "-e", ".[validation,pydantic]", env={"PIP_CONSTRAINT": ""})
+    install(session, sdk)
     session.run(
         *("python", "-m", "pytest", "tests/matrix", "--quiet", "--confcutdir", "tests/matrix"),
         *("--override-ini", "filterwarnings=default"),  # old SDKs warn about what they stand on
@@ -59,6 +58,8 @@ def run(session: nox.Session, sdk: str, **env: str) -> None:
 
 FOUND = [path for version in NEWER_PYTHONS if (path := interpreter(version))]
 
+nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript"]
+
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
 @nox.parametrize("sdk", SDKS)
@@ -67,10 +68,10 @@ def sdk(session: nox.Session, sdk: str) -> None:
     run(session, sdk, **OLDEST_S_TABLE)
 
 
-@nox.session(python=FOUND[-1:] or NEWER_PYTHONS[-1])
+@nox.session(python=FOUND or NEWER_PYTHONS[-1])
 @nox.parametrize("sdk", NEWEST)
 def newer(session: nox.Session, sdk: str) -> None:
-    """Test with the newest version of an SDK on the newest Python there is."""
+    """Test with the newest version of an SDK on every newer Python there is."""
     session.log(f"newer Pythons on this machine: {', '.join(FOUND) or 'none'}; wanted: {', '.join(NEWER_PYTHONS)}")
     run(session, sdk, **NO_TABLE)
 
@@ -78,12 +79,13 @@ def newer(session: nox.Session, sdk: str) -> None:
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
 def typescript(session: nox.Session) -> None:
     """Call servers of the newest SDKs with the clients from npm. Needs node 20."""
-    session.install(*NEWEST, *pinned(), "-e", ".[validation,pydantic]", env={"PIP_CONSTRAINT": ""})
+    for sdk in NEWEST:
+        install(session, sdk)
     session.run("python", "-m", "pytest", "tests/typescript/clients.py", "--quiet", "--confcutdir", "tests/typescript")
 
 
 @nox.session(python=FOUND or NEWER_PYTHONS[-1])
-@nox.parametrize("sdk", SDKS)
-def every(session: nox.Session, sdk: str) -> None:
-    """Test with one version of an SDK on every newer Python there is."""
+@nox.parametrize("sdk", [sdk for sdk in SDKS if sdk not in NEWEST])
+def older(session: nox.Session, sdk: str) -> None:
+    """Test with an older version of an SDK on every newer Python there is. Not by default: `nox -s older`."""
     run(session, sdk, **NO_TABLE)
