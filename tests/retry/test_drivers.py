@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+from failwell.retry import Breaker, Budget, Event, Repeats, Run, Shared
 
 
 class World:
@@ -262,26 +262,38 @@ def test_wrong_input_does_not_open_the_breaker() -> None:
     assert world.call(lambda: "ok") == "ok"
 
 
-def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure() -> None:
+@ways
+@pytest.mark.parametrize("last", [LIMITED, fw.encode(LIMITED)], ids=["raised", "returned"])
+def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way: str, last: Any) -> None:
     world = World(shared=Shared(Budget(), Breaker(most=2), Repeats()))
+    flaky = world.flaky(last)
 
-    with pytest.raises(fw.RateLimited):
-        world.call(world.flaky(LIMITED))
+    def function() -> Any:
+        for number in range(2):  # other calls of the tool fail meanwhile
+            run = Run(fw.Policy(), world.shared, "s", "t", arguments=number)
+            run.failed(fw.Unavailable("m").failure, world.now, jitter=0)
+        return flaky()
 
-    assert world.made == 2
+    if isinstance(last, Exception):
+        with pytest.raises(fw.RateLimited):
+            getattr(world, way)(function)
+    else:
+        assert getattr(world, way)(function) == last
+    assert (world.made, world.slept) == (1, [])
+    assert world.events[-1].reason == "calls are suspended"
 
 
 def test_the_same_call_failing_again_and_again_is_not_tried_again() -> None:
-    world = World(shared=Shared(Budget(), Breaker(most=100), Repeats(most=4)))
-    for _ in range(2):
+    world = World(shared=Shared(Budget(), Breaker(most=100), Repeats(most=3)))
+    for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2}):
         with pytest.raises(fw.RateLimited):
-            world.call(world.flaky(LIMITED), arguments={"a": 1})
+            world.call(world.flaky(LIMITED), arguments=arguments)
 
-    assert world.made == 4
+    assert world.made == 3 + 3 + 1
     assert world.events[-1].reason == "the same call keeps failing the same way"
     with pytest.raises(fw.RateLimited):
         world.call(world.flaky(LIMITED), arguments={"a": 2})
-    assert world.made == 7
+    assert world.made == 7 + 3
 
 
 def test_a_hook_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:

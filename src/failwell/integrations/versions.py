@@ -6,8 +6,8 @@ from importlib import metadata
 Version = tuple[int, ...]
 
 
-def supported(package: str, least: Version, below: Version) -> Version:
-    """Return the installed version of a package.
+def supported(package: str, least: Version, below: Version, *, who: str = "protect") -> Version:
+    """Return the installed version of a package; *who* supports it says so if it is another.
 
     Raises:
         ValueError: it is not one we know.
@@ -15,7 +15,7 @@ def supported(package: str, least: Version, below: Version) -> Version:
     text = metadata.version(package)
     found = tuple(int(number) for number in re.findall(r"\d+", text)[:3])
     if not least <= found < below:
-        raise ValueError(f"protect supports {package} from {_dotted(least)} to below {_dotted(below)}, not {text}")
+        raise ValueError(f"{who} supports {package} from {_dotted(least)} to below {_dotted(below)}, not {text}")
     return found
 
 

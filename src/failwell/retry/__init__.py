@@ -6,6 +6,7 @@ from failwell.retry.drivers import acall, call
 from failwell.retry.event import Event
 from failwell.retry.policy import Policy, Verdict
 from failwell.retry.repeats import Repeats
-from failwell.retry.run import Run, Shared
+from failwell.retry.run import Run
+from failwell.retry.shared import Shared
 
 __all__ = ["Breaker", "Budget", "Event", "Policy", "Repeats", "Run", "Shared", "Verdict", "acall", "call"]

@@ -1,5 +1,6 @@
 """`Breaker`: calls to a tool that keeps failing are not made for a while."""
 
+from collections import OrderedDict
 from threading import Lock
 
 from msgspec import Struct
@@ -9,78 +10,99 @@ from failwell.failure import Failure
 
 Key = tuple[str, str]
 
+_MOST_TOOLS = 1000
+
 
 class _State(Struct):
-    failures: list[float]
+    failures: list[float] = []
     opened: float | None = None
-    is_probing: bool = False
+    prober: object = None
+    probe_ends: float = 0.0
 
 
 class Breaker:
-    """Opens for a tool after *most* failures within *window* seconds, for *pause* seconds; then one call probes.
+    """Opens for a tool after *most* failed calls within *window* seconds, for *pause* seconds; then one call probes.
 
-    Only failures that may pass, and those of which nobody knows whether they took effect, count.
+    Only failures that may pass, and those of which nobody knows whether they took effect, count: any other answer, and
+    any success, closes it. The tries of one call count once: retries do not open it by themselves. A probe that says
+    nothing for *pause* seconds makes room for another.
     """
 
     def __init__(self, *, most: int = 5, window: float = 60.0, pause: float = 30.0) -> None:
         if most < 1:
             raise ValueError(f"a breaker opens after at least one failure, not {most!r}")
+        if not (window >= 0 and pause >= 0):
+            raise ValueError(f"window and pause must be numbers of seconds, not {window!r} and {pause!r}")
         self.most = most
         self.window = window
         self.pause = pause
-        self._states: dict[Key, _State] = {}
+        self.failing: OrderedDict[Key, _State] = OrderedDict()
         self._lock = Lock()
 
-    def refusal(self, key: Key, now: float) -> Failure | None:
-        """Return the failure to answer with instead of making the call, or None to make it."""
-        if key not in self._states:
+    def refusal(self, key: Key, now: float, *, caller: object = None) -> Failure | None:
+        """Return the failure to answer with instead of making the call, or None to make it: *caller* probes then."""
+        if key not in self.failing:
             return None
         with self._lock:
-            state = self._states.get(key)
+            state = self.failing.get(key)
             if state is None or state.opened is None:
                 return None
-            left = state.opened + self.pause - now
-            if left <= 0 and not state.is_probing:
-                state.is_probing = True
+            left = self._left(state, now)
+            if left <= 0:
+                state.prober, state.probe_ends = caller, now + self.pause
                 return None
         server, tool = key
         return Temporary(
-            f"Calls of {tool} are suspended after {self.most} failures.",
+            f"Calls of {tool or server} are suspended after {self.most} failures.",
             code="CIRCUIT_OPEN",
             suggestion="Wait, then make the same call again.",
-            retry_after=max(left, 0.0) or self.pause,
+            retry_after=left,
             outcome="not_executed",
-            tool=tool,
+            tool=tool or None,
             details={"tool": tool, "server": server, "failures": self.most},
         ).failure
 
-    def failed(self, key: Key, failure: Failure, now: float) -> None:
-        """Count a failed call."""
+    def suspension(self, key: Key, now: float) -> float:
+        """Return for how many seconds calls will be refused; 0 if the next one will be made."""
+        with self._lock:
+            state = self.failing.get(key)
+            return 0.0 if state is None or state.opened is None else max(self._left(state, now), 0.0)
+
+    def failed(
+        self, key: Key, failure: Failure, now: float, *, caller: object = None, is_counted: bool = False
+    ) -> None:
+        """Count a failed call, unless it *is_counted* already. While it is open, only the probe's word counts."""
         if failure.type != "TRANSIENT" and failure.outcome != "unknown":
-            self._answered(key)
+            self.succeeded(key)
             return
         with self._lock:
-            state = self._states.setdefault(key, _State([]))
-            if state.is_probing:
-                state.opened, state.is_probing = now, False
-                return
-            recent = [at for at in state.failures if at > now - self.window]
-            state.failures = [*recent[-self.most :], now]
-            if len(state.failures) >= self.most and state.opened is None:
-                state.opened = now
+            state = self.failing.get(key)
+            if state is None:
+                state = self.failing[key] = _State()
+                if len(self.failing) > _MOST_TOOLS:
+                    self.failing.popitem(last=False)
+            if state.opened is None and not is_counted:
+                recent = [at for at in state.failures if at > now - self.window]
+                state.failures = [*recent[-self.most :], now]
+                state.opened = now if len(state.failures) >= self.most else None
+            elif state.opened is not None and state.prober is caller:
+                state.opened, state.prober = now, None
+            self.failing.move_to_end(key)
 
     def succeeded(self, key: Key) -> None:
         """Close it: the tool works."""
-        self._answered(key)
-
-    def released(self, key: Key) -> None:
-        """Let another call probe: the one that did was cancelled."""
-        if key in self._states:
+        if key in self.failing:
             with self._lock:
-                if (state := self._states.get(key)) is not None:
-                    state.is_probing = False
+                self.failing.pop(key, None)
 
-    def _answered(self, key: Key) -> None:
-        if key in self._states:
+    def released(self, key: Key, *, caller: object = None) -> None:
+        """Let another call probe, if the one that did was this one and ended without an answer."""
+        if key in self.failing:
             with self._lock:
-                self._states.pop(key, None)
+                state = self.failing.get(key)
+                if state is not None and state.prober is caller:
+                    state.prober = None
+
+    def _left(self, state: _State, now: float) -> float:
+        ends = state.probe_ends if state.prober is not None else (state.opened or 0.0) + self.pause
+        return ends - now

@@ -1,51 +1,58 @@
 """`Budget`: how many retries a server may cost, so that many callers do not keep it down together."""
 
+from collections import OrderedDict
 from threading import Lock
 
 from failwell.failure import Failure
+from failwell.retry.policy import is_throttled
 
-_THROTTLED = "RATE_LIMITED"
+_MOST_SERVERS = 1000
 
 
 class Budget:
     """Tokens per server. A retry takes some when it is planned, a success gives some back.
 
-    The figures are those of the AWS SDKs: 500 tokens, 14 for a retry, 5 for one that the server asked to delay, 1 back
-    for each success without a retry, all back for one after a retry.
+    The figures are those of the AWS SDKs: 500 tokens, 14 for a retry, 5 for one after the server said that it has too
+    much to do, 1 back for each success without a retry, all that the last retry cost for one after a retry.
     """
 
     def __init__(self, *, capacity: float = 500, cost: float = 14, throttled_cost: float = 5, gain: float = 1) -> None:
-        if not 0 < cost <= capacity:
-            raise ValueError(f"a retry must cost more than nothing and at most {capacity!r}, not {cost!r}")
+        for price in (cost, throttled_cost):
+            if not 0 < price <= capacity:
+                raise ValueError(f"a retry must cost more than nothing and at most {capacity!r}, not {price!r}")
+        if not gain >= 0:
+            raise ValueError(f"a success cannot cost anything: gain must be at least 0, not {gain!r}")
         self.capacity = capacity
         self.cost = cost
         self.throttled_cost = throttled_cost
         self.gain = gain
-        self._left: dict[str, float] = {}
+        self.spent: OrderedDict[str, float] = OrderedDict()
         self._lock = Lock()
 
     def left(self, server: str) -> float:
         """Return how many tokens a server has left."""
-        return self._left.get(server, self.capacity)
+        return self.capacity - self.spent.get(server, 0)
 
     def spend(self, server: str, failure: Failure) -> float | None:
         """Take the price of a retry and return it, or None if there is not enough left."""
-        price = self.throttled_cost if failure.code == _THROTTLED else self.cost
+        price = self.throttled_cost if is_throttled(failure) else self.cost
         with self._lock:
-            left = self._left.get(server, self.capacity)
-            if left < price:
+            spent = self.spent.get(server, 0) + price
+            if spent > self.capacity:
                 return None
-            self._left[server] = left - price
+            self.spent[server] = spent
+            self.spent.move_to_end(server)
+            if len(self.spent) > _MOST_SERVERS:
+                self.spent.popitem(last=False)
         return price
 
     def refund(self, server: str, amount: float) -> None:
         """Give tokens back: what the last retry cost, or the gain of a success without one."""
-        left = self._left.get(server)
-        if left is None:  # full: nothing to give, and no lock to take
+        if server not in self.spent:  # full: nothing to give, and no lock to take
             return
         with self._lock:
-            left = self._left.get(server, self.capacity) + (amount or self.gain)
-            if left >= self.capacity:
-                self._left.pop(server, None)
+            spent = self.spent.get(server, 0) - (amount or self.gain)
+            if spent > 0:
+                self.spent[server] = spent
             else:
-                self._left[server] = left
+                self.spent.pop(server, None)

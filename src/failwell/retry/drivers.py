@@ -1,25 +1,24 @@
 """`call` and `acall`: make a call, and make it again as the policy says."""
 
-import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from typing import Any, Generic, TypeVar, cast
+from types import CoroutineType
+from typing import Any, TypeVar, cast
 
-from failwell.dialects import whole
+from failwell.decision import Hints
 from failwell.failure import Failure
-from failwell.json_types import is_object
 from failwell.reader import attempts_below, read, returned_failure
+from failwell.retry import marks, surroundings
+from failwell.retry.annotation import with_attempts
+from failwell.retry.layer import is_retrying
 from failwell.retry.policy import Policy
-from failwell.retry.run import Hook, Run, Shared
+from failwell.retry.run import Hook, Run
+from failwell.retry.shared import Shared
 from failwell.tool_failure import ToolFailure
 
 T = TypeVar("T")
 
-_SHARED = Shared.new()
 _DEFAULT = Policy()
-_is_retrying: ContextVar[bool] = ContextVar("failwell_is_retrying", default=False)
+_NEVER_A_FAILURE = frozenset((str, int, float, bool, bytes, list, tuple, type(None)))
 
 
 def call(
@@ -32,9 +31,9 @@ def call(
     hints: Any = None,
     shared: Shared | None = None,
     hook: Hook | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = time.sleep,
-    chance: Callable[[], float] = random.random,
+    clock: Callable[[], float] = surroundings.clock,
+    sleep: Callable[[float], object] = surroundings.sleep,
+    chance: Callable[[], float] = surroundings.chance,
 ) -> T:
     """Call a function until it succeeds or another try is not worth it or not safe; return or raise its last answer.
 
@@ -56,32 +55,46 @@ def call(
     Raises:
         ToolFailure: the breaker of this tool is open, and the call was not made.
         Exception: what the last try raised.
+        TypeError: the function is async.
     """
-    if _is_retrying.get():
+    if is_retrying.get():
         return function()
-    run = Run(
-        policy,
-        shared or _SHARED,
-        server=server,
-        tool=tool,
-        arguments=arguments,
-        hints=hints,
-        hook=hook,
-        started=clock(),
-    )
-    token = _is_retrying.set(True)
+    if hints is not None:
+        hints = Hints.of(hints)
+    # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
+    started = 0.0 if hook is None and policy.deadline is None else clock()
+    shared = shared or surroundings.current.shared
+    run = _Driven(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
+    is_calm = hook is None and not (shared.breaker.failing or shared.budget.spent or shared.repeats.failing)
+    if is_calm:
+        run.attempt = 1
+    else:
+        run.begin_next()
+    layer = ["under way"]
+    is_retrying.set(layer)
     try:
-        last: _Attempt[T] | None = None
-        while not (refusal := run.begin(clock())):
-            last = _Attempt[T](run, clock, chance)
-            with last:
-                last.result = function()
-            if last.delay is None:
-                break
-            sleep(last.delay)
-        return _answer(last, refusal)
+        while run.refusal is None:
+            try:
+                result = function()
+            except Exception as exc:
+                delay = run.raised(exc)
+                if delay is None:
+                    raise
+            except BaseException:
+                run.cancelled()
+                raise
+            else:
+                if is_calm and type(result) in _NEVER_A_FAILURE:
+                    return result
+                delay = run.returned(result)
+                if delay is None:
+                    return cast(T, run.answer(result))
+            is_calm = False
+            sleep(delay)
+            run.begin_next()
+        return cast(T, run.refused())
     finally:
-        _is_retrying.reset(token)
+        layer.clear()
 
 
 async def acall(
@@ -94,79 +107,109 @@ async def acall(
     hints: Any = None,
     shared: Shared | None = None,
     hook: Hook | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    chance: Callable[[], float] = random.random,
+    clock: Callable[[], float] = surroundings.clock,
+    sleep: Callable[[float], Awaitable[object]] = surroundings.asleep,
+    chance: Callable[[], float] = surroundings.chance,
 ) -> T:
     """Do what `call` does for a function that returns an awaitable. Cancellation stops at once and is never retried."""
-    if _is_retrying.get():
+    if is_retrying.get():
         return await function()
-    run = Run(
-        policy,
-        shared or _SHARED,
-        server=server,
-        tool=tool,
-        arguments=arguments,
-        hints=hints,
-        hook=hook,
-        started=clock(),
-    )
-    token = _is_retrying.set(True)
+    if hints is not None:
+        hints = Hints.of(hints)
+    # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
+    started = 0.0 if hook is None and policy.deadline is None else clock()
+    shared = shared or surroundings.current.shared
+    run = _Driven(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
+    is_calm = hook is None and not (shared.breaker.failing or shared.budget.spent or shared.repeats.failing)
+    if is_calm:
+        run.attempt = 1
+    else:
+        run.begin_next()
+    layer = ["under way"]
+    is_retrying.set(layer)
     try:
-        last: _Attempt[T] | None = None
-        while not (refusal := run.begin(clock())):
-            last = _Attempt[T](run, clock, chance)
-            with last:
-                last.result = await function()
-            if last.delay is None:
-                break
-            await sleep(last.delay)
-        return _answer(last, refusal)
+        while run.refusal is None:
+            try:
+                result = await function()
+            except Exception as exc:
+                delay = run.raised(exc)
+                if delay is None:
+                    raise
+            except BaseException:
+                run.cancelled()
+                raise
+            else:
+                if is_calm and type(result) in _NEVER_A_FAILURE:
+                    return result
+                delay = run.returned(result)
+                if delay is None:
+                    return cast(T, run.answer(result))
+            is_calm = False
+            await sleep(delay)
+            run.begin_next()
+        return cast(T, run.refused())
     finally:
-        _is_retrying.reset(token)
+        layer.clear()
 
 
-def _answer(last: "_Attempt[T] | None", refusal: Failure | None) -> T:
-    if last is None:
-        raise ToolFailure(refusal or Failure(message="nothing was tried"))
-    return last.answer()
+class _Driven(Run, eq=False):
+    """A run that takes the time itself, reads how its attempts end, and keeps that for when no other can be made."""
 
+    clock: Callable[[], float] = surroundings.clock
+    chance: Callable[[], float] = surroundings.chance
+    marks_before: int = 0
+    is_failed: bool = False
+    refusal: Failure | None = None
+    last_result: Any = None
+    last_exception: Exception | None = None
 
-class _Attempt(Generic[T]):
-    """One try: swallows an ordinary exception, learns from the run whether to wait, and keeps the answer."""
+    def begin_next(self) -> None:
+        """Begin the next attempt, unless a breaker is open."""
+        self.refusal = self.begin(self.clock())
 
-    __slots__ = ("chance", "clock", "delay", "exception", "result", "run")
+    def raised(self, exc: Exception) -> float | None:
+        """Return the seconds to wait after an attempt raised, or None to let it pass."""
+        failure = read(exc, tool=self.tool or None)
+        delay = self._delay(failure, retried_below=marks.is_marked(exc, since=self.marks_before))
+        if delay is not None:
+            self.last_exception, self.is_failed = exc, True
+        elif self.attempt > 1:
+            marks.mark(exc)
+        return delay
 
-    def __init__(self, run: Run, clock: Callable[[], float], chance: Callable[[], float]) -> None:
-        self.run = run
-        self.clock = clock
-        self.chance = chance
-        self.delay: float | None = None
-        self.exception: Exception | None = None
-        self.result = cast(T, None)
+    def returned(self, result: Any) -> float | None:
+        """Return the seconds to wait after an attempt returned, or None if that is the answer."""
+        if type(result) not in _NEVER_A_FAILURE:
+            if failure := returned_failure(result):
+                self.last_result, self.last_exception, self.is_failed = result, None, True
+                return self._delay(failure, retried_below=attempts_below(result) > 1)
+            self._check_settled(result)
+        self.succeeded(self.clock())
+        if self.is_failed:
+            self.last_exception, self.is_failed = None, False
+        return None
 
-    def __enter__(self) -> None: ...
+    def answer(self, result: Any) -> Any:
+        """Return the last result; a failure says how often it was tried."""
+        return with_attempts(result, self.attempt) if self.is_failed and self.attempt > 1 else result
 
-    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> bool:
-        if exc is not None and not isinstance(exc, Exception):
-            self.run.cancelled()
-            return False
-        self.exception = exc
-        failure: Failure | None = returned_failure(self.result) if exc is None else read(exc)
-        if failure is None:
-            self.run.succeeded(self.clock())
-        else:
-            below = exc is None and attempts_below(self.result) > 1
-            self.delay = self.run.failed(failure, self.clock(), jitter=self.chance(), retried_below=below).delay
-        return True
+    def refused(self) -> Any:
+        """Return or raise how the last attempt ended, or raise the refusal of the breaker if there was none."""
+        exc, self.last_exception = self.last_exception, None
+        if exc is None and self.is_failed:
+            return self.answer(self.last_result)
+        if exc is not None and self.attempt > 1:
+            marks.mark(exc)
+        try:
+            raise exc or ToolFailure(cast(Failure, self.refusal))
+        finally:
+            del exc  # which holds this frame
 
-    def answer(self) -> T:
-        """Return or raise how the last try ended; a wire-shaped failure says how often it was tried."""
-        if self.exception is not None:
-            raise self.exception
-        result: Any = self.result
-        if self.run.attempt > 1 and is_object(result) and result.get("isError") is True:
-            meta: dict[str, Any] = result.get("_meta") or {}
-            told = {**result, "_meta": {**meta, whole.RETRY_KEY: {"attempts": self.run.attempt}}}
-            return cast(T, told)
-        return self.result
+    def _delay(self, failure: Failure, *, retried_below: bool) -> float | None:
+        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=retried_below).delay
+
+    def _check_settled(self, result: object) -> None:
+        if isinstance(result, CoroutineType):
+            self.cancelled()
+            result.close()
+            raise TypeError("call got a coroutine: make calls of an async function with acall")

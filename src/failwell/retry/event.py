@@ -6,17 +6,20 @@ from msgspec import Struct
 
 from failwell.failure import Failure
 
+Step = Literal["succeeded", "retry", "gave_up", "refused", "repaired", "fallback"]
+
 
 class Event(Struct, frozen=True, kw_only=True):
     """One try of a call: how it ended, and what comes next. It holds no arguments, which may be secret.
 
-    `step` is `succeeded`, `retry` (after *delay*), `gave_up` (for *reason*) or `refused` (an open breaker).
+    `step` is `succeeded`, `retry` (after *delay*), `gave_up` (for *reason*) or `refused` (an open breaker). A client
+    that corrected the arguments or fell back says `repaired` or `fallback` after that.
     """
 
     server: str
     tool: str
     attempt: int
-    step: Literal["succeeded", "retry", "gave_up", "refused"]
+    step: Step
     elapsed: float
     failure: Failure | None = None
     delay: float | None = None

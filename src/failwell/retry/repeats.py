@@ -1,46 +1,67 @@
 """`Repeats`: the same call failing the same way again and again is not worth another try."""
 
+import hashlib
 from collections import OrderedDict
 from threading import Lock
 from typing import Any
 
+import msgspec
+
 from failwell.failure import Failure
 
-_MOST_CALLS = 1000
+Key = tuple[str, str]
+
+_MOST_TOOLS = 250
+_MOST_CALLS = 50
 
 
 class Repeats:
-    """Counts how often the same tool, arguments and code failed in a row, across calls."""
+    """Counts how often calls of the same tool with the same arguments failed with the same code, one after another.
 
-    def __init__(self, *, most: int = 5) -> None:
+    The *most*-th is not tried again. The tries of one call count once. Of arguments, which may be long or secret, it
+    keeps a digest only.
+    """
+
+    def __init__(self, *, most: int = 3) -> None:
         if most < 1:
             raise ValueError(f"a call may fail at least once, not {most!r}")
         self.most = most
-        self._seen: OrderedDict[tuple[str, str, str], tuple[str, int]] = OrderedDict()
+        self.failing: OrderedDict[Key, OrderedDict[bytes, tuple[str, int]]] = OrderedDict()
         self._lock = Lock()
 
-    def failed(self, server: str, tool: str, arguments: Any, failure: Failure) -> bool:
-        """Count a failed call and return whether it has failed like this too often."""
-        key = (server, tool, _told(arguments))
+    def failed(self, key: Key, arguments: Any, failure: Failure) -> bool:
+        """Count a failed call and return whether calls like it have failed like this too often."""
+        digest = _digest(arguments)
         reason = failure.code or failure.type
         with self._lock:
-            before, count = self._seen.get(key, (reason, 0))
+            calls = self.failing.setdefault(key, OrderedDict())
+            self.failing.move_to_end(key)
+            before, count = calls.get(digest, (reason, 0))
             count = count + 1 if before == reason else 1
-            self._seen[key] = (reason, count)
-            self._seen.move_to_end(key)
-            if len(self._seen) > _MOST_CALLS:
-                self._seen.popitem(last=False)
+            calls[digest] = (reason, count)
+            calls.move_to_end(digest)
+            if len(calls) > _MOST_CALLS:
+                calls.popitem(last=False)
+            if len(self.failing) > _MOST_TOOLS:
+                self.failing.popitem(last=False)
         return count >= self.most
 
-    def succeeded(self, server: str, tool: str, arguments: Any) -> None:
+    def succeeded(self, key: Key, arguments: Any) -> None:
         """Forget the failures of a call that succeeded."""
-        if self._seen:
-            with self._lock:
-                self._seen.pop((server, tool, _told(arguments)), None)
+        if key not in self.failing:
+            return
+        digest = _digest(arguments)
+        with self._lock:
+            calls = self.failing.get(key, OrderedDict[bytes, tuple[str, int]]())
+            calls.pop(digest, None)
+            if not calls:
+                self.failing.pop(key, None)
 
 
-def _told(arguments: Any) -> str:
+def _digest(arguments: Any) -> bytes:
+    """Return what two calls with the same arguments have in common, in whatever order they are named."""
     try:
-        return repr(arguments)
-    except Exception:
-        return f"<{id(arguments)}>"
+        told = msgspec.json.encode(arguments, enc_hook=repr, order="deterministic")
+    except Exception:  # too deep, a key that JSON does not know, an object that does not like to be looked at
+        told = str(id(arguments)).encode()
+    return hashlib.blake2b(told, digest_size=16).digest()

@@ -2,112 +2,115 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from failwell.decision import Hints
 from failwell.failure import Failure
-from failwell.retry.breaker import Breaker
-from failwell.retry.budget import Budget
-from failwell.retry.event import Event
+from failwell.retry import surroundings
+from failwell.retry.event import Event, Step
 from failwell.retry.policy import Policy, Verdict
-from failwell.retry.repeats import Repeats
+from failwell.retry.shared import Shared
 
 _log = logging.getLogger("failwell")
 
 Hook = Callable[[Event], object]
 
 
-class Shared(NamedTuple):
-    """What calls have in common: the budget of a server, the breakers of its tools, the calls that fail alike."""
-
-    budget: Budget
-    breaker: Breaker
-    repeats: Repeats
-
-    @classmethod
-    def new(cls) -> "Shared":
-        """Return fresh ones, with their usual figures."""
-        return cls(Budget(), Breaker(), Repeats())
+class _Progress(Struct, kw_only=True, eq=False):
+    attempt: int = 0
+    paid: float = 0.0
+    is_counted: bool = False
 
 
-class Run:
-    """Decides after each attempt of one call. The driver waits, calls and asks again."""
+class Run(_Progress, eq=False):
+    """Decides after each attempt of one call. The driver waits, calls and asks again.
 
-    def __init__(
-        self,
-        policy: Policy,
-        shared: Shared,
-        *,
-        server: str = "",
-        tool: str = "",
-        arguments: Any = None,
-        hints: Any = None,
-        hook: Hook | None = None,
-        started: float,
-    ) -> None:
-        self.policy = policy
-        self.shared = shared
-        self.server = server
-        self.tool = tool
-        self.arguments = arguments
-        self.hints = Hints.of(hints)
-        self.hook = hook
-        self.started = started
-        self.attempt = 0
-        self._paid = 0.0
+    What it is made of is what `call` takes, and the time at which the call *started*.
+    """
 
-    @property
-    def _key(self) -> tuple[str, str]:
-        return self.server, self.tool
+    policy: Policy
+    shared: Shared
+    server: str = ""
+    tool: str = ""
+    arguments: Any = None
+    hints: Any = None
+    hook: Hook | None = None
+    started: float = 0.0
 
     def begin(self, now: float) -> Failure | None:
         """Return the failure of an open breaker, or None: make the next attempt."""
-        refusal = self.shared.breaker.refusal(self._key, now)
-        if refusal is None:
-            self.attempt += 1
-            return None
-        self._tell(now, "refused", refusal, reason="calls are suspended")
-        return refusal
+        breaker = self.shared.breaker
+        if breaker.failing and (refusal := breaker.refusal((self.server, self.tool), now, caller=self)):
+            self._tell(now, "refused", refusal, reason="calls are suspended")
+            return refusal
+        self.attempt += 1
+        return None
 
     def succeeded(self, now: float) -> None:
         """Note that the attempt succeeded."""
-        shared = self.shared
-        shared.breaker.succeeded(self._key)
-        shared.budget.refund(self.server, self._paid)
-        shared.repeats.succeeded(self.server, self.tool, self.arguments)
+        shared, key = self.shared, (self.server, self.tool)
+        shared.breaker.succeeded(key)
+        shared.budget.refund(self.server, self.paid)
+        shared.repeats.succeeded(key, self.arguments)
         self._tell(now, "succeeded")
 
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
         """Note that the attempt failed, and return whether to wait and try again."""
-        shared = self.shared
-        shared.breaker.failed(self._key, failure, now)
-        if retried_below:
-            verdict = Verdict(None, "it was retried already", failure.retry_after)
-        elif shared.repeats.failed(self.server, self.tool, self.arguments, failure):
-            verdict = Verdict(None, "the same call keeps failing the same way", failure.retry_after)
-        else:
-            elapsed = now - self.started
-            verdict = self.policy.verdict(
-                failure, attempt=self.attempt, jitter=jitter, hints=self.hints, elapsed=elapsed
-            )
-        if verdict.delay is not None:
-            paid = shared.budget.spend(self.server, failure)
-            if paid is None:
-                verdict = Verdict(None, "the retry budget of the server is used up", verdict.delay)
-            else:
-                self._paid = paid
-        step = "gave_up" if verdict.delay is None else "retry"
+        verdict = self._verdict(failure, now, jitter=jitter, retried_below=retried_below)
+        step: Step = "gave_up" if verdict.delay is None else "retry"
         self._tell(now, step, failure, delay=verdict.delay, reason=verdict.reason)
         return verdict
 
     def cancelled(self) -> None:
         """Note that the attempt was cancelled: nothing is known of it."""
-        self.shared.breaker.released(self._key)
+        self.shared.breaker.released((self.server, self.tool), caller=self)
+
+    def follow_up(self, now: float, step: Step, failure: Failure | None, *, reason: str) -> None:
+        """Tell the hook what was done after the tries: a corrected call was made, or a fallback answered."""
+        self._tell(now, step, failure, reason=reason)
+
+    def _verdict(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
+        if self._keeps_failing(failure, now):
+            return Verdict(None, "the same call keeps failing the same way", failure.retry_after)
+        if retried_below:
+            return Verdict(None, "it was retried already", failure.retry_after)
+        most = surroundings.current.attempts
+        if most is not None and self.attempt >= most:
+            return Verdict(None, f"no more than {most} attempts are made here", failure.retry_after)
+        verdict = self.policy.verdict(
+            failure, attempt=self.attempt, jitter=jitter, hints=Hints.of(self.hints), elapsed=now - self.started
+        )
+        if verdict.delay is None:
+            return verdict
+        shared = self.shared
+        if shared.breaker.suspension((self.server, self.tool), now) > verdict.delay:
+            return Verdict(None, "calls are suspended", verdict.delay)
+        paid = shared.budget.spend(self.server, failure)
+        if paid is None:
+            return Verdict(None, "the retry budget of the server is used up", verdict.delay)
+        self.paid = paid
+        return verdict
+
+    def _keeps_failing(self, failure: Failure, now: float) -> bool:
+        """Count the failure, and return whether calls like this one failed like this too often.
+
+        Calls that nobody named have nothing in common.
+        """
+        key = (self.server, self.tool)
+        is_counted, self.is_counted = self.is_counted, True
+        if key == ("", ""):
+            return False
+        self.shared.breaker.failed(key, failure, now, caller=self, is_counted=is_counted)
+        if is_counted or self.arguments is None:
+            return False
+        return self.shared.repeats.failed(key, self.arguments, failure)
 
     def _tell(
         self,
         now: float,
-        step: Any,
+        step: Step,
         failure: Failure | None = None,
         *,
         delay: float | None = None,

@@ -1,0 +1,161 @@
+"""`wrap`, `install`, `uninstall`: every tool call of a session, or of the process, through a `Caller`."""
+
+import logging
+import sys
+from importlib import import_module, metadata
+from threading import RLock
+from typing import Any, TypeVar
+
+from failwell.client.caller import Caller
+from failwell.retry import Policy
+
+_log = logging.getLogger("failwell")
+
+T = TypeVar("T")
+
+# By top-level package and name of a class, so that no SDK is imported to know its sessions.
+_INTEGRATIONS = {
+    ("fastmcp", "Client"): "fastmcp_client",
+    ("mcp", "Client"): "mcp_client",
+    ("mcp", "ClientSession"): "mcp_client",
+}
+_DEFAULT = Policy()
+_lock = RLock()
+
+
+def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **options: Any) -> T:
+    """Make every tool call of a session safe to fail: decoded, retried where that is safe, answered for the model.
+
+    Takes a `ClientSession` or a connected `Client` of the mcp SDK, or a `Client` of fastmcp, and returns the same
+    object. A failed call, also one that the SDK raises for, gives a result with `isError`, one text for the model,
+    `failure` and `raw`; a success is not touched. Wrapping again changes the policy and options, and logs that.
+
+    Args:
+        session: the session or client.
+        policy: how often and how long to try.
+        server: what to call its server, if not as it calls itself.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, dialect, unflagged, clock, sleep, chance.
+
+    Raises:
+        TypeError: this is no session, or there is no such option.
+        ValueError: its SDK is not supported.
+    """
+    module = import_module(f"failwell.integrations.{_integration_for(session)}")
+    caller = Caller(policy, **options)
+    hook = import_module("failwell.integrations.mcp_client").Hook(caller, server)
+    with _lock:
+        again = module.wrap(session, hook)
+    said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
+    _log.info("A %s %s.", type(session).__name__, said)
+    return session
+
+
+class Installation:
+    """What `install` did: one sentence in `says`, and the `caller` that every call goes through."""
+
+    def __init__(self, caller: Caller, says: str) -> None:
+        self.caller = caller
+        self.says = says
+
+    def __repr__(self) -> str:
+        return f"<Installation: {self.says}>"
+
+
+class _Process:
+    """What is installed in this process."""
+
+    def __init__(self) -> None:
+        self.hook: Any = None
+        self.patches: Any = None
+        self.has_fastmcp = False
+
+    def current(self) -> Any:
+        """Return the hook of the moment. fastmcp is hooked once somebody uses it: importing it takes a second."""
+        if self.hook is not None and not self.has_fastmcp and "fastmcp.client.client" in sys.modules:
+            self.hook_fastmcp()
+        return self.hook
+
+    def hook_fastmcp(self) -> None:
+        """Hook fastmcp's clients too. Never fails: a call is being made."""
+        with _lock:
+            if self.patches is not None and not self.has_fastmcp:
+                self.has_fastmcp = True
+                try:
+                    import_module("failwell.integrations.fastmcp_client").attach(self.patches)
+                except Exception:
+                    _log.exception("fastmcp's Client could not be hooked: what it raises carries no failure")
+
+
+_process = _Process()
+
+
+def install(policy: Policy = _DEFAULT, **options: Any) -> Installation:
+    """Make every MCP tool call of this process safe to fail, as `wrap` does for one session.
+
+    Works for all that is built on `mcp.ClientSession`: fastmcp's `Client`, whose `ToolError` then carries the failure,
+    and agent frameworks. Tool calls over HTTP that are refused keep their status and Retry-After. What was done is
+    logged, and said in `says` of what this returns. Installing again changes the policy and options.
+
+    Args:
+        policy: how often and how long to try.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, dialect, unflagged, clock, sleep, chance.
+
+    Raises:
+        TypeError: there is no such option.
+        ValueError: an installed SDK is not one we know; nothing was changed.
+        ImportError: there is no mcp SDK.
+    """
+    caller = Caller(policy, **options)
+    integration = import_module("failwell.integrations.mcp_client")
+    versions = _checked_versions()
+    with _lock:
+        again = _process.patches is not None
+        if not again:
+            patches = import_module("failwell.integrations.patches").Patches()
+            integration.attach(patches, _process.current)
+            _process.patches = patches
+        _process.hook = integration.Hook(caller)
+    if again:
+        says = "failwell was installed already: its policy and options are the new ones."
+    else:
+        says = f"Tool calls of this process go through failwell: every ClientSession of {versions}."
+    _log.info("%s", says)
+    return Installation(caller, says)
+
+
+def uninstall() -> str:
+    """Put everything back as it was before `install`, and return one sentence that says so."""
+    with _lock:
+        patches, _process.patches, _process.hook, _process.has_fastmcp = _process.patches, None, None, False
+        if patches is None:
+            return "failwell was not installed: nothing to put back."
+        kept = patches.undo()
+        import_module("failwell.integrations.mcp_client").detach()
+    says = "Tool calls of this process no longer go through failwell."
+    if kept:
+        says += f" {', '.join(sorted(kept))} stays as somebody else replaced it since, and passes calls on."
+    _log.info("%s", says)
+    return says
+
+
+def _checked_versions() -> str:
+    """Return which SDKs are installed.
+
+    Raises:
+        ValueError: one of them is not supported.
+    """
+    supported = import_module("failwell.integrations.versions").supported
+    supported("mcp", (1, 21, 2), (3,), who="install")
+    found = [f"mcp {metadata.version('mcp')}"]
+    try:
+        supported("fastmcp", (2, 14), (5,), who="install")
+    except metadata.PackageNotFoundError:
+        return found[0]
+    return f"{found[0]}, and of fastmcp {metadata.version('fastmcp')}"
+
+
+def _integration_for(session: object) -> str:
+    for cls in type(session).__mro__:
+        if found := _INTEGRATIONS.get((cls.__module__.partition(".")[0], cls.__name__)):
+            return found
+    raise TypeError(f"wrap takes a session or client of the mcp SDK or fastmcp, not {type(session).__name__}")

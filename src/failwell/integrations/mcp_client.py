@@ -1,0 +1,198 @@
+"""Hook the client sessions of the mcp SDK, versions 1 and 2: one session, or all of the process.
+
+Needs mcp 1.21.2 or newer: `pip install 'failwell[mcp]'`.
+"""
+
+import functools
+import itertools
+from collections.abc import Awaitable, Callable
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
+
+from failwell.client import Caller, Descriptions, Page
+from failwell.integrations import mcp_http
+from failwell.integrations.mcp_client_errors import Passing, sorted_out
+from failwell.integrations.mcp_client_results import FailedResult, FallbackResult, result_of
+from failwell.integrations.patches import Patches
+from failwell.integrations.versions import supported
+
+try:
+    import anyio
+    from mcp import ClientSession, types
+except ImportError as missing:
+    raise ImportError("this needs mcp 1.21.2 or newer: pip install 'failwell[mcp]'") from missing
+
+__all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "detach", "wrap"]
+
+_LONGEST_LISTING = 10.0
+_WRAPPED = "_failwell_hook"
+_counter = itertools.count(1)
+_lock = Lock()
+
+
+def _is_1() -> bool:
+    return supported("mcp", (1, 21, 2), (3,), who="failwell") < (2,)
+
+
+class Known:
+    """What is known of a session: what its server is called, and what its tools are. It does not keep it alive."""
+
+    def __init__(self, session: Any) -> None:
+        self.server = _server_name(session) or f"session {next(_counter)}"
+        self.descriptions = Descriptions(functools.partial(_page, ref(session)), lock=anyio.Lock())
+
+    async def described(self, session: Any, tool: str) -> Any:
+        """Return what the server says of a tool, and listen for news of that from then on."""
+        if not isinstance(session._message_handler, _Hearing):
+            session._message_handler = _Hearing(session._message_handler, self.descriptions)
+        return await self.descriptions.of(tool)
+
+
+class _Hearing:
+    """A session's handler of messages that also hears when the list of tools changed."""
+
+    def __init__(self, handler: Any, descriptions: Descriptions) -> None:
+        self.handler = handler
+        self._descriptions = descriptions
+
+    async def __call__(self, message: Any) -> None:
+        if isinstance(getattr(message, "root", message), types.ToolListChangedNotification):
+            self._descriptions.forget()
+        await self.handler(message)
+
+
+_known: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()
+
+
+def _known_of(session: Any) -> Known:
+    found = _known.get(session)
+    if found is None:
+        with _lock:
+            found = _known.setdefault(session, Known(session))
+    return found
+
+
+class Hook(NamedTuple):
+    """How calls are made from now on: through a caller, to a server of a given name."""
+
+    caller: Caller
+    server: str | None = None
+
+    async def call(
+        self,
+        original: Callable[..., Awaitable[Any]],
+        session: Any,
+        name: str,
+        arguments: dict[str, Any] | None,
+        rest: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Call a tool and return a result of the SDK; *original* makes one call."""
+        known = _known_of(session)
+
+        async def make_call(sent: dict[str, Any]) -> Any:
+            try:
+                return await original(name, sent or arguments, *rest, **options)
+            except Exception as exc:
+                return sorted_out(exc)
+
+        try:
+            answer = await self.caller.run(
+                make_call,
+                server=self.server or known.server,
+                tool=name,
+                arguments=arguments,
+                described=functools.partial(known.described, session, name),
+            )
+        except Passing as passing:
+            raise passing.exception from passing.exception.__cause__
+        return result_of(answer)
+
+
+def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
+    """Hook every session of the process, and its HTTP transport, as long as there is a *current* hook.
+
+    Raises:
+        ValueError: this version is not supported.
+    """
+    is_1 = _is_1()
+    original = ClientSession.call_tool
+
+    @functools.wraps(original)
+    async def call_tool(
+        self: Any, name: str, arguments: dict[str, Any] | None = None, *rest: Any, **options: Any
+    ) -> Any:
+        bare: Any = functools.partial(original, self)
+        hook = current()
+        if hook is None:  # uninstalled, but somebody still holds this function
+            return await bare(name, arguments, *rest, **options)
+        return await hook.call(bare, self, name, arguments, rest, options)
+
+    mcp_http.attach(patches, is_1=is_1)
+    patches.put(ClientSession, "call_tool", call_tool)
+    if is_1:
+        patches.put(ClientSession, "initialize", _remembering(ClientSession.initialize))
+
+
+def detach() -> None:
+    """Forget every session that is known, and hear its messages no more."""
+    with _lock:
+        for session in list(_known):
+            if isinstance(session._message_handler, _Hearing):
+                session._message_handler = session._message_handler.handler
+        _known.clear()
+
+
+def wrap(session: Any, hook: Hook) -> bool:
+    """Hook one session, or the session of an mcp `Client`; return whether it was hooked before.
+
+    Raises:
+        ValueError: this version is not supported.
+        RuntimeError: the client is not connected, so that it has no session yet.
+    """
+    _is_1()
+    session = session if isinstance(session, ClientSession) else session.session
+    was_wrapped = _WRAPPED in vars(session)
+    setattr(session, _WRAPPED, hook)
+    if was_wrapped:
+        return True
+    bare: Any = session.call_tool
+
+    @functools.wraps(bare)
+    async def call_tool(name: str, arguments: dict[str, Any] | None = None, *rest: Any, **options: Any) -> Any:
+        current: Hook = getattr(session, _WRAPPED)
+        return await current.call(bare, session, name, arguments, rest, options)
+
+    session.call_tool = call_tool
+    return False
+
+
+def _remembering(original: Any) -> Any:
+    """Return `initialize` of version 1, which drops what the server is called."""
+
+    @functools.wraps(original)
+    async def initialize(self: Any) -> Any:
+        result = await original(self)
+        _known_of(self).server = result.serverInfo.name
+        return result
+
+    return initialize
+
+
+def _server_name(session: Any) -> str | None:
+    info = getattr(session, "server_info", None)
+    return None if info is None else str(info.name)
+
+
+async def _page(session: "ref[Any]", cursor: str | None) -> Page:
+    """Fetch a page of `tools/list` past the session's own cache, which decides how it checks results."""
+    params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+    request: Any = types.ListToolsRequest(params=params)
+    is_1 = _is_1()
+    if is_1:
+        request = vars(types)["ClientRequest"](request)
+    connected: Any = session()
+    with anyio.fail_after(_LONGEST_LISTING):
+        listed = await connected.send_request(request, types.ListToolsResult)
+    return Page(listed.tools, listed.nextCursor if is_1 else listed.next_cursor)

@@ -1,0 +1,41 @@
+"""Which exceptions were retried already: who catches one in another thread, or with another library, leaves it alone.
+
+A mark has a number, since one exception may be raised again later: it counts for those who began before it was set.
+"""
+
+from collections.abc import Iterator
+from threading import Lock
+
+_NAME = "__failwell_retried__"
+_MOST_LOOKED_AT = 20
+_lock = Lock()
+latest: int = 0
+"""The number of the latest mark."""
+
+
+def mark(exc: BaseException) -> None:
+    """Note on an exception that the call which raised it was retried."""
+    global latest
+    with _lock:
+        latest += 1
+        BaseException.__setattr__(exc, _NAME, latest)  # past the class's own way, which may refuse
+
+
+def is_marked(exc: BaseException, *, since: int = 0) -> bool:
+    """Return whether this exception, one of its group or one it was raised from was marked after mark *since*."""
+    return any(BaseException.__getattribute__(found, "__dict__").get(_NAME, 0) > since for found in _together(exc))
+
+
+def _together(exc: BaseException) -> Iterator[BaseException]:
+    waiting: list[BaseException | None] = [exc]
+    for _ in range(_MOST_LOOKED_AT):
+        found = waiting.pop() if waiting else None
+        if found is None:
+            continue
+        yield found
+        waiting.append(found.__cause__ or (None if found.__suppress_context__ else found.__context__))
+        waiting += _members(found)[:_MOST_LOOKED_AT]
+
+
+def _members(exc: BaseException) -> tuple[BaseException, ...]:
+    return getattr(exc, "exceptions", ()) if issubclass(type(exc), BaseExceptionGroup) else ()

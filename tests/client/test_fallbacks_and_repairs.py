@@ -1,0 +1,145 @@
+"""What is done after the last try, if the caller wants it: one corrected call, or something in place of a result."""
+
+import json
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.integrations.mcp_client_results import FALLBACK_KEY, REPAIR_KEY
+from tests.client.scripted import BUSY, FINE, LOST, Scripted
+from tests.client.test_wrapping import ask, is_error, meta, text
+from tests.matrix import sdks
+
+DENIED = fw.encode(fw.Unauthenticated("Log in first.", outcome="rejected"))
+CRASHED = {"content": [{"type": "text", "text": "KeyError: 'x'"}], "isError": True}
+COUNT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+WRONG = fw.encode(
+    fw.Invalid("count must be an integer.", fields=[fw.FieldProblem(path="count", kind="type", expected="integer")])
+)
+
+
+def cached(failure: fw.Failure, arguments: dict[str, Any]) -> Any:
+    return {"city": arguments["city"], "because": failure.code}
+
+
+async def cached_later(failure: fw.Failure, arguments: dict[str, Any]) -> Any:
+    return cached(failure, arguments)
+
+
+@pytest.mark.parametrize("fallback", [cached, cached_later])
+def test_a_fallback_answers_after_the_last_try_and_is_marked_as_one(fallback: Any) -> None:
+    server = Scripted()
+    server.tool("weather", BUSY)
+
+    result = ask(server, "weather", {"city": "Oslo"}, fallbacks={"weather": fallback})
+
+    note, value = text(result).split("\n")
+    assert note == "weather failed (RATE_LIMITED). This is a fallback and not its result:"
+    assert json.loads(value) == {"city": "Oslo", "because": "RATE_LIMITED"}
+    assert (result.is_fallback, result.failure.code, server.count("weather")) == (True, "RATE_LIMITED", 3)
+    assert not is_error(result)
+    assert meta(result)[FALLBACK_KEY]["code"] == "RATE_LIMITED"
+    assert fw.read(result) is None
+
+
+def test_a_fallback_may_give_a_result_of_the_sdk() -> None:
+    server = Scripted()
+    server.tool("weather", DENIED)
+    stored = sdks.result({"content": [{"type": "text", "text": "sun"}, {"type": "text", "text": "wind"}]})
+
+    result = ask(server, "weather", fallbacks={"weather": lambda failure, arguments: stored})
+
+    texts = [block.text for block in result.content]
+    assert texts == ["weather failed (UNAUTHORIZED). This is a fallback and not its result:", "sun", "wind"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "hints", "due"),
+    [
+        (BUSY, {}, True),
+        (DENIED, {}, True),
+        (LOST, {}, False),
+        (LOST, {"readOnlyHint": True}, True),
+        (CRASHED, {}, False),
+        (CRASHED, {"readOnlyHint": True}, True),
+        (fw.encode(fw.NotFound("No.")), {}, False),
+        (fw.encode(fw.Invalid("No.")), {}, False),
+        (fw.encode(fw.Conflict("No.")), {}, False),
+        (fw.encode(fw.Internal("It ran, then broke.", outcome="executed")), {"readOnlyHint": True}, False),
+    ],
+    ids=["busy", "denied", "lost", "lost, safe", "crash", "crash, safe", "not found", "invalid", "conflict", "ran"],
+)
+def test_a_fallback_is_due_only_if_the_tool_could_not_do_its_work_and_did_not(
+    answer: Any, hints: Any, due: bool
+) -> None:
+    server = Scripted()
+    server.tool("send", answer, annotations=hints)
+
+    result = ask(server, "send", fallbacks={"send": lambda failure, arguments: "instead"})
+
+    assert result.is_fallback is due
+    assert is_error(result) is not due
+
+
+def test_a_fallback_that_fails_leaves_the_failure_of_the_tool() -> None:
+    server = Scripted()
+    server.tool("send", BUSY)
+
+    result = ask(server, "send", fallbacks={"send": lambda failure, arguments: 1 / 0})
+
+    assert (result.is_fallback, result.failure.code) == (False, "RATE_LIMITED")
+    assert "division" not in text(result)
+
+
+def test_a_corrected_call_is_made_once_if_it_is_wanted() -> None:
+    server, events = Scripted(), list[Any]()
+    server.tool("take", WRONG, FINE, inputSchema=COUNT)
+
+    result = ask(server, "take", {"count": "5"}, repair=True, hook=events.append)
+
+    assert server.calls == [("take", {"count": "5"}), ("take", {"count": 5})]
+    assert result.content[0].text == "fine"
+    assert meta(result)[REPAIR_KEY] == {"changes": [{"path": "count", "reason": "the number itself, not its text"}]}
+    assert [event.step for event in events] == ["gave_up", "repaired"]
+
+
+def test_nothing_is_corrected_unless_it_is_wanted() -> None:
+    server = Scripted()
+    server.tool("take", WRONG, FINE, inputSchema=COUNT)
+
+    result = ask(server, "take", {"count": "5"})
+
+    assert (result.failure.type, server.count("take")) == ("VALIDATION", 1)
+
+
+def test_a_correction_that_does_not_help_leaves_the_first_complaint() -> None:
+    other = fw.encode(fw.Invalid("count must be odd."))
+    server = Scripted()
+    server.tool("take", WRONG, other, inputSchema=COUNT)
+
+    result = ask(server, "take", {"count": "5"}, repair=True)
+
+    assert (result.failure.message, server.count("take")) == ("count must be an integer.", 2)
+
+
+@pytest.mark.parametrize(("hints", "calls"), [({}, 1), ({"idempotentHint": True}, 2)])
+def test_no_correction_is_sent_if_the_tool_may_have_run(hints: Any, calls: int) -> None:
+    unsure = fw.encode(fw.Invalid("count must be an integer.", outcome="unknown"))
+    server = Scripted()
+    server.tool("take", unsure, FINE, inputSchema=COUNT, annotations=hints)
+
+    ask(server, "take", {"count": "5"}, repair=True)
+
+    assert server.count("take") == calls
+
+
+def test_an_unsure_correction_is_not_sent() -> None:
+    server = Scripted()
+    server.tool(
+        "take", fw.encode(fw.Invalid("unknown key")), FINE, inputSchema={**COUNT, "additionalProperties": False}
+    )
+
+    ask(server, "take", {"count": 5, "zzz": 1}, repair=True)
+
+    assert server.count("take") == 1

@@ -1,0 +1,95 @@
+"""Tool calls that are refused with an HTTP status: the session lives on, and Retry-After is heard."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+import failwell as fw
+from tests.client.scripted import FINE, Naps, Refusal, Scripted, never
+from tests.client.test_wrapping import text
+from tests.matrix import sdks
+
+KIND = "mcp" if "mcp" in sdks.KINDS else "fastmcp"
+LATER = {"Retry-After": "7"}
+
+
+@pytest.fixture
+def naps() -> Iterator[Naps]:
+    taken = Naps()
+    fw.install(sleep=taken, chance=never)
+    yield taken
+    fw.uninstall()
+
+
+def ask(server: Scripted, *tools: str) -> list[Any]:
+    async def main(url: str) -> list[Any]:
+        async with sdks.session(KIND, url) as session:
+            call = session.call_tool_mcp if KIND == "fastmcp" else session.call_tool
+            return [await call(tool, {}) for tool in tools]
+
+    with server.over_http() as url:
+        return anyio.run(main, url)
+
+
+def test_a_refusal_is_waited_out_for_as_long_as_its_header_says(naps: Naps) -> None:
+    server = Scripted()
+    server.tool("send", Refusal(429, LATER), FINE)
+
+    (result,) = ask(server, "send")
+
+    assert text(result) == "fine"
+    assert naps == [7]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        (Refusal(429, {"Retry-After": "500"}), ("RATE_LIMITED", 500, 429)),
+        (Refusal(503, LATER), ("SERVICE_UNAVAILABLE", 7, 503)),
+        (Refusal(500, {}), ("UPSTREAM_ERROR", None, 500)),
+        (Refusal(401, {}), ("UNAUTHORIZED", None, 401)),
+        (Refusal(429, LATER, '{"error": "slow down"}', "application/json"), ("RATE_LIMITED", 7, 429)),
+        (
+            Refusal(
+                429,
+                {"Retry-After": "300"},
+                '{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "too many"}}',
+                "application/json",
+            ),
+            ("RATE_LIMITED", 300, 429),
+        ),
+        (
+            Refusal(
+                400,
+                {},
+                '{"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "no such method"}}',
+                "application/json",
+            ),
+            ("METHOD_NOT_FOUND", None, None),
+        ),
+    ],
+    ids=["429", "503", "500", "401", "429 with JSON", "429 with JSON-RPC", "400 with JSON-RPC"],
+)
+def test_a_refusal_becomes_a_failure_and_the_session_lives_on(
+    refusal: Refusal, expected: tuple[Any, ...], naps: Naps
+) -> None:
+    server = Scripted()
+    server.tool("send", refusal)
+    server.tool("look", FINE)
+
+    failed, fine = ask(server, "send", "look")
+
+    failure = failed.failure
+    assert (failure.code, failure.retry_after, failure.http_status) == expected
+    assert text(fine) == "fine"
+
+
+def test_an_unavailable_server_is_not_asked_twice_to_do_what_it_may_have_done(naps: Naps) -> None:
+    server = Scripted()
+    server.tool("send", Refusal(503, LATER), FINE)
+
+    (result,) = ask(server, "send")
+
+    assert (result.failure.outcome, server.count("send")) == ("unknown", 1)
