@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import Collection, Iterable
 from time import perf_counter
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from failwell import catalog
@@ -23,6 +24,7 @@ _HARMLESS = ("not_executed", "rejected")
 _TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 _MOST_TOOLS = 10
 _MOST_FRAMES = 200
+_CALL_ONE_OF_THESE = catalog.explain("UNKNOWN_TOOL").suggestion
 _BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
 
 
@@ -118,11 +120,10 @@ def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
     near = closest(name, names)
     meant = f" Did you mean {quoted(near[0])}?" if near else ""
     offered = near or (names if len(names) <= _MOST_TOOLS else ())
-    row = catalog.explain("UNKNOWN_TOOL")
     return Failure(
-        code=row.code,
+        code="UNKNOWN_TOOL",
         message=f"There is no tool {quoted(name)}.{meant}",
-        suggestion=row.suggestion if offered else "List the tools and call one that exists.",
+        suggestion=_CALL_ONE_OF_THESE if offered else "List the tools and call one that exists.",
         actions=tuple(offered),
     )
 
@@ -139,20 +140,28 @@ def unwrapped(exc: Exception, packages: Collection[str]) -> Exception:
 
 def package_raising(exc: BaseException) -> str:
     """Return the top-level package of the code that raised an exception."""
-    name = ""
-    for name in packages_in(exc):  # noqa: B007 - the last one is wanted
+    last = None
+    for last in _traces(exc):  # noqa: B007 - the last one is wanted
         pass
-    return name
+    return "" if last is None else _package(last)
 
 
 def packages_in(exc: BaseException) -> Iterable[str]:
     """Yield the top-level packages that an exception passed through, the one that raised it last."""
+    return map(_package, _traces(exc))
+
+
+def _traces(exc: BaseException) -> Iterable[TracebackType]:
     trace = exc.__traceback__
     for _ in range(_MOST_FRAMES):  # one that is raised again and again gets longer each time
         if trace is None:
             break
-        yield str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        yield trace
         trace = trace.tb_next
+
+
+def _package(trace: TracebackType) -> str:
+    return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def notify(observers: Iterable[Observer], tool: str, started: float, failure: Failure | None) -> None:

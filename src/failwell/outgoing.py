@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, cast
 
 from msgspec import UNSET, structs
@@ -21,6 +23,8 @@ _LIMITS = {
     "docs_url": 500,
     "id": 100,
 }
+_texts = attrgetter(*_LIMITS)
+_RECURRING = frozenset(("kind", "tool", "action"))
 _PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 400, 200, 100, 100, 1000
 _MOST_FIELDS = 20
 _MOST_ITEMS = 50
@@ -37,24 +41,25 @@ def canonical(failure: Failure) -> Failure:
     Doing it twice changes nothing. Everything that encodes a failure does this first.
     """
     changes: dict[str, Any] = {}
-    hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))]
-    for name, limit in _LIMITS.items():
-        text = getattr(failure, name)
+    hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))] if failure.fields else ()
+    for (name, limit), text in zip(_LIMITS.items(), _texts(failure), strict=True):
+        if text is None:
+            continue
         if hidden and isinstance(text, str):
             text = changes[name] = _without(text, hidden)
-        if text is not None and (safe := _line(text, limit)) != text:
+        safe = _known(text, limit) if name in _RECURRING else _line(text, limit)
+        if safe != text:
             changes[name] = safe or None
     if changes.get("message", failure.message) is None:
         changes["message"] = f"{catalog.title_of(failure.code, failure.type)}."
     if changes.get("kind", failure.kind) is None:
         changes["kind"] = catalog.derive(failure.code, failure.type).kind
-    if failure.code is not None:
-        code = clean(failure.code, _CODE)
-        changes["code"] = catalog.canonical_code(code) if is_code(code) else None
+    if failure.code is not None and (code := _safe_code(failure.code)) != failure.code:
+        changes["code"] = code
     if failure.actions:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
-        changes["fields"] = tuple(_safe_problem(problem) for problem in failure.fields[:_MOST_FIELDS])
+        changes["fields"] = tuple(map(_safe_problem, failure.fields[:_MOST_FIELDS]))
     if failure.details:
         changes["details"] = json_safe(failure.details)
     if failure.extra:
@@ -71,6 +76,21 @@ def _line(text: Any, limit: int) -> str:
     return clean(str(text), limit).strip()
 
 
+def _known(text: Any, limit: int) -> str:
+    """Return a line that comes back from call to call: a name, or what a schema says."""
+    return _remembered_line(text, limit) if type(text) is str else _line(text, limit)
+
+
+@lru_cache(maxsize=512)
+def _remembered_line(text: str, limit: int) -> str:
+    return _line(text, limit)
+
+
+def _safe_code(code: str) -> str | None:
+    code = _known(code, _CODE)
+    return catalog.canonical_code(code) if is_code(code) else None
+
+
 def _names(names: Iterable[Any]) -> Iterable[str]:
     cleaned = (_line(name, _NAME) for name in list(names)[:_MOST_ITEMS])
     return dict.fromkeys(name for name in cleaned if name)
@@ -84,6 +104,7 @@ def _secret_text(problem: FieldProblem) -> str | None:
     return sent if isinstance(sent, str) else _readable(sent)
 
 
+@lru_cache(maxsize=512)
 def _is_secret_path(path: str) -> bool:
     return any(is_secret_name(str(key)) for key in paths.keys(path))
 
@@ -98,17 +119,18 @@ def _without(text: str, hidden: Iterable[str]) -> str:
 
 
 def _safe_problem(problem: FieldProblem) -> FieldProblem:
-    path = _line(problem.path, _PATH) or "?"
+    path = _known(problem.path, _PATH) or "?"
     message, sent = problem.message, problem.sent
     if (secret := _secret_text(problem)) is not None:
         message, sent = _without(message, [secret]), placeholder("value")
+    options = problem.options
     return FieldProblem(
         path=path,
         message=_line(message, _FIELD_TEXT),
-        kind=problem.kind and _line(problem.kind, _NAME),
+        kind=problem.kind and _known(problem.kind, _NAME),
         sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_FIELD_TEXT),
-        expected=problem.expected and _line(problem.expected, _FIELD_TEXT),
-        options=tuple(json_safe(list(problem.options), text_limit=_SENT, text_total=_FIELD_TEXT)),
+        expected=problem.expected and _known(problem.expected, _FIELD_TEXT),
+        options=tuple(json_safe(list(options), text_limit=_SENT, text_total=_FIELD_TEXT)) if options else (),
         required=problem.required,
         did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _PATH),
     )
@@ -133,11 +155,11 @@ class _Plain:
 
     def of(self, value: Any, depth: int) -> Any:
         self.nodes_left -= 1
+        if value is None or value is True or value is False:
+            return value
         match value:
             case str():
                 return self.text(str(value))
-            case None | bool():
-                return value
             case int():
                 return int(value) if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else _readable(value)
             case float():

@@ -23,12 +23,12 @@ _NO_SETTINGS: Mapping[str, Any] = {}
 
 
 class Called(NamedTuple):
-    """A call as its failure is answered: the tool, what is known of it, and the request's `_meta`."""
+    """A call as its failure is answered: the tool, what is known of it, and how to get at the request's `_meta`."""
 
     tool: str
     annotations: Any = None
     has_output_schema: bool = False
-    meta: Any = None
+    meta: Callable[[], Any] | None = None
     attempts: int = 1
 
 
@@ -143,12 +143,14 @@ class Protection:
         own = self.dialects.get(called.tool, self.dialect)
         if not self.client_choice:
             return own
-        chosen = _value(called.meta, CHOICE_KEY)
+        chosen = _value(called.meta(), CHOICE_KEY) if called.meta is not None else None
         return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
 
     def _operation_is_call(self, called: Called) -> bool:
         if called.tool in self.single_effect:
             return True
+        if called.annotations is None:
+            return False
         try:
             return Hints.of(called.annotations).repeatable
         except Exception:

@@ -7,29 +7,27 @@ result is a fixed point, so both ends of a connection and a proxy between them m
 import binascii
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
+from failwell.secret_names import is_secret_name, kind_of_name, may_name_a_secret
 from failwell.secrets import (
     BARE,
     FIELD,
     FIRST_WORD,
     INNOCENT_ENDINGS,
-    INNOCENT_STARTS,
     INNOCENT_VALUE,
     LINE,
-    NEUTRAL_ENDINGS,
     PAIR,
     PROSE,
     QUERY_NAMES,
     QUOTED,
     QUOTED_WAYS,
-    SECRET_ENDINGS,
-    SECRET_WORDS,
     SHAPES,
     TAGGED,
     TOKENS,
 )
+from failwell.unseen import drop_unseen
 
 __all__ = ["clean", "is_secret_name", "placeholder", "scrub"]
 
@@ -49,11 +47,11 @@ def clean(text: str, limit: int) -> str:
     if limit < 1:
         return ""
     bound = 4 * limit + 512
-    seen = _drop_unseen(text[:bound])
+    seen = drop_unseen(text[:bound])
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
     for _ in range(4):
-        safe = _cut(scrub(seen), limit)
+        safe = _cut(_scrubbed(seen), limit)
         if safe == seen:
             return safe
         seen = safe
@@ -63,17 +61,17 @@ def clean(text: str, limit: int) -> str:
 
 def scrub(text: str) -> str:
     """Return *text* with a placeholder for each secret in it, in time linear in its length."""
-    if _is_plain(text):
-        return text
-    for kind, gates, pattern in _shapes():
-        if any(gate in text for gate in gates):
-            text = pattern.sub(_replacement(kind), text)
-    return _scrub_pairs(_token().sub(_replace_token, text))
+    return text if _is_plain(text) else _scrubbed(text)
 
 
-def is_secret_name(name: str) -> bool:
-    """Tell whether a field, argument or header of this *name* holds a secret."""
-    return _kind_of(name[-80:]) is not None
+def _scrubbed(text: str) -> str:
+    for gates, pattern, replace in _shapes():
+        for gate in gates:
+            if gate in text:
+                text = pattern.sub(replace, text)
+                break
+    text = _long_word().sub(_scrub_tokens, text)
+    return _scrub_pairs(text) if may_name_a_secret(text) else text
 
 
 def _cut(text: str, limit: int) -> str:
@@ -91,27 +89,6 @@ def _drop_cut_word(text: str, limit: int) -> str:
     if len(scrub(text)) > limit + 512:
         return text
     return text[: max(text.rfind(" "), text.rfind("\n"), 0)] + _MARK
-
-
-# Escape sequences go as a whole, but none may take the letter with it that a token is known by. Every range is unseen,
-# unassigned for good, or changes how others are seen.
-_UNSEEN: Final = (
-    r"\x1b\[(?:[0-?]++(?: q|[@-~])|[mKJ]|[@-~](?![A-Za-z0-9]))|\x9b[0-?]++[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x9c|\x1b\\)"
-    r"|\x1b(?:[()*+#%][0-9A-Za-z]|[78=>cDEHM](?![A-Za-z0-9])|[\[\]]?)"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
-    r"\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
-    + "]"
-)
-
-
-def _drop_unseen(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", " ").replace("\u2029", " ")
-    return _compiled(_UNSEEN).sub("", lines)
 
 
 @cache
@@ -134,18 +111,34 @@ def _is_plain(text: str) -> bool:
     )
 
 
+Replace = Callable[[re.Match[str]], str]
+
+
 @cache
-def _shapes() -> list[tuple[str, tuple[str, ...], re.Pattern[str]]]:
-    return [(shape.kind, shape.gates, _compiled(shape.pattern)) for shape in SHAPES]
+def _shapes() -> list[tuple[tuple[str, ...], re.Pattern[str], Replace]]:
+    return [(shape.gates, _compiled(shape.pattern), _replacement(shape.kind)) for shape in SHAPES]
 
 
+@cache
+def _long_word() -> re.Pattern[str]:
+    """Return what finds the words that are long enough for a token, which never holds white space."""
+    return _compiled(r"\S\S{14,}+")
+
+
+_TOKEN_START: Final = r"(?<![A-Za-z0-9])"
 # A letter before the token may belong to an escape: \n in JSON, %3D in a URL.
-_TOKEN_START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))(?=[A-Za-z0-9]\S{14})"
+_ESCAPED_TOKEN_START: Final = rf"(?:{_TOKEN_START}|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))"
 
 
 @cache
-def _token() -> re.Pattern[str]:
-    return _compiled(f"{_TOKEN_START}(?:{'|'.join(TOKENS.values())})")
+def _token(start: str) -> re.Pattern[str]:
+    return _compiled(rf"{start}(?=[A-Za-z0-9]\S{{14}})(?:{'|'.join(TOKENS.values())})")
+
+
+def _scrub_tokens(word: re.Match[str]) -> str:
+    text = word[0]
+    start = _ESCAPED_TOKEN_START if "\\" in text or "%" in text else _TOKEN_START
+    return _token(start).sub(_replace_token, text)
 
 
 @cache
@@ -175,7 +168,7 @@ _CHECKS: Final[dict[str, Callable[[re.Match[str]], bool]]] = {"card_number": _is
 
 
 @cache
-def _replacement(kind: str) -> Callable[[re.Match[str]], str]:
+def _replacement(kind: str) -> Replace:
     check = _CHECKS.get(kind)
 
     def replace(match: re.Match[str]) -> str:
@@ -185,27 +178,6 @@ def _replacement(kind: str) -> Callable[[re.Match[str]], str]:
         return before + placeholder(kind) + after
 
     return replace
-
-
-_KIND_OF_ENDING: Final = {ending: kind for kind, endings in SECRET_ENDINGS.items() for ending in endings}
-_ENDINGS: Final = tuple(_KIND_OF_ENDING)
-
-
-@lru_cache(maxsize=1024)
-def _kind_of(name: str) -> str | None:
-    flat = _compiled(r"[^a-z0-9]++").sub("", name.lower()).rstrip("0123456789")
-    for _ in range(3):
-        if flat.endswith(INNOCENT_ENDINGS):
-            return None
-        if flat.endswith(_ENDINGS):
-            asks = _compiled(rf"[\W_]*(?:{'|'.join(INNOCENT_STARTS)})(?=[A-Z\W_])").match(name)
-            return None if asks else next(kind for ending, kind in _KIND_OF_ENDING.items() if flat.endswith(ending))
-        shorter = next((flat.removesuffix(ending) for ending in NEUTRAL_ENDINGS if flat.endswith(ending)), flat)
-        if shorter == flat:
-            break
-        flat = shorter
-    words = _compiled(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    return SECRET_WORDS.get(words[-1].lower()) if words else None
 
 
 def _scrub_pairs(text: str) -> str:
@@ -227,7 +199,7 @@ def _kind_of_pair(pair: re.Match[str]) -> tuple[str | None, int]:
     spoken = before.rstrip(" ").rpartition(" ")[2] + "_" + name if before.endswith(" ") else name
     if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
         return None, 0
-    kind = _kind_of(name) or (_kind_of(spoken) if pair["sign"] else None)
+    kind = kind_of_name(name) or (kind_of_name(spoken) if pair["sign"] else None)
     if kind is None:
         in_query = before.endswith(("?", "&")) or (pair["escape"] or "").upper() in ("%3F", "%26")
         shortest = QUERY_NAMES.get(name.lower()) if in_query and pair["sign"] else None

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from failwell.answering import log
+from failwell.collect import invalid
 from failwell.failure import Failure, FieldProblem
-from failwell.json_types import is_mapping
+from failwell.json_types import is_mapping, is_object
 
 _MOST_SCHEMAS = 512
 
@@ -32,20 +33,24 @@ class SchemaChecks:
 
     def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
-        if not self._problems(arguments, schema, tool):
+        checker = self._checker(schema, tool)
+        problems = checker.problems(arguments) if checker is not None else ()
+        if all(problem.kind == "format" for problem in problems):
             return None
-        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
-        return failure
+        strict = () if _names_all(schema, arguments) else self._strict(arguments, schema, tool)
+        return invalid(strict or problems, tool=tool)
 
     def explained(
         self, problems: Iterable[FieldProblem], arguments: Any, schema: Any, *, tool: str
     ) -> tuple[FieldProblem, ...]:
         """Return what another validator found wrong, with all that the schema says of it, and unknown names added."""
         found = tuple(problems)
-        if self._checker(schema, tool) is None:
+        checker = self._checker(schema, tool)
+        if checker is None:
             return found
-        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
-        known = {(problem.path, problem.kind): problem for problem in (failure.fields if failure else ())}
+        is_complete = _names_all(schema, arguments)
+        said = checker.problems(arguments) if is_complete else self._strict(arguments, schema, tool)
+        known = {(problem.path, problem.kind): problem for problem in said}
         merged = {problem.path: known.get((problem.path, problem.kind), problem) for problem in found}
         for problem in known.values():
             if problem.kind == "unknown":
@@ -54,13 +59,13 @@ class SchemaChecks:
 
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
         """Return whether a result is not what a tool's output schema promises."""
-        return bool(self._problems(value, schema, tool))
-
-    def _problems(self, value: Any, schema: Any, tool: str) -> list[FieldProblem]:
         checker = self._checker(schema, tool)
-        if checker is None:
-            return []
-        return [problem for problem in checker.problems(value) if problem.kind != "format"]
+        return checker is not None and any(problem.kind != "format" for problem in checker.problems(value))
+
+    def _strict(self, arguments: Any, schema: Any, tool: str) -> tuple[FieldProblem, ...]:
+        """Return all that is wrong with arguments, names that the schema does not mention among it."""
+        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
+        return failure.fields if failure else ()
 
     def _checker(self, schema: Any, tool: str) -> Any:
         if self._validation is None or not is_mapping(schema):
@@ -81,3 +86,9 @@ class SchemaChecks:
         except (ValueError, TypeError) as error:
             log.warning("nothing is checked against a schema of tool %s: %s", tool, error)
             return None
+
+
+def _names_all(schema: Mapping[str, Any], arguments: Any) -> bool:
+    """Return whether a schema mentions every name that was sent, so that being strict about names finds no more."""
+    properties = schema.get("properties")
+    return is_object(arguments) and is_mapping(properties) and arguments.keys() <= properties.keys()

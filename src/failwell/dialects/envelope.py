@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from failwell import catalog
@@ -154,8 +155,15 @@ def _problem(path: str, item: dict[str, Any], *, is_required: bool) -> FieldProb
     kind = item.get("field_type", item.get("type"))
     if not isinstance(kind, str):
         kind = "missing" if is_required and item.get("value", UNSET) is None else None
-    known = {"path": path, "kind": kind, "sent": item.get("value", UNSET)}
-    return open_part.problem_from({**item, **known}) or FieldProblem(path=path)
+    values = {**item, "path": path, "kind": kind}
+    if "value" in item:
+        values["sent"] = item["value"]
+    else:
+        values.pop("sent", None)
+    try:
+        return msgspec.convert(values, FieldProblem)
+    except msgspec.ValidationError:
+        return open_part.problem_from(values) or FieldProblem(path=path)
 
 
 def json_schema() -> dict[str, Any]:

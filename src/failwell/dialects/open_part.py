@@ -5,6 +5,7 @@ Only what plain decoding would get wrong is written, and never the tool: who cal
 """
 
 from collections.abc import Callable, Collection, Set
+from operator import attrgetter
 from typing import Any, get_args
 
 import msgspec
@@ -14,7 +15,6 @@ from failwell import catalog
 from failwell.codes import TYPES, Outcome, Type
 from failwell.failure import Failure, FieldProblem, Severity, is_code, seconds
 
-_ABSENT: tuple[object, ...] = (None, (), {})
 _STATED = (
     "code",
     "retry_after",
@@ -28,6 +28,9 @@ _STATED = (
     "extra",
 )
 _FLAGS = ("recoverable", "retryable", "outcome", "kind")
+_CONTAINERS = frozenset((tuple, dict))  # that say nothing when they are empty
+_stated = attrgetter(*_STATED)
+_flags = attrgetter(*_FLAGS)
 KEYS = frozenset((*_STATED, *_FLAGS, "type", "message", "details", "tool", "action"))
 """Every key that may stand in an open part beside the details."""
 
@@ -51,14 +54,14 @@ def write(
     if derived.type != failure.type:
         ours["type"] = failure.type
         derived = catalog.derive(code, failure.type)
-    for name in _STATED:
-        value = getattr(failure, name)
-        if value not in _ABSENT and name not in said:
+    for name, value in zip(_STATED, _stated(failure), strict=True):
+        if value is not None and (value or type(value) not in _CONTAINERS) and name not in said:
             ours[name] = msgspec.to_builtins(value) if name == "fields" else value
-    for name in _FLAGS:
-        value = getattr(failure, name)
-        if value != getattr(derived, name) and name not in said:
-            ours[name] = value
+    flags, follows = _flags(failure), _flags(derived)
+    if flags != follows:
+        for name, value, follow in zip(_FLAGS, flags, follows, strict=True):
+            if value != follow and name not in said:
+                ours[name] = value
     details = failure.details
     if not details:
         return ours
@@ -153,9 +156,15 @@ def _names(value: list[Any]) -> Any:
     return tuple(value) if all(isinstance(name, str) for name in value) else UNSET
 
 
+class _Problems(msgspec.Struct):
+    """Field problems as msgspec converts them fast: what it knows of a struct it keeps, of a tuple it does not."""
+
+    fields: tuple[FieldProblem, ...]
+
+
 def _problems(value: list[Any]) -> Any:
     try:
-        return msgspec.convert(value, tuple[FieldProblem, ...])
+        return msgspec.convert({"fields": value}, _Problems).fields
     except msgspec.ValidationError:
         problems = [problem_from(item) for item in value]
         return UNSET if None in problems else tuple(problems)

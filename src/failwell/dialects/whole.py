@@ -13,12 +13,21 @@ RETRY_KEY = "dev.failwell/retry"
 VERSION = 1
 
 _NAMES = frozenset(Failure.__struct_fields__)
+_KNOWN = _NAMES | {"v"}
 _ORIGINS = ("declared", "mapped", "read", "inferred")
 
 
 def write(failure: Failure) -> dict[str, Any]:
     """Return a canonical failure as a JSON object."""
-    return {"v": VERSION, **msgspec.json.decode(msgspec.json.encode(failure))}
+    built: dict[str, Any] = {"v": VERSION, **msgspec.to_builtins(failure)}
+    if failure.actions:
+        built["actions"] = list(failure.actions)
+    if failure.fields:
+        built["fields"] = list(built["fields"])
+        for problem in built["fields"]:
+            if "options" in problem:
+                problem["options"] = list(problem["options"])
+    return built
 
 
 def read(value: dict[str, Any] | None) -> Failure | None:
@@ -28,10 +37,9 @@ def read(value: dict[str, Any] | None) -> Failure | None:
     """
     if not isinstance(value, dict) or not isinstance(value.get("message"), str):
         return None
-    known = {key: item for key, item in value.items() if key in _NAMES}
-    if len(known) == len(value) - ("v" in value):
+    if value.keys() <= _KNOWN:
         try:
-            return msgspec.convert(known, Failure)
+            return msgspec.convert(value, Failure)
         except (msgspec.ValidationError, ValueError, TypeError):
             pass
     return _read_leniently(value)

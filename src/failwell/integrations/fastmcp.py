@@ -50,9 +50,7 @@ def attach(server: Any, protection: Protection) -> str:
         raise ValueError(f"{server.name} is protected already")
     ours = FailwellMiddleware(protection)
     ours.watch(server)
-    for middleware in server.middleware:
-        if reason := _IN_THE_WAY.get(type(middleware).__name__):
-            log.warning("%s has a %s: %s", server.name, type(middleware).__name__, reason)
+    ours.name_what_is_in_the_way(server)
     server.middleware.insert(0, ours)
     return "a middleware of fastmcp sees every call first"
 
@@ -81,6 +79,8 @@ class FailwellMiddleware(Middleware):
         self.protection = protection or Protection(**settings)
         self._checks = SchemaChecks()
         self._servers: WeakSet[Any] = WeakSet()
+        self._called: WeakSet[Any] = WeakSet()
+        self._named: WeakSet[Any] = WeakSet()
 
     def watch(self, server: Any) -> None:
         """Make the functions of a server's tools tell when they are entered, and raise the failures they return."""
@@ -103,9 +103,21 @@ class FailwellMiddleware(Middleware):
 
             mcp_lowlevel_1.attach(low_level, self.protection, is_inner=True)
 
+    def name_what_is_in_the_way(self, server: Any) -> None:
+        """Log, once each, which middleware of a server works against this one."""
+        for middleware in server.middleware:
+            reason = _IN_THE_WAY.get(type(middleware).__name__)
+            if reason and middleware not in self._named:
+                self._named.add(middleware)
+                log.warning("%s has a %s: %s", server.name, type(middleware).__name__, reason)
+
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Run the tool and answer its failure."""
-        self.watch(context.fastmcp_context.fastmcp)
+        server = context.fastmcp_context.fastmcp
+        if server not in self._called:
+            self._called.add(server)
+            self.watch(server)
+            self.name_what_is_in_the_way(server)  # what was added since is known only now
         protection, outer = self.protection, _running.get()
         run = _Run(protection)
         token, started = _running.set(run), protection.start()
@@ -115,17 +127,18 @@ class FailwellMiddleware(Middleware):
             is_nested = outer is not None and outer.protection is protection
             if is_nested or is_protocol_error(exc):
                 raise  # a tool that calls another of its server handles the failure
-            failure, called = await self._judged(exc, context, run)
+            failure, answers = await self._judged(exc, context, run)
         else:
             broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
             if broken is None:
                 protection.finish(context.message.name, started)
                 return result
-            failure, called = protection.answers(broken).broken_output(), broken
+            answers = protection.answers(broken)
+            failure = answers.broken_output()
         finally:
             _running.reset(token)
-        wire, failure = protection.result(failure, called)
-        protection.finish(called.tool, started, failure)
+        wire, failure = answers.encoded(failure)
+        protection.finish(answers.tool, started, failure)
         return _LAYOUT.failed(wire)
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Sequence[Any]:
@@ -137,20 +150,19 @@ class FailwellMiddleware(Middleware):
             listed.append(tool.model_copy(update=changes) if changes else tool)
         return listed
 
-    async def _judged(self, exc: Exception, context: Any, run: _Run) -> tuple[Failure, Called]:
+    async def _judged(self, exc: Exception, context: Any, run: _Run) -> tuple[Failure, Answers]:
         server, name = context.fastmcp_context.fastmcp, context.message.name
         tool = run.tool or await _found(server, name)
-        called = _called(context, tool, run)
-        answers = self.protection.answers(called)
+        answers = self.protection.answers(_called(context, tool, run))
         core = unwrapped(exc, _SDK)
         if tool is None and isinstance(core, NotFoundError | DisabledError):
-            return unknown_tool(name, await _names(server)), called
+            return unknown_tool(name, await _names(server)), answers
         if not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
             arguments: dict[str, Any] = context.message.arguments or {}
             schema = getattr(tool, "parameters", None)
             problems = self._checks.explained(problems_of(core, arguments=arguments), arguments, schema, tool=name)
-            return invalid(problems, tool=name), called
-        return _failure(core, answers, ran=run.times > 0 or not _is_watched(tool)), called
+            return invalid(problems, tool=name), answers
+        return _failure(core, answers, ran=run.times > 0 or not _is_watched(tool)), answers
 
     def _looks_broken(self, result: Any, run: _Run) -> bool:
         schema = run.tool.output_schema if run.tool is not None else None
@@ -188,7 +200,8 @@ def _breaks(checks: SchemaChecks, result: Any, tool: Any) -> bool:
 def _called(context: Any, tool: Any, run: _Run) -> Called:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
-    return Called(context.message.name, annotations, has_output_schema, _request_meta(context), run.times)
+    meta = functools.partial(_request_meta, context)
+    return Called(context.message.name, annotations, has_output_schema, meta, run.times)
 
 
 def _request_meta(context: Any) -> Any:

@@ -1,15 +1,20 @@
 """Where each version of fastmcp keeps what a protection needs."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from failwell.integrations.versions import supported
 
 try:
     from fastmcp.tools import Tool
-    from mcp.types import CallToolResult
+    from mcp.types import CallToolResult, TextContent
 except ImportError as missing:
     raise ImportError("this needs fastmcp 2.14 or newer: pip install 'failwell[fastmcp]'") from missing
+
+
+# Middleware that lists all the tools it is given. To pass by it saves copies of every schema.
+_HIDE_NOTHING = frozenset((("failwell", "FailwellMiddleware"), ("fastmcp", "DereferenceRefsMiddleware")))
 
 
 class Layout(NamedTuple):
@@ -62,7 +67,26 @@ def _provided(store: Any) -> Iterable[Any]:
 
 
 async def _listed(server: Any) -> Iterable[Any]:
-    return list(await server.list_tools())
+    classes = ((type(one).__module__.partition(".")[0], type(one).__name__) for one in server.middleware)
+    may_hide = not _HIDE_NOTHING.issuperset(classes)
+    with _without_spans():
+        return list(await server.list_tools(run_middleware=may_hide))
+
+
+def _no_suppression() -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _suppression() -> Callable[[], AbstractContextManager[None]]:
+    """Return what keeps fastmcp 4 from renaming the span of the call to `tools/list`; older ones rename none."""
+    try:
+        from fastmcp.telemetry import suppress_fastmcp_telemetry
+    except ImportError:
+        return _no_suppression
+    return suppress_fastmcp_telemetry
+
+
+_without_spans = _suppression()
 
 
 def _name(tool: Any) -> str:
@@ -80,9 +104,8 @@ def _nothing(_: Any) -> None:
 def _flagged(wire: dict[str, Any]) -> Any:
     from fastmcp.tools import ToolResult
 
-    result = CallToolResult.model_validate(wire)
     return ToolResult(
-        content=result.content,
+        content=[TextContent.model_validate(block) for block in wire["content"]],
         structured_content=wire.get("structuredContent"),
         meta=wire["_meta"],
         is_error=wire["isError"],

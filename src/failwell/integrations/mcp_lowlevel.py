@@ -5,7 +5,7 @@ The SDK checks nothing there. Arguments and results are checked against the sche
 
 from typing import Any
 
-from failwell.answering import log, opened, package_raising, unknown_tool, unwrapped
+from failwell.answering import Answers, log, opened, package_raising, unknown_tool, unwrapped
 from failwell.failure import Failure
 from failwell.integrations.protocol_errors import is_protocol_error, is_rpc_error
 from failwell.protection import Called, Protection
@@ -66,21 +66,23 @@ class _Handlers:
 
         async def call(ctx: Any, params: Any) -> Any:
             name, started, value = params.name, protection.start(), None
-            tool = await self._tool(ctx, name)
-            called = _called(params, tool)
+            tool = None if self.is_inner else await self._tool(ctx, name)
             failure = self.checks.refused(params.arguments, tool.input_schema, tool=name) if tool is not None else None
+            answers = None
             if failure is None:
                 try:
-                    value, failure = self._ended(await handler(ctx, params), tool, called)
+                    value, failure = self._ended(await handler(ctx, params), tool, params)
                 except Exception as exc:
                     if is_protocol_error(exc):
                         raise
-                    failure = self._failure(exc, called)
+                    answers = protection.answers(_called(params, tool))
+                    failure = self._failure(exc, answers)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started)
                 return value
-            wire, failure = protection.result(failure, called)
+            answers = answers or protection.answers(_called(params, tool))
+            wire, failure = answers.encoded(failure)
             protection.finish(name, started, failure)
             return CallToolResult.model_validate(wire)
 
@@ -100,8 +102,6 @@ class _Handlers:
 
     async def _tool(self, ctx: Any, name: str) -> Any:
         """Return a tool as the server lists it; the list is asked for anew if the tool is not in it."""
-        if self.is_inner:
-            return None
         if name not in self.tools and self._lister is not None:
             params_type, handler = self._lister
             try:
@@ -116,7 +116,7 @@ class _Handlers:
                 log.exception("the tools could not be listed, so the arguments of %s are not checked", name)
         return self.tools.get(name)
 
-    def _ended(self, value: Any, tool: Any, called: Called) -> tuple[Any, Failure | None]:
+    def _ended(self, value: Any, tool: Any, params: Any) -> tuple[Any, Failure | None]:
         was_wrapped = type(value) is Ok
         value, failure = opened(value)
         if failure is not None:
@@ -126,16 +126,15 @@ class _Handlers:
         schema = tool.output_schema if tool is not None else None
         if schema is None or not isinstance(value, CallToolResult) or value.is_error:
             return value, None
-        if self.checks.is_broken(value.structured_content, schema, tool=called.tool):
-            return None, self.protection.answers(called).broken_output()
+        if self.checks.is_broken(value.structured_content, schema, tool=params.name):
+            return None, self.protection.answers(_called(params, tool)).broken_output()
         return value, None
 
-    def _failure(self, exc: Exception, called: Called) -> Failure:
-        answers = self.protection.answers(called)
+    def _failure(self, exc: Exception, answers: Answers) -> Failure:
         core = unwrapped(exc, _SDK)
-        if self.tools and called.tool not in self.tools:
-            log.info("tool %s is not listed, and calling it failed", called.tool, exc_info=core)
-            return unknown_tool(called.tool, self.tools)
+        if self.tools and answers.tool not in self.tools:
+            log.info("tool %s is not listed, and calling it failed", answers.tool, exc_info=core)
+            return unknown_tool(answers.tool, self.tools)
         if is_rpc_error(core) and package_raising(core) not in _SDK:
             return answers.said(core)
         return answers.failure_of(core)
@@ -143,4 +142,4 @@ class _Handlers:
 
 def _called(params: Any, tool: Any) -> Called:
     has_output_schema = tool is not None and tool.output_schema is not None
-    return Called(params.name, getattr(tool, "annotations", None), has_output_schema, params.meta)
+    return Called(params.name, getattr(tool, "annotations", None), has_output_schema, lambda: params.meta)

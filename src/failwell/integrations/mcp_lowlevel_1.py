@@ -185,9 +185,7 @@ class _Functions:
 
     def _called(self, params: Any) -> Called:
         tool = self.server._tool_cache.get(params.name)
-        meta = params.meta
-        if meta is None:
-            meta = _request_meta(self.server)
+        meta = functools.partial(_request_meta, params, self.server)
         if tool is None:
             return Called(params.name, meta=meta)
         return Called(params.name, tool.annotations, tool.outputSchema is not None, meta)
@@ -201,7 +199,9 @@ def _ended(value: Any) -> tuple[Any, Failure | None]:
     return value, failure
 
 
-def _request_meta(server: Any) -> Any:
+def _request_meta(params: Any, server: Any) -> Any:
+    if params.meta is not None:
+        return params.meta
     try:
         return server.request_context.meta
     except LookupError:  # outside a request

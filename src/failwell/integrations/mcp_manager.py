@@ -5,6 +5,7 @@ still what they were.
 """
 
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from failwell.answering import Answers, opened, package_raising, unknown_tool, unwrapped
@@ -47,7 +48,8 @@ def attach_to_calls(server: Any, protection: Protection) -> None:
             if _running.get() is protection or is_protocol_error(exc):
                 raise
             called = _called(name, server._tool_manager.get_tool(name), context)
-            wire, failure = protection.result(_failure(exc, protection.answers(called)), called)
+            answers = protection.answers(called)
+            wire, failure = answers.encoded(_failure(unwrapped(exc, _SDK), answers))
             protection.finish(name, started, failure)
             return CallToolResult.model_validate(wire)
 
@@ -118,12 +120,14 @@ class _Tools:
     def _judged(self, exc: Exception, arguments: dict[str, Any], tool: Any, answers: Answers) -> Failure:
         if tool is None:
             return unknown_tool(answers.tool, [other.name for other in self._list()])
-        refusal = _refusal(tool, arguments, self.checks) if isinstance(unwrapped(exc, _SDK), ValidationError) else None
-        return refusal or _failure(exc, answers)
+        core = unwrapped(exc, _SDK)
+        refusal = _refusal(tool, arguments, self.checks) if isinstance(core, ValidationError) else None
+        return refusal or _failure(core, answers)
 
 
-def _failure(exc: Exception, answers: Answers) -> Failure:
-    core = unwrapped(exc, _SDK)
+def _failure(core: Exception, answers: Answers) -> Failure:
+    if isinstance(core, ToolFailure):
+        return core.failure
     if _is_for_the_caller(core) or (is_rpc_error(core) and package_raising(core) not in _SDK):
         return answers.said(core)
     return answers.failure_of(core)
@@ -156,7 +160,8 @@ def _is_error(value: Any) -> bool:
 
 def _called(name: str, tool: Any, context: Any) -> Called:
     annotations = getattr(tool, "annotations", None)
-    return Called(name, annotations, getattr(tool, "output_schema", None) is not None, _request_meta(context))
+    has_output_schema = getattr(tool, "output_schema", None) is not None
+    return Called(name, annotations, has_output_schema, partial(_request_meta, context))
 
 
 def _request_meta(context: Any) -> Any:

@@ -73,12 +73,19 @@ def _is_rpc_error(error: dict[str, Any] | None) -> bool:
 
 
 def _from_result(result: dict[str, Any]) -> Incoming:
-    flag = next((result[name] for name in _FLAG_NAMES if isinstance(result.get(name), bool)), False)
-    if result.get("status") == "error":  # how strands and langchain flag an error
+    get = result.get
+    flag = next((said for name in _FLAG_NAMES if isinstance(said := get(name), bool)), False)
+    if get("status") == "error":  # how strands and langchain flag an error
         flag = True
-    meta = next((found for name in _META_NAMES if is_object(found := result.get(name))), _NO_META)
-    structured = next((result[name] for name in _STRUCTURED_NAMES if result.get(name) is not None), None)
-    return Incoming(texts=_texts(result.get("content")), flag=flag, meta=meta, structured=structured)
+    meta, structured = _NO_META, None
+    for name in _META_NAMES:
+        if is_object(found := get(name)):
+            meta = found
+            break
+    for name in _STRUCTURED_NAMES:
+        if (structured := get(name)) is not None:
+            break
+    return Incoming(texts=_texts(get("content")), flag=flag, meta=meta, structured=structured)
 
 
 def _from_object(what: object) -> Incoming | None:

@@ -89,7 +89,8 @@ def read(
         tool: the tool that was called.
         arguments: what it was called with.
         input_schema: the tool's input schema.
-        annotations: the tool's annotations, such as `readOnlyHint`.
+        annotations: the tool's annotations, such as `readOnlyHint`. They never change what is read, so that the
+            outcome of a failure that was inferred stays unknown; `decide` uses them.
         dialect: what the server is known to speak; its exact shapes count even if `isError` is false.
         unflagged: look for failures in results that are not flagged, in looser shapes and flat text too.
         now: the time in seconds since the epoch that moments in a payload are compared with.
@@ -163,6 +164,8 @@ def _read(
         return Reading(what)
     if isinstance(what, BaseException):
         return _from_exception(what, spoken, now=now, context=context)
+    if is_object(what) and (failure := _whole(what)):
+        return Reading(failure)
     incoming = take_apart(what)
     if incoming is None:
         return None
@@ -183,18 +186,29 @@ def _read(
     return flat_text.verdict(text, context)
 
 
+def _whole(result: dict[str, Any]) -> Failure | None:
+    """Return the failure under our key, where a result has it; nothing else needs to be looked at then."""
+    stated = result.get("_meta")
+    if not is_object(stated) or whole.META_KEY not in stated or "jsonrpc" in result:
+        return None
+    return whole.read(stated[whole.META_KEY]) if isinstance(result.get("content"), list) else None
+
+
 def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
     """Yield what each way of reading finds, in the order in which they are trusted."""
     text = incoming.texts[0] if incoming.texts else ""
-    yield foreign.from_tool_failure(incoming.meta.get(foreign.TOOL_FAILURE_KEY), text, now=now)
+    if incoming.meta:
+        yield foreign.from_tool_failure(incoming.meta.get(foreign.TOOL_FAILURE_KEY), text, now=now)
     if spoken:
         yield from _spoken(spoken, incoming)
-    yield meta.decode(Wire(text, True, incoming.meta))
+    if incoming.meta:
+        yield meta.decode(Wire(text, True, incoming.meta))
     if incoming.rpc_error is not None:
         yield in_rpc_error(incoming.rpc_error)
     for text in incoming.texts:
         text = _unprefixed(text)
-        yield xml.decode(Wire(text))
+        if "<" in text:
+            yield xml.decode(Wire(text))
         payload = json_text.parse_object(text)
         if payload is not None:
             yield from_shape(payload)

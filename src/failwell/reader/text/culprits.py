@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from failwell import paths
 from failwell.reader.text.context import Context
@@ -93,11 +94,16 @@ def _spoken(text: str, context: Context) -> list[str]:
     held = {word.removesuffix("s") if len(word) > 3 else word for word in words}
     scores: list[tuple[float, int, str]] = []
     for order, name in enumerate(context.names):
-        parts = [part.removesuffix("s") if len(part) > 3 else part for part in normalised(name).split("_") if part]
-        hits = sum(part in held for part in parts)
-        if parts and hits == len(parts):
-            scores.append((-float(hits), order, name))
+        parts = _parts(name)
+        if parts and held.issuperset(parts):
+            scores.append((-float(len(parts)), order, name))
     return [name for _, _, name in sorted(scores)]
+
+
+@lru_cache(maxsize=1024)
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the words of a name, without the ending of their plural."""
+    return tuple(part.removesuffix("s") if len(part) > 3 else part for part in normalised(name).split("_") if part)
 
 
 def _distance(at: int, span: tuple[int, int]) -> int:

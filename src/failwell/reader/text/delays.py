@@ -5,6 +5,7 @@ import re
 from failwell.failure import seconds
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
+_WORDS = ("retry", "again", "wait", "available", "reset")  # one of them is in every text that asks
 _UNIT = r"(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)"
 _AMOUNT = rf"(\d{{1,9}}(?:\.\d{{1,6}})?) ?{_UNIT}?(?![a-z])"
 _ASKED = re.compile(
@@ -20,7 +21,8 @@ _ASKED = re.compile(
 
 def find(text: str) -> float | None:
     """Return the seconds that a text asks to wait, or None if it asks for none."""
-    match = _ASKED.search(text)
+    low = text.lower()
+    match = _ASKED.search(text) if any(word in low for word in _WORDS) else None
     if match is None:
         return None
     unit = (match[2] or "").lower()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 _TOKEN = re.compile(r"\([^)]*\)\??|\S+")
 _WORD = re.compile(r"[a-z0-9]+")
-_CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL_HUMP = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # capitals are rare, so to begin with one is fast
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
 _COMMON = frozenset(
@@ -57,7 +57,7 @@ class _Entry(NamedTuple):
 
 def plain(text: str) -> str:
     """Return a text as phrases are matched against it: lower case, compound names taken apart, negations spelt out."""
-    text = _CAMEL_BORDER.sub(" ", text).lower()
+    text = _CAMEL_HUMP.sub(r" \g<0>", text).lower()
     if "'" in text or "’" in text:
         text = text.replace("’", "'").replace("can't", "cannot").replace("won't", "will not").replace("n't", " not")
     return text
@@ -94,12 +94,14 @@ class Table:
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
         words = set(_WORD.findall(text))
-        candidates = [
-            entry
-            for word in words & self._by_word.keys()
-            for entry in self._by_word[word]
-            if not any(map(words.isdisjoint, entry.needs))
-        ]
+        candidates: list[_Entry] = []
+        for word in words:
+            for entry in self._by_word.get(word, ()):
+                for group in entry.needs:
+                    if words.isdisjoint(group):
+                        break
+                else:
+                    candidates.append(entry)
         if not text.isascii():
             candidates += self._unspaced
         candidates.sort()

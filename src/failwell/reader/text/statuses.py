@@ -22,7 +22,7 @@ _REASONS = (
     "|not implemented|bad gateway|service unavailable|service temporarily|gateway time"
 )
 _REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{_REASONS})", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<!\d)[45]\d\d(?!\d)")
+_NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
 _CONFIDENCE = 0.9
 UNSPECIFIC = frozenset((400, 403, 409, 422, 500))
 """Statuses that services also use for what has a status of its own: clear words beat them."""

@@ -1,0 +1,78 @@
+"""For those who keep stamina: what failwell decides, as stamina's `on`.
+
+```python
+import stamina
+
+import failwell as fw
+from failwell.integrations.stamina import settings
+
+
+@stamina.retry(**settings(fw.Policy(attempts=5), hints={"idempotentHint": True}))
+def fetch() -> str:
+    return "ok"
+```
+
+stamina looks at exceptions only, so a result that says it is an error is not retried. The rules on what is worth
+another try, and safe, hold; budget and breaker are part of `failwell.call` only.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+from failwell.decision import Hints
+from failwell.reader import read
+from failwell.retry import marks, surroundings
+from failwell.retry.policy import Policy, is_throttled
+
+_DEFAULT = Policy()
+_MOST_ATTEMPTS_IF_NOBODY_KNOWS = 3
+
+
+class Settings(TypedDict):
+    """What `stamina.retry` and `retry_context` take."""
+
+    on: Callable[[Exception], bool | float]
+    attempts: int
+    timeout: float | None
+    wait_initial: float
+    wait_max: float
+    wait_jitter: float
+
+
+def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> Settings:
+    """Return what makes stamina retry as the policy says, for a tool with these annotations.
+
+    stamina adds chance to a delay that grows, instead of picking one up to it, so waits are a little longer.
+    """
+    return Settings(
+        on=on(policy, hints=hints),
+        attempts=policy.attempts,
+        timeout=policy.deadline or None,
+        wait_initial=policy.base,
+        wait_max=policy.longest,
+        wait_jitter=policy.base,
+    )
+
+
+def on(
+    policy: Policy = _DEFAULT, *, hints: Any = None, chance: Callable[[], float] = surroundings.chance
+) -> Callable[[Exception], bool | float]:
+    """Return a hook that says whether to retry an exception, and after how long if the server asks to wait.
+
+    stamina tells it neither the attempt nor the time, and sleeps as long as it is told, past its own timeout. So a
+    delay beyond the policy's deadline ends the call; and what nobody knows anything about is retried only where the
+    policy makes no more attempts than are right for it. Give stamina the policy's attempts, as `settings` does.
+    """
+    known = Hints.of(hints)
+
+    def is_worth_it(exc: Exception) -> bool | float:
+        if policy.attempts == 1 or policy.deadline == 0 or marks.is_marked(exc):
+            return False
+        failure = read(exc)
+        if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_NOBODY_KNOWS:
+            return False
+        jitter = chance() if is_throttled(failure) else 0.0
+        delay = policy.next_delay(failure, attempt=1, jitter=jitter, hints=known)
+        return False if delay is None else delay or True
+
+    return is_worth_it
