@@ -230,6 +230,26 @@ def test_arguments_that_do_not_fit_the_schema_explain_a_text_that_says_nothing()
     assert (reading.failure.type, reading.rule) == ("VALIDATION", "arguments against schema")
 
 
+@pytest.mark.parametrize("text", ["HTTP 503 Service Unavailable", "No such file or directory", "something broke"])
+def test_the_annotations_of_a_tool_change_what_is_decided_and_not_what_is_read(text: str) -> None:
+    result = {"content": [{"type": "text", "text": text}], "isError": True}
+    hints = {"readOnlyHint": True, "idempotentHint": True}
+
+    found = fw.read(result, tool="find", arguments={}, annotations=hints)
+
+    assert found == fw.read(result, tool="find", arguments={})
+    assert found is not None
+    assert found.outcome == "unknown"
+
+
+def test_a_read_only_tool_is_called_again_where_another_is_not() -> None:
+    found = fw.read({"content": [{"type": "text", "text": "HTTP 503 Service Unavailable"}], "isError": True})
+
+    assert found is not None
+    assert fw.decide(found, {"readOnlyHint": True}).action == "retry"
+    assert fw.decide(found).action != "retry"
+
+
 def test_words_that_the_caller_sent_are_not_the_servers() -> None:
     arguments = {"query": "rate limit exceeded, permission denied"}
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from failwell import secrets
 from failwell.redact import clean, is_secret_name, placeholder, scrub
+from failwell.secret_names import may_name_a_secret
 
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -294,6 +295,28 @@ def test_a_pgp_key_block_and_an_encrypted_key_go_with_their_headers() -> None:
     rsa = f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{core}\n-----END RSA PRIVATE KEY-----"
 
     assert scrub(f"a {pgp} b {rsa} c") == "a [redacted:private_key] b [redacted:private_key] c"
+
+
+@pytest.mark.parametrize("written", ["{}", "X-{}", "my {}", "{}_1", "{}Value"])
+def test_no_text_with_a_secret_name_is_passed_over_unread(written: str) -> None:
+    endings = [ending for endings in secrets.SECRET_ENDINGS.values() for ending in endings]
+    names = [written.format(name) for name in [*endings, *secrets.SECRET_WORDS]]
+
+    overlooked = [name for name in names if is_secret_name(name) and not may_name_a_secret(f"the {name}: x")]
+
+    assert overlooked == []
+    assert any(map(is_secret_name, names))
+
+
+@pytest.mark.parametrize("name", ["api key", "A.P.I. Key", "to\u212aen", "api\u00e9key", "P-W-D", "Secur\u0130ty code"])
+def test_a_secret_name_is_seen_whatever_stands_between_its_letters(name: str) -> None:
+    assert may_name_a_secret(f"the {name}: x")
+
+
+def test_a_text_without_a_secret_name_is_known_at_once() -> None:
+    innocent = "Error: no author of 'inside classes' was found, status: 404, code: E_AUTHOR, key: 5"
+
+    assert not may_name_a_secret(innocent)
 
 
 def test_basic_credentials_are_known_without_a_header_but_basic_words_are_not() -> None:

@@ -1,7 +1,7 @@
 """What a tool call ends with: the failure in what was raised or returned, and that failure on the wire."""
 
 import logging
-import secrets
+import os
 from collections.abc import Collection, Iterable
 from time import perf_counter
 from types import TracebackType
@@ -100,7 +100,8 @@ class Answers(NamedTuple):
 
 def _new_id() -> str:
     # A letter first: what reads like a number is taken for one somewhere on the way.
-    return secrets.choice("abcdef") + secrets.token_hex(6)[1:]
+    noise = os.urandom(7)
+    return "abcdef"[noise[0] % 6] + noise[1:].hex()[1:]
 
 
 def opened(value: Any) -> tuple[Any, Failure | None]:

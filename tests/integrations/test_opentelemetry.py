@@ -113,6 +113,15 @@ def test_the_span_of_the_sdk_says_what_failed(call: Callable[..., Any]) -> None:
     assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, None)
 
 
+def test_the_span_of_a_tool_that_does_not_exist_keeps_its_name(call: Callable[..., Any]) -> None:
+    call({}, observers=[enrich_span], name="fnd")
+
+    [span] = server_spans()
+    assert span.name == "tools/call fnd"
+    assert ours(span)["failwell.code"] == "UNKNOWN_TOOL"
+    assert [span.name for span in EXPORTER.get_finished_spans() if span.name == "tools/list"] == []
+
+
 def test_no_span_is_added_to_those_of_the_sdk(call: Callable[..., Any]) -> None:
     call({"task_id": "t-9"})
     without = sorted(span.name for span in EXPORTER.get_finished_spans())

@@ -70,6 +70,37 @@ def test_middleware_in_the_way_is_named(middleware: type[Middleware], caplog: py
     assert record.getMessage().startswith(f"tasks has a {middleware.__name__}: ")
 
 
+@pytest.mark.parametrize("middleware", [ErrorHandlingMiddleware, RetryMiddleware])
+def test_middleware_that_came_after_is_named_once_when_a_tool_is_called(
+    middleware: type[Middleware], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = servers.protected("fastmcp")
+    server.add_middleware(middleware())
+
+    ask(server, "text")
+    ask(server, "text")
+
+    said = [record.getMessage() for record in caplog.records if record.name == "failwell" and record.levelno == 30]
+    assert [text.partition(":")[0] for text in said] == [f"{server.name} has a {middleware.__name__}"]
+
+
+def test_a_tool_that_a_middleware_hides_is_not_offered_to_who_called_another() -> None:
+    class Hiding(Middleware):
+        async def on_list_tools(self, context: Any, call_next: Any) -> Any:
+            return [tool for tool in await call_next(context) if tool.name != "number"]
+
+    server = servers.protected("fastmcp")
+    open_to_all = seen(ask(server, "numbers"))
+    server.add_middleware(Hiding())
+
+    found = seen(ask(server, "numbers"))
+
+    assert "number" in open_to_all.actions
+    assert found.code == "UNKNOWN_TOOL"
+    assert "number" not in found.actions
+    assert "'number'" not in found.message
+
+
 @pytest.mark.skipif(VERSION < (3,), reason="fastmcp 2 does not see why a tool failed")
 def test_how_often_a_middleware_retried_is_told() -> None:
     server = FastMCP("tasks", middleware=[RetryMiddleware(max_retries=2, base_delay=0.001)])

@@ -31,12 +31,21 @@ class Document(NamedTuple):
 
 def content(text: str) -> str:
     """Return a text escaped for the inside of an element."""
+    if _is_plain(text) and ">" not in text:
+        return text
     return _FORBIDDEN.sub("", text).translate(_CONTENT).replace("]]>", "]]&gt;")
 
 
 def attribute_value(text: str) -> str:
     """Return a text escaped for an attribute in double quotes."""
+    if _is_plain(text) and not (">" in text or '"' in text or "'" in text):
+        return text
     return _FORBIDDEN.sub("", text).translate(_ATTRIBUTE_VALUE)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether nothing needs to be escaped, but for what only one place asks for."""
+    return text.isascii() and text.isprintable() and "&" not in text and "<" not in text
 
 
 def parse(text: str, roots: frozenset[str]) -> Document | None:
@@ -49,10 +58,9 @@ def parse(text: str, roots: frozenset[str]) -> Document | None:
     if not end.endswith(f"</{root}>"):
         return None
     body = end[start.end() : -len(root) - 3]
-    leaves = [
-        (tag, _resolved(label or (rest and _label(rest))), _resolved(inside))
-        for tag, label, rest, inside in _LEAF.findall(body)
-    ]
+    leaves = [(tag, label or (rest and _label(rest)), inside) for tag, label, rest, inside in _LEAF.findall(body)]
+    if "&" in body:
+        leaves = [(tag, _resolved(label), _resolved(inside)) for tag, label, inside in leaves]
     if not leaves and "<" not in body:
         leaves = [("message", "", _resolved(body))]
     elif "<message>" in body and not any(leaf[0] == "message" for leaf in leaves):
