@@ -1,4 +1,4 @@
-"""The tests of protected servers against every supported SDK, each in an environment of its own: `make matrix`."""
+"""Protected servers and hooked clients with every supported SDK, each in an environment of its own: `make matrix`."""
 
 import os
 import re
@@ -23,6 +23,37 @@ NO_TABLE = {"FAILWELL_TABLE": ""}
 # What the tests need beside the SDK. Its constraints, `pip freeze` of an environment that passed, are one file per SDK.
 NEEDS = ("jsonschema-rs", "pytest", "starlette", "uvicorn")
 CONSTRAINTS = Path("tests/matrix/constraints")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+# Agent stacks, named as their runner in tests/stacks/runners, with a generation where there are several. Their
+# constraints are one file per stack too; what stands beside a stack, it needs and does not ask for.
+STACKS = {
+    "agent_framework": ("agent-framework-core==1.23.0", "mcp==2.3.0", "tenacity"),
+    "anthropic": ("anthropic[mcp]==2.8.0",),
+    "crewai": ("crewai==1.15.30", "mcp==1.30.0"),
+    "dspy": ("dspy==3.4.1", "mcp==2.3.0"),
+    "fastmcp-3": ("fastmcp==3.4.10",),
+    "fastmcp-4": ("fastmcp==4.1.2",),
+    "google_adk": ("google-adk[mcp]==2.13.0",),
+    "langchain": ("langchain-mcp-adapters==0.3.2", "langchain", "langgraph"),
+    "llama_index": ("llama-index-tools-mcp==0.6.0",),
+    "mcp-1": ("mcp==1.30.0",),
+    "mcp-2": ("mcp==2.3.0",),
+    "openai_agents": ("openai-agents==0.24.0",),
+    "pydantic_ai": ("pydantic-ai-slim[mcp]==2.66.0",),
+    "smolagents": ("smolagents[mcp]==1.26.0", "mcp==1.30.0"),
+    "strands": ("strands-agents==1.62.0",),
+}
+
+# Servers that the proxy is put in front of, by the environment that they share.
+PUBLISHED = {
+    "newer": ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"),
+    "older": ("mcp==1.30.0", "mcp-server-sqlite==2025.4.25"),
+    "npm": ("@modelcontextprotocol/server-filesystem@2026.8.31", "@modelcontextprotocol/server-memory@2026.8.31"),
+}
+
+# It has no types, and mypy takes more than five minutes to find that out.
+UNTYPED = ("google_adk",)
 
 
 def interpreter(version: str) -> str | None:
@@ -50,7 +81,7 @@ def run(session: nox.Session, sdk: str, **env: str) -> None:
     """Install an SDK and run the tests with it."""
     install(session, sdk)
     session.run(
-        *("python", "-m", "pytest", "tests/matrix", "--quiet", "--confcutdir", "tests/matrix"),
+        *("python", "-m", "pytest", "tests/matrix", "tests/client", "--quiet", "--confcutdir", "tests/matrix"),
         *("--override-ini", "filterwarnings=default"),  # old SDKs warn about what they stand on
         env={"MATRIX_SDK": sdk.partition("==")[0], **env},
     )
@@ -58,7 +89,7 @@ def run(session: nox.Session, sdk: str, **env: str) -> None:
 
 FOUND = [path for version in NEWER_PYTHONS if (path := interpreter(version))]
 
-nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript"]
+nox.options.sessions = ["sdk", *(["newer", "proxy"] if FOUND else []), "typescript", "stacks", "browser"]
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
@@ -77,6 +108,23 @@ def newer(session: nox.Session, sdk: str) -> None:
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+def browser(session: nox.Session) -> None:
+    """Look at the HTML report in chromium, which Debian gives us if there is no browser and we may install one."""
+    if not any(map(shutil.which, BROWSERS)) and shutil.which("apt-get") and os.geteuid() == 0:
+        session.run("apt-get", "update", "-qq", external=True)
+        session.run(
+            *("apt-get", "install", "--yes", "-qq", "--no-install-recommends", "chromium"),
+            external=True,
+            env={"DEBIAN_FRONTEND": "noninteractive"},
+        )
+    session.install("playwright", "pytest", "-e", ".", env={"PIP_CONSTRAINT": "constraints.txt"})
+    session.run(
+        *("python", "-m", "pytest", "tests/check_reports/in_browser.py", "--quiet"),
+        *("--confcutdir", "tests/check_reports"),
+    )
+
+
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
 def typescript(session: nox.Session) -> None:
     """Call servers of the newest SDKs with the clients from npm. Needs node 20."""
     for sdk in NEWEST:
@@ -84,8 +132,47 @@ def typescript(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/typescript/clients.py", "--quiet", "--confcutdir", "tests/typescript")
 
 
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+@nox.parametrize("stack", list(STACKS), ids=list(STACKS))
+def stacks(session: nox.Session, stack: str) -> None:
+    """Let agents of a stack call tools that fail, without us and with us. One of them: `nox -s "stacks(strands)"`."""
+    constraints = Path("tests/stacks/constraints") / f"{stack}.txt"
+    session.install(*STACKS[stack], "mypy", "pytest", "-e", ".", env={"PIP_CONSTRAINT": str(constraints)})
+    adapter = Path("src/failwell/integrations") / f"{stack}.py"
+    if adapter.exists() and stack not in UNTYPED:
+        session.run("mypy", "--strict", "--follow-imports=silent", str(adapter))
+    special = Path("tests/stacks/special") / f"{stack}.py"
+    tests = ("tests/stacks/agents.py", *([str(special)] if special.exists() else []))
+    session.run(
+        *("python", "-m", "pytest", *tests, "--quiet", "--confcutdir", "tests/stacks"),
+        env={"STACK": stack, **OLDEST_S_TABLE},
+    )
+
+
 @nox.session(python=FOUND or NEWER_PYTHONS[-1])
 @nox.parametrize("sdk", [sdk for sdk in SDKS if sdk not in NEWEST])
 def older(session: nox.Session, sdk: str) -> None:
     """Test with an older version of an SDK on every newer Python there is. Not by default: `nox -s older`."""
     run(session, sdk, **NO_TABLE)
+
+
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+def proxy(session: nox.Session) -> None:
+    """Put the proxy in front of published servers, and soak it with 100 000 calls. Needs node 20 and npm."""
+    session.install("pytest", "-e", ".[validation]", env={"PIP_CONSTRAINT": "constraints.txt"})
+    places: list[Path] = []
+    for name, packages in PUBLISHED.items():
+        folder = Path(session.create_tmp()).resolve() / name
+        if name == "npm":
+            session.run("npm", "install", "--silent", "--prefix", str(folder), *packages, external=True)
+            places.append(folder / "node_modules" / ".bin")
+        else:
+            session.run("python", "-m", "venv", str(folder))
+            places.append(folder / "bin")
+            pip = (str(places[-1] / "pip"), "install", "--quiet")
+            session.run(*pip, *packages, external=True, env={"PIP_CONSTRAINT": ""})
+    session.run(
+        *("python", "-m", "pytest", "tests/proxy/real.py", "--quiet", "--confcutdir", "tests/proxy"),
+        env={"FAILWELL_SERVERS": ":".join(map(str, places))},
+    )
+    session.run("python", "-m", "tests.proxy.soak")

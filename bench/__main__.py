@@ -14,7 +14,19 @@ from rich.table import Table
 
 from bench.measure import Figure
 
-SUITES = ("imports", "values", "dialects", "redaction", "validation", "guards", "flat_text", "servers")
+SUITES = (
+    "imports",
+    "values",
+    "dialects",
+    "redaction",
+    "validation",
+    "guards",
+    "flat_text",
+    "retries",
+    "servers",
+    "clients",
+    "proxy",
+)
 RESULTS = Path(__file__).parent / "results.json"
 
 

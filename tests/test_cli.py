@@ -386,7 +386,7 @@ def test_no_command_shows_the_help() -> None:
     assert "convert" in output()
 
 
-@pytest.mark.parametrize("command", ["codes", "explain", "read", "convert", "schema", "demo"])
+@pytest.mark.parametrize("command", ["codes", "explain", "read", "convert", "schema", "demo", "proxy"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"Example: failwell {command}" in output(command, "--help")
 
@@ -396,7 +396,7 @@ def test_every_command_is_in_the_help() -> None:
 
     listed = {line.split()[0] for line in output("--help").partition("Commands:")[2].splitlines() if line.strip()}
 
-    assert listed == {"codes", "explain", "read", "convert", "schema", "demo"}
+    assert listed == {"codes", "explain", "read", "convert", "schema", "demo", "check", "proxy"}
     assert len(_app.registered_commands) == len(listed)
 
 

@@ -1,9 +1,11 @@
 """Tool calls that are refused with an HTTP status: the session lives on, and Retry-After is heard."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 import failwell as fw
@@ -93,3 +95,20 @@ def test_an_unavailable_server_is_not_asked_twice_to_do_what_it_may_have_done(na
     (result,) = ask(server, "send")
 
     assert (result.failure.outcome, server.count("send")) == ("unknown", 1)
+
+
+def test_a_server_that_cannot_be_reached_is_a_failure_and_not_the_end_of_the_run(naps: Naps) -> None:
+    server = Scripted()
+    server.tool("send", FINE)
+
+    async def main() -> Any:
+        with ExitStack() as up:
+            url = up.enter_context(server.over_http())
+            async with sdks.session(KIND, url) as session:
+                await anyio.to_thread.run_sync(up.close)
+                return await (session.call_tool_mcp if KIND == "fastmcp" else session.call_tool)("send", {})
+
+    result = anyio.run(main)
+
+    assert (result.failure.code, result.failure.outcome) == ("CONNECTION_FAILED", "not_executed")
+    assert (server.calls, len(naps)) == ([], 2)

@@ -108,6 +108,16 @@ def test_a_failure_that_is_left_becomes_one_text_and_keeps_what_the_server_sent(
     assert RETRY_KEY not in meta(result)
 
 
+def test_what_else_the_server_says_beside_its_result_is_kept() -> None:
+    server = Scripted()
+    server.tool("find", {"content": [{"type": "text", "text": "not found"}], "isError": True, "_meta": {"trace": 7}})
+
+    result = ask(server, "find")
+
+    assert meta(result)["trace"] == 7
+    assert meta(result)[META_KEY]["tool"] == "find"
+
+
 def test_a_json_rpc_error_becomes_a_failed_result() -> None:
     server = Scripted()
     server.tool("send", rpc(-32602, "Missing required argument: to"))

@@ -283,6 +283,46 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
     assert world.events[-1].reason == "calls are suspended"
 
 
+@pytest.mark.parametrize("last", [LIMITED, fw.encode(LIMITED)], ids=["raised", "returned"])
+def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(last: Any) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=1), Repeats()))
+
+    def sleep(seconds: float) -> None:
+        world.sleep(seconds)
+        world.shared.breaker.failed(("s", "other"), fw.Unavailable("m").failure, world.now)
+
+    settings = world.settings(tool="other", shared=world.shared)
+    world.shared.breaker.most = 2  # so that the call itself does not open it
+    if isinstance(last, Exception):
+        with pytest.raises(fw.RateLimited):
+            fw.call(world.flaky(last), sleep=sleep, **settings)
+    else:
+        assert fw.call(world.flaky(last), sleep=sleep, **settings) == last
+    assert (world.made, world.slept) == (1, [7])
+    assert [event.step for event in world.events] == ["retry", "refused"]
+
+
+def test_a_delay_that_is_no_number_is_no_delay() -> None:
+    world = World()
+    text = '{"type": "TRANSIENT", "message": "busy", "recoverable": true, "data": {"retry_after": "soon"}}'
+    result = {"content": [{"type": "text", "text": text}], "isError": True}
+
+    assert world.call(world.flaky(result, "ok"), hints={"idempotentHint": True}) == "ok"
+    assert world.slept == [0.05]
+
+
+@ways
+def test_a_result_that_does_not_like_to_be_copied_comes_back_as_it_is(way: str) -> None:
+    class Sealed(dict[str, Any]):
+        def keys(self) -> Any:
+            raise RuntimeError("no")
+
+    world = World()
+    result = Sealed(fw.encode(LIMITED))
+
+    assert getattr(world, way)(world.flaky(result)) is result
+
+
 def test_the_same_call_failing_again_and_again_is_not_tried_again() -> None:
     world = World(shared=Shared(Budget(), Breaker(most=100), Repeats(most=3)))
     for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2}):

@@ -87,3 +87,21 @@ def test_the_caller_may_vouch_for_a_tool() -> None:
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Policy(**wrong)  # type: ignore[arg-type]  # one of each
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"attempts": "3"}, {"attempts": True}, {"base": "1"}, {"deadline": True}, {"max_wait": None}, {"repeatable": 1}],
+    ids=str,
+)
+def test_a_policy_of_the_wrong_type_is_refused_in_one_sentence(wrong: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):
+        Policy(**wrong)  # type: ignore[arg-type]  # one of each
+
+
+def test_a_delay_that_no_machine_can_sleep_is_not_waited() -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=2**50)
+
+    verdict = Policy(max_wait=float("inf")).verdict(failure, attempt=1, jitter=1)
+
+    assert (verdict.delay, verdict.asked) == (None, 2**50)

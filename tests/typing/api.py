@@ -2,7 +2,13 @@
 
 from typing import Any, assert_type
 
+from mcp import ClientSession
+
 import failwell as fw
+from failwell.integrations import stamina as for_stamina
+from failwell.integrations import tenacity as for_tenacity
+from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+from failwell.testing import FakeClock, Recorder, instant
 
 
 def server_side() -> None:
@@ -69,3 +75,40 @@ def client_side(result: object, exc: Exception) -> None:
     assert_type(fw.from_exception(exc), fw.Failure)
     assert_type(fw.from_http(503, headers={"Retry-After": "7"}), fw.Failure)
     assert_type(fw.check_arguments({}, {"type": "object"}), fw.Failure | None)
+
+
+async def hooked(session: ClientSession) -> None:
+    assert_type(fw.wrap(session, fw.Policy(attempts=2), server="mail", trust={"mail"}), ClientSession)
+    assert_type(fw.install(repair=True, fallbacks={"t": lambda failure, arguments: failure.message}).says, str)
+    assert_type(fw.uninstall(), str)
+
+    async def send(arguments: dict[str, Any]) -> str:
+        return str(arguments)
+
+    answer = await fw.Caller(hook=print).run(send, server="mail", tool="send", arguments={"to": "ann"})
+    assert_type(answer, fw.Answer)
+    assert_type(answer.failure, fw.Failure | None)
+    assert_type(answer.shown, str)
+
+
+def hook(event: fw.Failure | Event) -> None: ...
+
+
+async def retrying() -> None:
+    async def later() -> int:
+        return 1
+
+    policy = fw.Policy(attempts=5, deadline=60, repeatable=True)
+    shared = Shared(Budget(capacity=100), Breaker(most=3), Repeats())
+    assert_type(fw.call(lambda: 1, policy=policy, hints={"readOnlyHint": True}, shared=shared, hook=hook), int)
+    assert_type(await fw.acall(later, server="s", tool="t", arguments={"a": 1}), int)
+    failure = fw.Failure(code="RATE_LIMITED", message="m")
+    assert_type(policy.next_delay(failure, attempt=1, jitter=0.5), float | None)
+    with instant(attempts=1) as clock:
+        assert_type(clock, FakeClock)
+    recorder = Recorder()
+    fw.call(lambda: 1, hook=recorder, clock=clock, sleep=clock.sleep, chance=clock.chance)
+    await fw.acall(later, clock=clock, sleep=clock.asleep)
+    assert_type(recorder.delays, list[float])
+    assert_type(for_tenacity.settings(policy, hints=fw.Hints(idempotent=True)), for_tenacity.Settings)
+    assert_type(for_stamina.settings(policy), for_stamina.Settings)

@@ -1,5 +1,32 @@
-"""The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`."""
+"""The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`, `proxy`."""
 
-from failwell.cli.entry import main, run
+import sys
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from failwell.cli.entry import run
 
 __all__ = ["main", "run"]
+
+
+def main() -> None:
+    """Run the command that the process was started with, and exit.
+
+    A proxy is part of every start of a host: it loads nothing of the other commands.
+    """
+    if sys.argv[1:2] == ["proxy"]:
+        from failwell.proxy.entry import run_and_exit
+
+        run_and_exit(sys.argv[2:])
+    from failwell.cli.entry import main as run_command
+
+    run_command()
+
+
+def __getattr__(name: str) -> object:
+    if name == "run":
+        from failwell.cli.entry import run
+
+        return run
+    raise AttributeError(f"module 'failwell.cli' has no attribute {name!r}")

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 import failwell as fw
 from failwell import dialects
-from failwell.cli import demo, glossary, panels, readings, stage
+from failwell.cli import checking, demo, glossary, panels, proxying, readings, stage
 from failwell.cli.payloads import Misuse, Streams, decoded, from_file, json_object, payload
 from failwell.codes import TYPES, Type
 from failwell.suggest import did_you_mean
@@ -234,6 +234,10 @@ def show_demo(
         _write_json(context.obj.stdout, {"scenes": msgspec.to_builtins(scenes), "score": demo.score(scenes)})
     else:
         stage.show_demo(context.obj.stdout, scenes, demo.score(scenes), in_full=dialect is not None)
+
+
+_app.command("check")(checking.check)
+_app.command("proxy", add_help_option=False, context_settings=proxying.TAKES_ALL)(proxying.proxy)
 
 
 def _type_named(name: str) -> Type:

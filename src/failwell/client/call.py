@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from failwell.client.descriptions import Described
+from failwell.client.descriptions import Describe, Described
 from failwell.decision import Hints
 from failwell.dialects import whole
 from failwell.failure import Failure
@@ -98,7 +98,7 @@ class Call:
     async def _look_up(self) -> None:
         description, self._description = self._description, None
         try:
-            found = Described.of(await description() if callable(description) else description)
+            found = Described.of(await cast(Describe, description)() if callable(description) else description)
             self.described = found if self._is_trusted() else Described(None, found.input_schema)
             self.hints = Hints.of(self.described.annotations)
         except Exception:
@@ -119,9 +119,8 @@ class Call:
 
 def is_failed(result: Any) -> bool:
     """Return whether a result says that it is a failure. Most say at once that they are none."""
-    try:
-        fields = result if is_object(result) else vars(result)
-    except TypeError:
+    fields: Any = result if is_object(result) else getattr(result, "__dict__", None)
+    if fields is None:
         return returned_failure(result) is not None
     flag = fields.get("is_error", fields.get("isError"))
     meta = fields.get("meta")

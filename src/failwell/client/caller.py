@@ -3,7 +3,7 @@
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from failwell.client.answer import Answer
 from failwell.client.call import Call, Ended, Tried, ended, is_failed
@@ -21,6 +21,21 @@ _SURE_ENOUGH = 0.7
 _NO_EFFECT = ("not_executed", "rejected")
 
 Trust = bool | Collection[str] | Callable[[str], bool]
+
+
+class Options(TypedDict, total=False):
+    """What `Caller` takes beside a policy."""
+
+    shared: Shared | None
+    hook: Hook | None
+    repair: bool
+    fallbacks: Mapping[str, Fallback] | None
+    trust: Trust
+    dialect: str | None
+    unflagged: bool
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    chance: Callable[[], float]
 
 
 class Caller:

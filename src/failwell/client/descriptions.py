@@ -102,4 +102,5 @@ def _plain(model: Any) -> dict[str, Any]:
     if hasattr(model, "model_dump"):
         found: Any = model.model_dump(mode="json", by_alias=True, exclude_none=True)
         return found if is_object(found) else {}
-    return dict(vars(model)) if hasattr(model, "__dict__") else {}
+    found = getattr(model, "__dict__", None)
+    return dict(found) if is_object(found) else {}

@@ -4,9 +4,9 @@ import logging
 import sys
 from importlib import import_module, metadata
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
-from failwell.client.caller import Caller
+from failwell.client.caller import Caller, Options
 from failwell.retry import Policy
 
 _log = logging.getLogger("failwell")
@@ -23,7 +23,7 @@ _DEFAULT = Policy()
 _lock = RLock()
 
 
-def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **options: Any) -> T:
+def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **options: Unpack[Options]) -> T:
     """Make every tool call of a session safe to fail: decoded, retried where that is safe, answered for the model.
 
     Takes a `ClientSession` or a connected `Client` of the mcp SDK, or a `Client` of fastmcp, and returns the same
@@ -89,7 +89,7 @@ class _Process:
 _process = _Process()
 
 
-def install(policy: Policy = _DEFAULT, **options: Any) -> Installation:
+def install(policy: Policy = _DEFAULT, **options: Unpack[Options]) -> Installation:
     """Make every MCP tool call of this process safe to fail, as `wrap` does for one session.
 
     Works for all that is built on `mcp.ClientSession`: fastmcp's `Client`, whose `ToolError` then carries the failure,

@@ -55,7 +55,8 @@ def attach(patches: Patches) -> None:
         ValueError: this version is not supported.
     """
     check_version()
-    patches.put(Client, "_parse_call_tool_result", _raising(Client._parse_call_tool_result))
+    hooked: Any = Client
+    patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
 
 
 def wrap(client: Any, hook: Hook) -> bool:
@@ -69,8 +70,7 @@ def wrap(client: Any, hook: Hook) -> bool:
     setattr(client, _WRAPPED, hook)
     if not was_wrapped:
         # Not functions on the client itself: a copy, such as `client.new()`, would go on calling the first.
-        cls: Any = type(client)
-        client.__class__ = _hooked_class(cls)
+        client.__class__ = _hooked_class(client.__class__)
     return was_wrapped
 
 

@@ -1,7 +1,7 @@
 """What the adapters of agent frameworks share: one tool call through a `Caller`, answered as the mcp SDK would."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from failwell.client import Caller
@@ -17,7 +17,7 @@ async def call(
     *,
     server: str,
     tool: str,
-    arguments: Mapping[str, Any] | None,
+    arguments: dict[str, Any] | None,
     describe: Callable[[], Any],
 ) -> Any:
     """Return what the framework's own call gave, or a `FailedResult` after all tries.

@@ -1,6 +1,6 @@
 """Google's ADK: tools of an `McpToolset` fail well.
 
-Needs google-adk: `Runner(…, plugins=[fail_well()])`.
+Needs google-adk: `App(…, plugins=[fail_well()])`.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ _RAISED = ("MCP tool execution failed: ", "Unexpected error during MCP tool exec
 
 
 def fail_well(caller: Caller | None = None) -> BasePlugin:
-    """Return a plugin for a runner: tool calls are retried where that is safe, and the model gets one clear text.
+    """Return a plugin for an app: tool calls are retried where that is safe, and the model gets one clear text.
 
     The application gets the `Failure` from the hook of the caller, with the step "gave_up".
 

@@ -23,6 +23,8 @@ Handler = Callable[[MCPToolCallRequest], Awaitable[Any]]
 def fail_well(caller: Caller | None = None) -> Callable[[MCPToolCallRequest, Handler], Awaitable[Any]]:
     """Return an interceptor of tool calls: retried where that is safe, and the run goes on after any failure.
 
+    Let it be the last interceptor: those after it run again with each try.
+
     The model gets one text with the next step. The application finds the `Failure` in the artifact of the tool
     message: `message.artifact["failure"]`.
 

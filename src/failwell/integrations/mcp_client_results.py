@@ -66,11 +66,11 @@ def result_of(answer: Answer) -> Any:
 
 
 def _made(cls: type[FailedResult], wire: dict[str, Any], answer: Answer, failure: Failure) -> FailedResult:
-    made = cls.model_validate(wire)
+    made: Any = cls.model_validate(wire)
     last = answer.exception if answer.is_fallback or answer.result is None else answer.result
     made._failure = failure
     made._raw = last.raw if isinstance(last, FailedResult | Useless) else last
-    return made
+    return cast(FailedResult, made)
 
 
 def _noted(answer: Answer) -> Any:

@@ -6,13 +6,14 @@ one fixed sentence.
 
 import dataclasses
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from failwell.dialects import compact, json_text
 from failwell.failure import Failure
 from failwell.integrations.patches import Patches
+from failwell.json_types import is_object
 from failwell.mapping import from_exception, from_http
 from failwell.outgoing import canonical
 
@@ -31,7 +32,8 @@ _HTTP_PACKAGES = ("httpx", "httpx2")
 
 def attach(patches: Patches, *, is_1: bool) -> None:
     """Hook the transport of tool calls; every other request goes its way."""
-    original: Any = streamable_http.StreamableHTTPTransport._handle_post_request
+    transport: Any = streamable_http.StreamableHTTPTransport
+    original: Any = transport._handle_post_request
 
     async def _handle_post_request(self: Any, ctx: Any) -> None:
         message = getattr(ctx.session_message.message, "root", ctx.session_message.message)
@@ -49,7 +51,7 @@ def attach(patches: Patches, *, is_1: bool) -> None:
             error = _error(from_exception(exc))
         await ctx.read_stream_writer.send(_session_message(message.id, error, is_1=is_1))
 
-    patches.put(streamable_http.StreamableHTTPTransport, "_handle_post_request", _handle_post_request)
+    patches.put(transport, "_handle_post_request", _handle_post_request)
 
 
 class _Refused(Exception):
@@ -79,7 +81,7 @@ class _Observed:
         return response
 
     @asynccontextmanager
-    async def stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         async with self._client.stream(*args, **kwargs) as response:
             await _look_at(response)
             yield response
@@ -92,8 +94,8 @@ async def _look_at(response: Any) -> None:
     if "json" in response.headers.get("content-type", "").lower():
         body = json_text.parse((await response.aread()).decode("utf-8", "replace"))
     error = _error(from_http(response.status_code, headers=response.headers, body=body))
-    stated = body.get("error") if isinstance(body, dict) and "jsonrpc" in body else None
-    if not isinstance(stated, dict) or not isinstance(stated.get("code"), int):
+    stated = body.get("error") if is_object(body) and "jsonrpc" in body else None
+    if not is_object(stated) or not isinstance(stated.get("code"), int):
         raise _Refused(error)
     # What the server says in its own words stands; when to come back is often said by the headers alone.
     data = stated.get("data") or (error["data"] if response.status_code in _SAY_WHEN else None)

@@ -38,9 +38,7 @@ def fail_well(server: Server, caller: Caller | None = None) -> Server:
     bare = server.call_tool
 
     @functools.wraps(bare)
-    async def call_tool(
-        tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
-    ) -> Any:
+    async def call_tool(tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None) -> Any:
         return await call(
             used,
             lambda sent: bare(tool_name, sent or arguments, **({} if meta is None else {"meta": meta})),

@@ -13,7 +13,7 @@ class Patches:
 
     def put(self, owner: Any, name: str, new: Any) -> None:
         """Replace an attribute; remember what the owner itself had there, or that it only inherited it."""
-        self._done.append((owner, name, vars(owner).get(name, _ABSENT), new))
+        self._done.append((owner, name, owner.__dict__.get(name, _ABSENT), new))
         setattr(owner, name, new)
 
     def undo(self) -> list[str]:
@@ -21,7 +21,7 @@ class Patches:
         kept: list[str] = []
         while self._done:
             owner, name, before, new = self._done.pop()
-            if vars(owner).get(name) is not new:
+            if owner.__dict__.get(name) is not new:
                 kept.append(name)
             elif before is _ABSENT:
                 delattr(owner, name)

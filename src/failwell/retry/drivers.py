@@ -64,32 +64,33 @@ def call(
     # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or surroundings.current.shared
-    run = _Driven(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
-    is_calm = hook is None and not (shared.breaker.failing or shared.budget.spent or shared.repeats.failing)
-    if is_calm:
-        run.attempt = 1
-    else:
+    settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
+    run = None  # until something fails, or failed lately, or somebody wants to know
+    if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
+        run = _Driven(*settings)
         run.begin_next()
     layer = ["under way"]
     is_retrying.set(layer)
     try:
-        while run.refusal is None:
+        while run is None or run.refusal is None:
             try:
                 result = function()
+                if run is None and type(result) in _NEVER_A_FAILURE:
+                    return result
             except Exception as exc:
+                run = run or _Driven(*settings, attempt=1)
                 delay = run.raised(exc)
                 if delay is None:
                     raise
             except BaseException:
-                run.cancelled()
+                if run is not None:
+                    run.cancelled()
                 raise
             else:
-                if is_calm and type(result) in _NEVER_A_FAILURE:
-                    return result
+                run = run or _Driven(*settings, attempt=1)
                 delay = run.returned(result)
                 if delay is None:
                     return cast(T, run.answer(result))
-            is_calm = False
             sleep(delay)
             run.begin_next()
         return cast(T, run.refused())
@@ -119,32 +120,33 @@ async def acall(
     # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or surroundings.current.shared
-    run = _Driven(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
-    is_calm = hook is None and not (shared.breaker.failing or shared.budget.spent or shared.repeats.failing)
-    if is_calm:
-        run.attempt = 1
-    else:
+    settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
+    run = None  # until something fails, or failed lately, or somebody wants to know
+    if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
+        run = _Driven(*settings)
         run.begin_next()
     layer = ["under way"]
     is_retrying.set(layer)
     try:
-        while run.refusal is None:
+        while run is None or run.refusal is None:
             try:
                 result = await function()
+                if run is None and type(result) in _NEVER_A_FAILURE:
+                    return result
             except Exception as exc:
+                run = run or _Driven(*settings, attempt=1)
                 delay = run.raised(exc)
                 if delay is None:
                     raise
             except BaseException:
-                run.cancelled()
+                if run is not None:
+                    run.cancelled()
                 raise
             else:
-                if is_calm and type(result) in _NEVER_A_FAILURE:
-                    return result
+                run = run or _Driven(*settings, attempt=1)
                 delay = run.returned(result)
                 if delay is None:
                     return cast(T, run.answer(result))
-            is_calm = False
             await sleep(delay)
             run.begin_next()
         return cast(T, run.refused())
@@ -169,8 +171,7 @@ class _Driven(Run, eq=False):
 
     def raised(self, exc: Exception) -> float | None:
         """Return the seconds to wait after an attempt raised, or None to let it pass."""
-        failure = read(exc, tool=self.tool or None)
-        delay = self._delay(failure, retried_below=marks.is_marked(exc, since=self.marks_before))
+        delay = self._delay(read(exc), retried_below=marks.is_marked(exc, since=self.marks_before))
         if delay is not None:
             self.last_exception, self.is_failed = exc, True
         elif self.attempt > 1:
@@ -201,7 +202,7 @@ class _Driven(Run, eq=False):
         if exc is not None and self.attempt > 1:
             marks.mark(exc)
         try:
-            raise exc or ToolFailure(cast(Failure, self.refusal))
+            raise ToolFailure(cast(Failure, self.refusal)) if exc is None else exc
         finally:
             del exc  # which holds this frame
 

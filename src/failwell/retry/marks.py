@@ -27,14 +27,16 @@ def is_marked(exc: BaseException, *, since: int = 0) -> bool:
 
 
 def _together(exc: BaseException) -> Iterator[BaseException]:
-    waiting: list[BaseException | None] = [exc]
+    waiting = [exc]
     for _ in range(_MOST_LOOKED_AT):
-        found = waiting.pop() if waiting else None
-        if found is None:
-            continue
+        if not waiting:
+            return
+        found = waiting.pop()
         yield found
-        waiting.append(found.__cause__ or (None if found.__suppress_context__ else found.__context__))
         waiting += _members(found)[:_MOST_LOOKED_AT]
+        before = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        if before is not None:
+            waiting.append(before)
 
 
 def _members(exc: BaseException) -> tuple[BaseException, ...]:

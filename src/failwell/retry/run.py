@@ -80,7 +80,11 @@ class Run(_Progress, eq=False):
         if most is not None and self.attempt >= most:
             return Verdict(None, f"no more than {most} attempts are made here", failure.retry_after)
         verdict = self.policy.verdict(
-            failure, attempt=self.attempt, jitter=jitter, hints=Hints.of(self.hints), elapsed=now - self.started
+            failure,
+            attempt=self.attempt,
+            jitter=jitter,
+            hints=self.hints and Hints.of(self.hints),
+            elapsed=now - self.started,
         )
         if verdict.delay is None:
             return verdict

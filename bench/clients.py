@@ -1,0 +1,65 @@
+"""Calls of a wrapped session beside a bare one, to the same server in memory."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import fastmcp
+from mcp.client.client import Client
+
+import failwell as fw
+from bench.measure import Figure, compare_async
+from bench.servers import new_fastmcp, new_mcp, protected
+from failwell.retry import Breaker, Budget, Repeats, Shared
+
+SUCCESS = "≤ 1.05"
+CALLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "success": ("add", {"a": 1, "b": 2}, SUCCESS),
+    "error": ("find", {"task_id": "t-9"}, None),
+    # More is done than without us: it is read, decided on and written for a model.
+    "error of a bare server": ("crash", {}, None),
+}
+
+
+def patient() -> Shared:
+    """Return what does not suspend a tool that fails a thousand times in a row."""
+    return Shared(Budget(), Breaker(most=10**9), Repeats(most=10**9))
+
+
+def run() -> Iterator[Figure]:
+    """Measure every kind of call on every SDK."""
+    logging.disable(logging.CRITICAL)  # the SDKs draw pictures of tracebacks, which would hide everything else
+    try:
+        yield from asyncio.run(_figures())
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+async def _figures() -> list[Figure]:
+    figures: list[Figure] = []
+    for kind, (tool, arguments, goal) in CALLS.items():
+        make = new_mcp if "bare" in kind else lambda: protected(new_mcp)
+        async with Client(make()) as ours, Client(make()) as theirs:
+            fw.wrap(ours, shared=patient())
+            figures.append(await _compared(kind, ours.call_tool, "mcp bare", theirs.call_tool, tool, arguments, goal))
+    for kind, (tool, arguments, goal) in CALLS.items():
+        make = new_fastmcp if "bare" in kind else lambda: protected(new_fastmcp)
+        async with fw.wrap(fastmcp.Client(make()), shared=patient()) as ours, fastmcp.Client(make()) as theirs:
+            figures.append(
+                await _compared(kind, ours.call_tool_mcp, "fastmcp bare", theirs.call_tool_mcp, tool, arguments, goal)
+            )
+    return figures
+
+
+async def _compared(
+    kind: str, ours: Any, beside: str, theirs: Any, tool: str, arguments: dict[str, Any], goal: str | None
+) -> Figure:
+    return await compare_async(
+        "wrap",
+        f"{kind}, wrapped",
+        lambda: ours(tool, arguments),
+        beside,
+        lambda: theirs(tool, arguments),
+        goal=goal,
+    )

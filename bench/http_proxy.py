@@ -1,0 +1,195 @@
+"""The proxy in front of a URL beside a direct connection and fastmcp's own proxy: `python -m bench.http_proxy`.
+
+Everything runs on loopback, each server in a process of its own, and all ways are measured in turns within one run:
+figures of different runs are not to be compared, ratios within one are.
+"""
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+ROUNDS, CALLS = 4, 150
+IN_FLIGHT, MANY = 64, 1200
+LARGE = 40
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+FAST_ROUND = {"fastmcp, default": 20, "fastmcp, connected": 60}
+
+SERVER = """
+import json, sys
+from aiohttp import web
+TOOL = {"name": "work", "inputSchema": {"type": "object"}}
+LARGE = "x" * 1_000_000
+def result(message):
+    method = message.get("method")
+    if method == "initialize":
+        version = message["params"]["protocolVersion"]
+        return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    if method == "tools/list":
+        return {"tools": [TOOL]}
+    if method == "tools/call":
+        arguments = message["params"].get("arguments") or {}
+        text = LARGE if arguments.get("large") else "done"
+        return {"content": [{"type": "text", "text": text}], "isError": bool(arguments.get("fails"))}
+    return {}
+async def handle(request):
+    if request.method != "POST":
+        return web.Response(status=405)
+    message = json.loads(await request.read())
+    if "id" not in message:
+        return web.Response(status=202)
+    if message["method"] == "server/discover":
+        body = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "Method not found"}}
+    else:
+        body = {"jsonrpc": "2.0", "id": message["id"], "result": result(message)}
+    return web.Response(body=json.dumps(body).encode(), content_type="application/json")
+async def main():
+    return web.Server(handle)
+async def serve():
+    import asyncio
+    listener = await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", 0)
+    print(listener.sockets[0].getsockname()[1], flush=True)
+    await asyncio.Event().wait()
+import asyncio
+asyncio.run(serve())
+"""
+
+FASTMCP = """
+import asyncio, logging, socket, sys
+import uvicorn
+from fastmcp import Client
+from fastmcp.server import create_proxy
+logging.disable(logging.CRITICAL)
+async def main(url, is_connected):
+    sock = socket.create_server(("127.0.0.1", 0))
+    async def run(target):
+        app = create_proxy(target).http_app(stateless_http=True, json_response=True)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+        print(sock.getsockname()[1], flush=True)
+        await server.serve([sock])
+    if is_connected:
+        async with Client(url) as client:
+            await run(client)
+    else:
+        await run(url)
+asyncio.run(main(sys.argv[1], sys.argv[2] == "connected"))
+"""
+
+
+class Way:
+    """One way to the server: a process to post to."""
+
+    def __init__(self, name: str, command: list[str], *, stream: str = "stdout") -> None:
+        self.name = name
+        pipes = {stream: subprocess.PIPE}
+        others = {other: subprocess.DEVNULL for other in ("stdout", "stderr") if other != stream}
+        self.process = subprocess.Popen(command, text=True, **pipes, **others)
+        line = getattr(self.process, stream).readline()
+        self.port = int(line.split("/mcp")[0].rpartition(":")[2])
+        self.seconds: list[float] = []
+        self.failing: list[float] = []
+        self.large: list[float] = []
+        self.per_second: list[float] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def post(self, connection: HTTPConnection, **arguments: bool) -> float:
+        params = {"name": "work", "arguments": arguments}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        begin = time.perf_counter()
+        connection.request("POST", "/mcp", body, HEADERS)
+        response = connection.getresponse()
+        data = response.read()
+        seconds = time.perf_counter() - begin
+        assert response.status == 200, (self.name, response.status, data[:200])
+        assert b'"result"' in data, (self.name, data[:200])
+        return seconds
+
+    def measure(self) -> None:
+        count = FAST_ROUND.get(self.name, CALLS)
+        connection = HTTPConnection("127.0.0.1", self.port)
+        for _ in range(5):
+            self.post(connection)
+        self.seconds += [self.post(connection) for _ in range(count)]
+        self.failing += [self.post(connection, fails=True) for _ in range(count // 3)]
+        self.large += [self.post(connection, large=True) for _ in range(LARGE // 4)]
+        connection.close()
+        self.per_second.append(asyncio.run(self.crowd(MANY if count == CALLS else IN_FLIGHT * 2)))
+
+    async def crowd(self, count: int) -> float:
+        from aiohttp import ClientSession, TCPConnector
+
+        left = iter(range(count))
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "work"}})
+        async with ClientSession(connector=TCPConnector(limit=0)) as session:
+
+            async def worker() -> None:
+                for _ in left:
+                    async with session.post(self.url, data=body, headers=HEADERS) as response:
+                        await response.read()
+
+            begin = time.perf_counter()
+            await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+            return count / (time.perf_counter() - begin)
+
+    @property
+    def resident_mb(self) -> float:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    @property
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    direct = Way("direct", [sys.executable, "-c", SERVER])
+    ways = [direct]
+    try:
+        listen = ["--listen", "127.0.0.1:0", "--quiet"]
+        command = [sys.executable, "-m", "failwell", "proxy", "--url", direct.url, *listen]
+        ways.append(Way("failwell", command, stream="stderr"))
+        for kind in ("connected", "default"):
+            ways.append(Way(f"fastmcp, {kind}", [sys.executable, "-c", FASTMCP, direct.url, kind]))
+        for _ in range(ROUNDS):
+            for way in ways:
+                way.measure()
+        show(ways)
+    finally:
+        for way in ways:
+            way.process.kill()
+            way.process.wait()
+
+
+def show(ways: list[Way]) -> None:
+    direct = ways[0]
+    base50, base95 = quantiles(direct.seconds)
+    ours = quantiles(ways[1].seconds)[0] - base50
+    print(f"{'':20}{'added p50 µs':>13}{'added p95 µs':>13}{'× ours':>8}{'64 at once/s':>14}{'1 MB ms':>9}{'RSS MB':>8}")
+    for way in ways:
+        p50, p95 = quantiles(way.seconds)
+        added = p50 - base50
+        ratio = f"{added / ours:.1f}" if way is not direct else ""
+        print(
+            f"{way.name:20}{added * 1e6:13.0f}{(p95 - base95) * 1e6:13.0f}{ratio:>8}{statistics.median(way.per_second):14.0f}"
+            f"{statistics.median(way.large) * 1e3:9.2f}{way.resident_mb:8.1f}"
+        )
+    rewritten = (quantiles(ways[1].failing)[0] - quantiles(direct.failing)[0] - ours) * 1e6
+    print(f"direct p50 {base50 * 1e6:.0f} µs; a failing call, rewritten: {rewritten:.0f} µs more than one that passes")
+
+
+def quantiles(seconds: list[float]) -> tuple[float, float]:
+    found = statistics.quantiles(seconds, n=100)
+    return found[49], found[94]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Many agents against a server that fails, throttles and recovers, in simulated time: `python -m bench.simulation`."""

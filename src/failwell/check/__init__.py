@@ -1,0 +1,1 @@
+"""`failwell check`: provoke a server's tools, grade how well they fail, and say what to mend."""

@@ -1,0 +1,67 @@
+"""A baseline: codes and failed grades of an earlier run, small, sorted and easy to review.
+
+    {
+      "read_task/missing_field/task": "VALIDATION_FAILED",
+      "read_task/wrong_type/task": "VALIDATION_FAILED -names_field -says_retry"
+    }
+
+Each line is one provoked call: its code, and the grades that it did not reach.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from failwell.check.report import ProbeResult, Report, Worse
+from failwell.json_types import is_object
+
+_NO_CODE = "-"
+
+
+def written(report: Report) -> str:
+    """Return the baseline that a run gives."""
+    lines = {probe.id: _line(probe) for probe in report.probes() if probe.grades}
+    return json.dumps(dict(sorted(lines.items())), indent=2, ensure_ascii=False) + "\n"
+
+
+def read(text: str) -> dict[str, str]:
+    """Return a baseline from its text.
+
+    Raises:
+        ValueError: it is not a baseline.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not is_object(found) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError("not a baseline: an object with a text for each call is due")
+    return found
+
+
+def compared(report: Report, before: Mapping[str, str]) -> tuple[Worse, ...]:
+    """Return what got worse. A call that the baseline does not know must be fine in everything."""
+    return tuple(worse for probe in report.probes() if probe.grades for worse in _worse(probe, before.get(probe.id)))
+
+
+def improved(report: Report, before: Mapping[str, str]) -> int:
+    """Return how many grades are reached now that were not before."""
+    now = {probe.id: {graded.grade for graded in probe.failed} for probe in report.probes()}
+    return sum(len(_parts(line)[1] - now[name]) for name, line in before.items() if name in now)
+
+
+def _line(probe: ProbeResult) -> str:
+    return " ".join([probe.code or _NO_CODE, *sorted(f"-{graded.grade}" for graded in probe.failed)])
+
+
+def _parts(line: str) -> tuple[str, set[str]]:
+    code, *failed = line.split() or [_NO_CODE]
+    return code, {name.removeprefix("-") for name in failed}
+
+
+def _worse(probe: ProbeResult, line: str | None) -> Iterator[Worse]:
+    code, known = _parts(line) if line is not None else (_NO_CODE, set[str]())
+    for graded in probe.failed:
+        if graded.grade not in known:
+            yield Worse(probe=probe.id, what=f"{graded.grade}: {graded.reason}")
+    if code not in (_NO_CODE, probe.code):
+        yield Worse(probe=probe.id, what=f"the code was {code} and is {probe.code or 'missing'}")

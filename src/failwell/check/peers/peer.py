@@ -1,0 +1,102 @@
+"""`Peer`: a server that answers JSON-RPC requests, and the handshake that every one of them begins with."""
+
+from typing import Any, Protocol
+
+from failwell.json_types import is_array, is_object
+
+PROTOCOL_VERSION = "2025-06-18"
+_MOST_PAGES = 100
+_METHOD_NOT_FOUND = -32601
+_SHOWN = 200
+
+
+class BadServer(Exception):
+    """The server cannot be checked; the text is one line that says why."""
+
+
+class Gone(Exception):
+    """The server ended, or the connection to it broke."""
+
+
+class Peer(Protocol):
+    """A connected server. Requests may overlap."""
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the whole JSON-RPC answer to a request.
+
+        Raises:
+            Gone: the server is no longer there.
+        """
+        ...
+
+    async def notify(self, method: str) -> None:
+        """Send a notification."""
+        ...
+
+    async def close(self) -> None:
+        """End the connection, and the server if it was started for it."""
+        ...
+
+    def complaint(self) -> str:
+        """Return what the server said beside the protocol: the last line of its stderr, or lines that are no JSON."""
+        ...
+
+
+async def shake_hands(peer: Peer) -> dict[str, Any]:
+    """Introduce the client and return what the server says of itself.
+
+    Raises:
+        BadServer: the answer is none of MCP.
+        Gone: the server is no longer there.
+    """
+    client = {"name": "failwell", "version": "0"}
+    hello = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client}
+    answer = await peer.request("initialize", hello)
+    result = answer.get("result")
+    if not is_object(result) or not isinstance(result.get("protocolVersion"), str):
+        raise BadServer(f"the server refused to start a session: {_error_of(answer)}")
+    await peer.notify("notifications/initialized")
+    return result
+
+
+async def list_tools(peer: Peer) -> list[dict[str, Any]]:
+    """Return all tools of a server, page by page.
+
+    Raises:
+        BadServer: the server has no tools, or does not list them.
+        Gone: the server is no longer there.
+    """
+    found: list[dict[str, Any]] = []
+    cursor: Any = None
+    for _ in range(_MOST_PAGES):
+        answer = await peer.request("tools/list", {"cursor": cursor} if cursor else {})
+        result = answer.get("result")
+        error = answer.get("error")
+        if is_object(error) and error.get("code") == _METHOD_NOT_FOUND:
+            break
+        tools = result.get("tools") if is_object(result) else None
+        if not is_object(result) or not is_array(tools) or not all(_is_tool(tool) for tool in tools):
+            raise BadServer(f"the server does not list its tools: {_error_of(answer)}")
+        found += tools
+        cursor = result.get("nextCursor")
+        if not cursor:
+            break
+    if not found:
+        raise BadServer("the server has no tools: there is nothing to check")
+    return found
+
+
+def _is_tool(tool: Any) -> bool:
+    return is_object(tool) and isinstance(tool.get("name"), str)
+
+
+def _error_of(answer: dict[str, Any]) -> str:
+    error = answer.get("error")
+    said = error.get("message") if is_object(error) else None
+    return one_line(said) if isinstance(said, str) and said else "its answer is none of MCP"
+
+
+def one_line(text: str) -> str:
+    """Return text as one short line."""
+    words = " ".join(text.split())
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"

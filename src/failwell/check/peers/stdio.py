@@ -1,0 +1,165 @@
+"""A server that is started as a program and spoken to over its stdin and stdout."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from failwell.check.peers.peer import BadServer, Gone, one_line
+from failwell.json_types import is_object
+
+_CHUNK = 1 << 16
+_GRACE = 2.0
+_MOST_COMPLAINTS = 4000
+
+
+class StdioPeer:
+    """A started program. Its lines may be of any length; what is no JSON is passed over and remembered."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._last = 0
+        self._noise = ""
+        self._errors = ""
+        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._overhear())]
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> "StdioPeer":
+        """Start a program.
+
+        Raises:
+            BadServer: it cannot be started.
+        """
+        pipe = asyncio.subprocess.PIPE
+        try:
+            # In a group of its own, so that what it starts can be ended with it.
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+            )
+        except OSError as failed:
+            raise BadServer(f"cannot start {command[0]!r}: {failed.strerror or failed}") from None
+        except ValueError as failed:
+            raise BadServer(f"cannot start {command[0]!r}: {failed}") from None
+        return cls(process)
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the whole JSON-RPC answer to a request."""
+        self._last += 1
+        number = self._last
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            return await answer
+        finally:
+            self._waiting.pop(number, None)
+
+    async def notify(self, method: str) -> None:
+        """Send a notification."""
+        await self._send({"jsonrpc": "2.0", "method": method})
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the program ended; None while it runs."""
+        return self._process.returncode
+
+    def complaint(self) -> str:
+        """Return the last line that the program wrote to stderr, or else what it wrote that is no JSON."""
+        lines = [line for line in self._errors.splitlines() if line.strip()]
+        return one_line(lines[-1]) if lines else f"it wrote {one_line(self._noise)!r}" if self._noise else ""
+
+    async def close(self) -> None:
+        """End the program, and all that it started."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self._process.wait(), _GRACE)
+        except TimeoutError:
+            self._signal(signal.SIGKILL)
+            await self._process.wait()
+        self._signal(signal.SIGKILL)  # what it started and left behind
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if transport := getattr(self._process, "_transport", None):
+            transport.close()  # else pipes that a grandchild holds are closed by the collector, with a warning
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        stdin = self._process.stdin
+        if stdin is None or stdin.is_closing() or self._tasks[0].done():
+            raise Gone(self._ended())
+        try:
+            stdin.write(json.dumps(message).encode() + b"\n")
+            await stdin.drain()
+        except (ConnectionError, OSError):
+            raise Gone(self._ended()) from None
+
+    async def _listen(self) -> None:
+        assert self._process.stdout is not None
+        held = bytearray()
+        while chunk := await self._process.stdout.read(_CHUNK):
+            held += chunk
+            while (end := held.find(b"\n")) >= 0:
+                line = bytes(held[:end])
+                del held[: end + 1]
+                await self._take(line)
+        self._note_noise(bytes(held))
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(Gone(self._ended()))
+
+    async def _overhear(self) -> None:
+        assert self._process.stderr is not None
+        while chunk := await self._process.stderr.read(_CHUNK):
+            self._errors = (self._errors + chunk.decode("utf-8", "replace"))[-_MOST_COMPLAINTS:]
+
+    async def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._note_noise(line)
+            return
+        if not is_object(message):
+            self._note_noise(line)
+        elif "method" in message:
+            if "id" in message:
+                await self._refuse(message)
+        else:
+            waiting = self._waiting.get(message.get("id", 0)) if isinstance(message.get("id"), int) else None
+            if waiting is not None and not waiting.done():
+                waiting.set_result(message)
+
+    async def _refuse(self, asked: dict[str, Any]) -> None:
+        """Answer what a server asks of its client: pings are returned, the rest is not offered."""
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
+        if asked["method"] == "ping":
+            answer["result"] = {}
+        else:
+            answer["error"] = {"code": -32601, "message": "Method not found"}
+        with contextlib.suppress(Gone):
+            await self._send(answer)
+
+    def _note_noise(self, line: bytes) -> None:
+        if line.strip() and len(self._noise) < _MOST_COMPLAINTS:
+            self._noise += line.decode("utf-8", "replace") + " "
+
+    def _ended(self) -> str:
+        return "the server ended"

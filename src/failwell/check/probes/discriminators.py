@@ -1,0 +1,50 @@
+"""Probes of the field that chooses what a tool does: left out, unknown, misspelt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from failwell.check.editing import placed, without
+from failwell.check.probes.presence import REQUIRED, misspelling
+from failwell.check.probes.probe import Draft, Subject
+from failwell.check.shapes import listed_in, shapes
+from failwell.json_types import is_object
+
+_OUTSIDE = "failwell-probe"
+
+
+def discriminator(subject: Subject) -> Iterator[Draft]:
+    """The field that tells the alternatives apart: left out, with a value of none of them, with a slip in it."""
+    for name, options in _discriminators(subject):
+        base = next((arguments for _, arguments in subject.bases if arguments.get(name) in options), None)
+        if base is None:
+            continue
+        rest = without(base, (name,))
+        if rest is not None:
+            yield Draft(rest, base, (name,), f"{name}, which chooses what to do, is left out", (name,),
+                        REQUIRED, options, variant="missing")  # fmt: skip
+        slip = next((found for option in options if (found := misspelling(option)) and found not in options), None)
+        for value, variant in ((_OUTSIDE, "unknown"), (slip, "misspelt")):
+            arguments = placed(base, (name,), value) if value is not None else None
+            if arguments is not None:
+                yield Draft(arguments, base, (name,), f"{name} is {value}, which is none of the choices", (name,),
+                            options, options, variant=variant)  # fmt: skip
+
+
+def _discriminators(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the names of required fields that hold one certain text in each shape, with these texts."""
+    if len(subject.shapes) < 2:
+        return
+    texts = [dict(_certain(subject, shape)) for shape in subject.shapes]
+    for name in texts[0]:
+        options = tuple(dict.fromkeys(found[name] for found in texts if name in found))
+        if len(options) > 1 and all(name in found for found in texts):
+            yield name, options
+
+
+def _certain(subject: Subject, shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    properties = shape.get("properties")
+    for name, schema in properties.items() if is_object(properties) else ():
+        made = shapes(schema, subject.tree)
+        listed = listed_in(made[0]) if len(made) == 1 else []
+        if len(listed) == 1 and isinstance(listed[0], str) and name in shape.get("required", ()):
+            yield name, listed[0]

@@ -1,0 +1,1 @@
+"""Reports of a check for CI and for people: `junit`, `sarif` and `html`, each with `write(report) -> str`."""

@@ -1,0 +1,117 @@
+"""`Session`: calls to a server that may hang or die, each with a cut-off; a server that died is started again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+from msgspec import Struct
+
+from failwell.check.evidence import Answer
+from failwell.check.peers.peer import BadServer, Gone, Peer, list_tools, shake_hands
+
+Connect = Callable[[], Awaitable[Peer]]
+"""Starts a server, or connects to one."""
+
+_MOST_STARTS = 25
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long a server may take to start and to answer a call, in seconds, and how many calls may overlap."""
+
+    start: float = 30.0
+    call: float = 10.0
+    overlapping: int = 8
+
+
+class Session:
+    """A connection that outlives the server's death."""
+
+    def __init__(self, connect: Connect, limits: Limits, *, clock: Callable[[], float] = perf_counter) -> None:
+        self._connect = connect
+        self.limits = limits
+        self._clock = clock
+        self._peer: Peer | None = None
+        self._starts = 0
+        self._starting = asyncio.Lock()
+        self.hello: dict[str, Any] = {}
+        self.tools: list[dict[str, Any]] = []
+
+    async def open(self) -> None:
+        """Start the server, shake hands and list its tools.
+
+        Raises:
+            BadServer: it cannot be checked; the text says why.
+        """
+        peer = await self._started()
+        self.tools = await self._at_start(peer, list_tools(peer))
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        """Make one call, and see whether the server still answers after it."""
+        begun = self._clock()
+        try:
+            peer = await self._current()
+        except BadServer:
+            return Answer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
+        try:
+            response = await asyncio.wait_for(
+                peer.request("tools/call", {"name": tool, "arguments": arguments}), self.limits.call
+            )
+        except TimeoutError:
+            return Answer(response=None, seconds=self._clock() - begun, ending="hung", alive=await self._answers(peer))
+        except Gone:
+            await self._lost(peer)
+            return Answer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
+        return Answer(response=response, seconds=self._clock() - begun, alive=await self._answers(peer))
+
+    async def restart(self) -> None:
+        """End the server and start it again: what hung in it is gone."""
+        if self._peer is not None:
+            await self._lost(self._peer)
+
+    async def close(self) -> None:
+        """End the server."""
+        if self._peer is not None:
+            peer, self._peer = self._peer, None
+            await peer.close()
+
+    async def _answers(self, peer: Peer) -> bool:
+        try:
+            await asyncio.wait_for(peer.request("ping", {}), self.limits.call)
+        except (TimeoutError, Gone):
+            await self._lost(peer)
+            return False
+        return True
+
+    async def _current(self) -> Peer:
+        async with self._starting:
+            return self._peer if self._peer is not None else await self._started()
+
+    async def _lost(self, peer: Peer) -> None:
+        if self._peer is peer:
+            self._peer = None
+            await peer.close()
+
+    async def _started(self) -> Peer:
+        self._starts += 1
+        if self._starts > _MOST_STARTS:
+            raise BadServer(f"the server ended {_MOST_STARTS} times")
+        peer = await self._connect()
+        self.hello = await self._at_start(peer, shake_hands(peer))
+        self._peer = peer
+        return peer
+
+    async def _at_start(self, peer: Peer, doing: Awaitable[Any]) -> Any:
+        try:
+            return await asyncio.wait_for(doing, self.limits.start)
+        except (TimeoutError, Gone, BadServer) as failed:
+            await peer.close()
+            self._peer = None
+            raise BadServer(_reason(failed, peer.complaint(), self.limits.start)) from None
+
+
+def _reason(failed: Exception, complaint: str, seconds: float) -> str:
+    said = f": {complaint}" if complaint else ""
+    if isinstance(failed, TimeoutError):
+        return f"the server did not answer within {seconds:g} s{said}"
+    return f"{failed}{said}" if isinstance(failed, Gone) else str(failed)

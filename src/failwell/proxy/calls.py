@@ -1,0 +1,85 @@
+"""`Call` and `Tools`: what a proxy knows of a tool call on its way, and of the tools that a server lists."""
+
+from threading import Lock
+from typing import Any
+
+from msgspec import Struct
+
+from failwell.json_types import is_array, is_object
+
+_MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A `tools/call` request: its id, the tool, what was sent, the token of its progress.
+
+    `is_modern` says that results carry `resultType` (2026-07-28 on), `is_task` that the client asked for a task and
+    waits for its handle.
+    """
+
+    id: Any
+    tool: str
+    arguments: Any = None
+    token: Any = None
+    is_modern: bool = False
+    is_task: bool = False
+
+    @classmethod
+    def of(cls, message: Any) -> "Call | None":
+        """Return the call that a JSON-RPC message asks for, or None if it is anything else."""
+        if not is_object(message) or message.get("method") != "tools/call":
+            return None
+        id, params = message.get("id"), message.get("params")
+        if not isinstance(id, int | float | str) or not is_object(params) or not isinstance(params.get("name"), str):
+            return None
+        meta: Any = params.get("_meta")
+        meta = meta if is_object(meta) else {}
+        return cls(
+            id=id,
+            tool=params["name"],
+            arguments=params.get("arguments"),
+            token=meta.get("progressToken"),
+            is_modern=_MODERN_KEY in meta,
+            is_task="task" in params,
+        )
+
+
+class Tool(Struct, frozen=True):
+    """What `tools/list` says of a tool."""
+
+    input_schema: Any = None
+    annotations: Any = None
+    has_output_schema: bool = False
+
+
+_UNKNOWN = Tool()
+
+
+class Tools:
+    """The tools that a server has listed, by name; shared between threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Tool] = {}
+        self._lock = Lock()
+
+    def learn(self, result: Any, *, is_whole: bool) -> None:
+        """Take in a `tools/list` result; a whole list replaces what was known, a page is added to it."""
+        listed = result.get("tools") if is_object(result) else None
+        if not is_array(listed):
+            return
+        found = {
+            tool["name"]: Tool(tool.get("inputSchema"), tool.get("annotations"), is_object(tool.get("outputSchema")))
+            for tool in listed
+            if is_object(tool) and isinstance(tool.get("name"), str)
+        }
+        with self._lock:
+            self._known = found if is_whole else {**self._known, **found}
+
+    def forget(self) -> None:
+        """Forget all tools: the server said that they changed, and an old schema may refuse what is right now."""
+        with self._lock:
+            self._known = {}
+
+    def get(self, name: str) -> Tool:
+        """Return what is known of a tool: nothing, if the server has not listed it."""
+        return self._known.get(name, _UNKNOWN)

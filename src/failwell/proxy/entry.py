@@ -1,0 +1,92 @@
+"""`failwell proxy`: start the server, then load what the proxy needs, and pass lines until the server ends.
+
+The server is started first because it takes longest: what is loaded here is loaded while it loads itself.
+"""
+
+import os
+
+from failwell.proxy.child import Child
+from failwell.proxy.options import Misuse, help_text, parse
+
+_MISUSE = 2
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+
+
+def main(argv: list[str]) -> int:
+    """Run the proxy on the process's own streams and return the exit code."""
+    _open_closed_streams()
+    try:
+        options = parse(argv)
+        if options.help:
+            os.write(1, help_text().encode())
+            return 0
+        events = _opened(options.events)
+        if options.validate:
+            _check_validation()
+    except Misuse as misuse:
+        return _refused(str(misuse), _MISUSE)
+    if options.url is not None:
+        from failwell.proxy.http.entering import enter
+
+        return enter(options, events)
+    try:
+        child = Child(options.command)
+    except (OSError, ValueError) as failed:
+        return _cannot_start(options.command[0], failed)
+    from failwell.proxy.running import run  # only now: the server is starting meanwhile
+
+    return run(options, child, events)
+
+
+def _refused(sentence: str, code: int) -> int:
+    os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+    return code
+
+
+def _opened(path: str | None) -> int | None:
+    if path is None:
+        return None
+    try:
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except (OSError, ValueError) as failed:
+        raise Misuse(f"--events {path}: {_reason(failed)}") from None
+
+
+def _check_validation() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("jsonschema_rs") is None:
+        raise Misuse("--validate needs jsonschema-rs: pip install 'failwell[validation]'")
+
+
+def _cannot_start(program: str, failed: Exception) -> int:
+    sentence = f"cannot start {program}: {_reason(failed)}"
+    code = _refused(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
+    from failwell.proxy.refusing import refuse_client
+
+    refuse_client(sentence, source=0, target=1)
+    return code
+
+
+def _reason(failed: Exception) -> str:
+    return getattr(failed, "strerror", None) or str(failed)
+
+
+def _open_closed_streams() -> None:
+    """Keep pipes from getting the numbers of streams that the host has closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def run_and_exit(argv: list[str]) -> None:
+    """Run the proxy and end the process at once: a thread may wait for the client for ever."""
+    try:
+        code = main(argv)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as failed:  # never a traceback to the host
+        code = _refused(f"the proxy failed: {type(failed).__name__}", 70)
+    os._exit(code)

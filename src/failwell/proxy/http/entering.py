@@ -1,0 +1,47 @@
+"""`enter`: the proxy in front of a URL, from its options to the exit code."""
+
+import asyncio
+import os
+import re
+
+from failwell.proxy.options import Misuse, Options
+
+_MISUSE = 2
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def enter(options: Options, events: int | None) -> int:
+    """Run the proxy until the client or the operator ends it, and return the exit code."""
+    try:
+        options.header = tuple((name, _filled(value)) for name, value in options.header)
+        from failwell.proxy.http.places import Place
+
+        Place(options.url or "")
+        if options.listen is not None:
+            from failwell.proxy.http.serving import serve
+
+            return asyncio.run(serve(options, events))
+        from failwell.proxy.http.remote import speak
+
+        return asyncio.run(speak(options, events))
+    except KeyboardInterrupt:
+        return 130
+    except ValueError as wrong:
+        return _refused(f"--url {wrong}")
+    except (ImportError, Misuse) as wrong:
+        return _refused(str(wrong))
+
+
+def _refused(sentence: str) -> int:
+    os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+    return _MISUSE
+
+
+def _filled(value: str) -> str:
+    def variable(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name not in os.environ:
+            raise Misuse(f"--header needs the variable {name}, which is not set")
+        return os.environ[name]
+
+    return _VARIABLE.sub(variable, value)

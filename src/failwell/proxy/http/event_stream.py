@@ -1,0 +1,92 @@
+"""Event streams (`text/event-stream`): chunks as whole events, and what an event holds. Does no input or output.
+
+An event is kept as the bytes that came, the empty line behind it included, so that what is not changed passes as it is.
+"""
+
+import re
+
+_BORDER = re.compile(rb"\r\n\r\n|\n\n|\r\r|\r\n\n|\n\r\n")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_LONGEST_BORDER = 4
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Events:
+    """Cuts a stream into events."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._searched = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take in what came, and return the events that are whole now."""
+        if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
+            return [chunk]
+        held = self._held
+        held += chunk
+        found: list[bytes] = []
+        start, at = 0, max(0, self._searched - _LONGEST_BORDER)
+        while border := _BORDER.search(held, at):
+            at = border.end()
+            if at == len(held) and held.endswith(b"\r\r"):
+                break  # the second may be half of a line end
+            found.append(bytes(held[start:at]))
+            start = at
+        if start:
+            del held[:start]
+        self._searched = len(held)
+        return found
+
+    @property
+    def rest(self) -> bytes:
+        """What came behind the last whole event: half of one, which clients throw away."""
+        return bytes(self._held)
+
+
+def data_of(event: bytes) -> bytes:
+    """Return the data of an event: its message, or nothing."""
+    return b"\n".join(_values(event, b"data"))
+
+
+def id_of(event: bytes) -> bytes | None:
+    """Return the id that a client resumes from, if the event has one."""
+    found = _values(event, b"id")
+    return found[-1] if found else None
+
+
+def name_of(event: bytes) -> bytes:
+    """Return what kind of event it is: `message` unless it says otherwise."""
+    found = _values(event, b"event")
+    return (found[-1] if found else b"") or b"message"
+
+
+def retry_of(event: bytes) -> float | None:
+    """Return how many seconds a client is to wait before it resumes."""
+    found = [value for value in _values(event, b"retry") if value.isdigit()]
+    return int(found[-1][:9]) / 1000 if found else None
+
+
+def with_data(event: bytes, data: bytes) -> bytes:
+    """Return an event with other data and all else as it was: its name, its id."""
+    kept = [line for line in _lines(event) if _field(line)[0] != b"data"]
+    ends = b"\r\n" if b"\r\n" in event else b"\n"
+    return b"".join(line + ends for line in (*kept, *(b"data: " + line for line in data.split(b"\n")))) + ends
+
+
+def event_of(data: bytes) -> bytes:
+    """Return a message as an event."""
+    return b"event: message\ndata: " + data + b"\n\n"
+
+
+def _lines(event: bytes) -> list[bytes]:
+    return [line for line in _LINE_END.split(event.removeprefix(_BYTE_ORDER_MARK)) if line]
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name, value.removeprefix(b" ")
+
+
+def _values(event: bytes, name: bytes) -> list[bytes]:
+    fields = (_field(line) for line in _lines(event))
+    return [value for found, value in fields if found == name]

@@ -1,0 +1,276 @@
+"""`Exchange`: one posted call, or a batch with calls, from its first try to the answer that the client gets."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from aiohttp import ClientResponse
+from msgspec import Struct
+from multidict import CIMultiDict
+
+from failwell.failure import Failure
+from failwell.json_types import is_array, is_object
+from failwell.proxy.events import Happening
+from failwell.proxy.glances import Id, came
+from failwell.proxy.http.event_stream import Events, event_of, with_data
+from failwell.proxy.http.headers import to_client
+from failwell.proxy.http.looking import Answer, Look
+from failwell.proxy.http.passing import pass_on
+from failwell.proxy.http.refusing import LOST, NO_ANSWER, broken, failure_of, is_between_client_and_server, stated_by
+from failwell.proxy.http.replying import Headers, Reply, json_headers
+from failwell.proxy.http.rules import Rules
+from failwell.proxy.http.sessions import Pending, Posted, Session
+from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.upgrading import Message
+from failwell.proxy.watching import decoded, encode
+
+_OK = 200
+_NO_BODY = (202, 204)
+_LONGEST_ERROR = 1 << 20
+
+
+class Ask(Struct):
+    """A posted body on its way: where it goes, with which headers, and whose it is.
+
+    `is_tracked` says that other requests can be told to be of the same session: they may cancel its calls.
+    """
+
+    posted: Posted
+    url: str
+    headers: Headers
+    session: Session
+    is_tracked: bool
+
+
+class Exchange:
+    """Makes calls, again where the rules say so, and writes exactly one answer to each.
+
+    Args:
+        ask: what was posted.
+        reply: where the answer goes.
+        upstream: the server.
+        rules: what the operator wants.
+        next_id: gives ids that no client uses.
+        sleep: waits.
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        reply: Reply,
+        *,
+        upstream: Upstream,
+        rules: Rules,
+        next_id: Callable[[], Id],
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._ask = ask
+        self._reply = reply
+        self._upstream = upstream
+        self._rules = rules
+        self._next_id = next_id
+        self._sleep = sleep
+        self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
+        self._is_batch = len(self._waiting) != 1 or ask.posted.id is None
+        self._is_elsewhere = False
+        self._look = Look(self._waiting, ask.session, rules)
+        self._headers = json_headers()
+        self._out: list[bytes] = []
+
+    async def run(self) -> None:
+        """Make the calls, and write their answers."""
+        ask, body = self._ask, self._ask.posted.body
+        first = ask.posted.calls[0]
+        for pending in ask.posted.calls:
+            self._track(pending)
+        if not self._is_batch and (refusal := self._rules.refusal(first, ask.session)) is not None:
+            self._done(first)
+            await self._write(refusal, None)
+            await self._finish()
+            return
+        try:
+            while (again := await self._attempt(body)) is not None:
+                answer, delay = again
+                await self._sleep(delay)
+                pending = answer.pending
+                if pending.is_cancelled or self._rules.suspension(pending, ask.session) is not None:
+                    await self._settled(answer)
+                    break
+                self._done(pending, is_answered=False)
+                pending.sent_as = self._next_id()
+                self._track(pending)
+                self._waiting.clear()
+                self._waiting[pending.sent_as] = pending
+                body = encode({**decoded(pending.body), "id": pending.sent_as})
+            await self._finish()
+        finally:
+            if not self._look.is_resumable and not self._is_elsewhere:
+                for pending in ask.posted.calls:
+                    self._done(pending)
+
+    def _track(self, pending: Pending) -> None:
+        if self._ask.is_tracked:
+            self._ask.session.began(pending)
+
+    def _done(self, pending: Pending, *, is_answered: bool = True) -> None:
+        self._ask.session.ended(pending)
+        pending.is_answered = is_answered
+
+    async def _attempt(self, body: bytes) -> tuple[Answer, float] | None:
+        """Make the calls once. Return an answer that is not the last one, and when to try again."""
+        ask = self._ask
+        try:
+            response = await self._upstream.send("POST", ask.url, ask.headers, body)
+        except BROKEN as exc:
+            return await self._found(broken(exc))
+        try:
+            return await self._received(response)
+        except BROKEN as exc:
+            return None if self._look.is_resumable else await self._found(broken(exc))
+        finally:
+            response.release()
+
+    async def _received(self, response: ClientResponse) -> tuple[Answer, float] | None:
+        status = response.status
+        if status in _NO_BODY:
+            self._is_elsewhere = True
+            await pass_on(response, self._reply)
+            return None
+        kind = response.content_type
+        if status != _OK or kind not in ("application/json", "text/event-stream"):
+            return await self._refused(response)
+        if kind == "application/json":
+            self._headers = to_client(response.headers.items())
+            return await self._whole(await response.read())
+        if not self._reply.is_begun:
+            await self._reply.begin(status, to_client(response.headers.items()))
+        return await self._stream(response)
+
+    async def _refused(self, response: ClientResponse) -> tuple[Answer, float] | None:
+        """Deal with an HTTP error, or an answer in a form that is no message."""
+        status, headers = response.status, response.headers
+        if self._rules.dry_run or is_between_client_and_server(status, self._ask.headers, headers):
+            for pending in self._waiting.values():
+                if self._rules.dry_run and status >= 400:
+                    self._rules.report(Happening("failure", pending.tool, failure_of(status, headers, None)))
+            await self._pass_on(response)
+            return None
+        data = await response.content.read(_LONGEST_ERROR)
+        body = decoded(data) if "json" in response.content_type else None
+        self._headers = json_headers(to_client(headers.items()))
+        if status >= 400 and not self._is_batch and (error := stated_by(body, status, headers)) is not None:
+            pending = next(iter(self._waiting.values()))
+            message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
+            if self._ask.session.upgrader.failure_in(pending.call, message) is None:
+                self._done(pending)
+                await self._reply.whole(status, to_client(headers.items()), data)
+                return None
+            return await self._answered(Answer(pending, message))
+        return await self._found(failure_of(status, headers, body if body is not None else data))
+
+    async def _pass_on(self, response: ClientResponse) -> None:
+        for pending in list(self._waiting.values()):
+            self._done(pending)
+        await pass_on(response, self._reply)
+
+    async def _whole(self, data: bytes) -> tuple[Answer, float] | None:
+        """Deal with a JSON body."""
+        glance = came(data)
+        pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
+        if pending is not None and not self._look.is_due(pending):
+            self._done(pending)
+            await self._write_raw(data)
+            return None
+        message = decoded(data)
+        messages = message if is_array(message) else [message]
+        body = None if is_array(message) else data
+        for one in messages:
+            if not is_object(one) or ("result" not in one and "error" not in one):
+                continue
+            id = one.get("id")
+            if id is None and not self._is_batch:
+                id = next(iter(self._waiting))
+            if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
+                if (again := await self._answered(Answer(pending, one, body=body))) is not None:
+                    return again
+            elif self._is_batch:
+                await self._write(one, None)
+        return await self._found(NO_ANSWER)
+
+    async def _stream(self, response: ClientResponse) -> tuple[Answer, float] | None:
+        """Deal with an event stream."""
+        events = Events()
+        async for chunk in response.content.iter_any():
+            passed: list[bytes] = []
+            for event in events.feed(chunk):
+                answer = self._look.at(event)
+                if answer is None:
+                    passed.append(event)
+                elif isinstance(answer, Answer):
+                    if passed:
+                        await self._reply.write(b"".join(passed))
+                        passed.clear()
+                    if (again := await self._answered(answer)) is not None:
+                        return again
+            if passed:
+                await self._reply.write(b"".join(passed))
+        if events.rest.strip():
+            self._rules.report(Happening("dropped", details={"bytes": len(events.rest)}))
+        return None if self._look.is_resumable else await self._found(LOST)
+
+    async def _found(self, failure: Failure) -> tuple[Answer, float] | None:
+        """Deal with a failure that the proxy found: it is that of each call without an answer."""
+        for pending in list(self._waiting.values()):
+            if pending.is_answered or pending.is_cancelled:
+                continue
+            message = self._ask.session.failed(pending, failure)
+            if (again := await self._answered(Answer(pending, message, failure))) is not None:
+                return again
+        return None
+
+    async def _answered(self, answer: Answer) -> tuple[Answer, float] | None:
+        delay = self._rules.delay(answer.pending, self._ask.session, answer.message)
+        if delay is not None:
+            return answer, delay
+        await self._settled(answer)
+        return None
+
+    async def _settled(self, answer: Answer) -> None:
+        """Write an answer as the client gets it."""
+        pending, upgrader = answer.pending, self._ask.session.upgrader
+        self._done(pending)
+        message = {**answer.message, "id": pending.id}
+        if answer.found is not None:
+            self._rules.report(Happening("failure", pending.tool, answer.found))
+            failure = answer.found.replace(tool=pending.tool)
+            message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
+        else:
+            changed = upgrader.answer(pending.call, message, attempts=pending.attempts)
+            if changed is None and pending.sent_as == pending.id and answer.message.get("id") == pending.id:
+                if answer.event is not None:
+                    await self._reply.write(answer.event)
+                    return
+                if answer.body is not None:
+                    await self._write_raw(answer.body)
+                    return
+            message = changed or message
+        await self._write(message, answer.event)
+
+    async def _write(self, message: Message, event: bytes | None) -> None:
+        data = encode(message)
+        if event is not None:
+            await self._reply.write(with_data(event, data))
+        else:
+            await self._write_raw(data)
+
+    async def _write_raw(self, data: bytes) -> None:
+        if self._reply.is_begun:
+            await self._reply.write(event_of(data))
+        else:
+            self._out.append(data)
+
+    async def _finish(self) -> None:
+        """Write what is not written yet."""
+        if not self._out:
+            return
+        body = b"[" + b",".join(self._out) + b"]" if self._is_batch else self._out[0]
+        await self._reply.whole(_OK, CIMultiDict(self._headers), body)

@@ -1,0 +1,171 @@
+"""`Gateway`: a reverse proxy in front of one MCP server. Everything passes as it is but the failures of its tools."""
+
+from collections.abc import Callable
+
+from aiohttp import ClientResponse, web
+from multidict import CIMultiDict
+
+from failwell.proxy.http.event_stream import Events, data_of
+from failwell.proxy.http.exchange import Ask, Exchange
+from failwell.proxy.http.headers import to_client, to_server
+from failwell.proxy.http.listening import Listening
+from failwell.proxy.http.passing import pass_on
+from failwell.proxy.http.places import Door
+from failwell.proxy.http.refusing import broken, rpc_error
+from failwell.proxy.http.replying import ClientGone, ElsewhereReply, Headers, HttpReply, Reply, json_headers
+from failwell.proxy.http.rules import Rules
+from failwell.proxy.http.sessions import Posted, Session, Sessions
+from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.upgrading import Upgrader
+from failwell.proxy.watching import decoded, encode
+
+_SESSION = "Mcp-Session-Id"
+_BAD_GATEWAY, _FORBIDDEN = 502, 403
+_LONGEST_LOOKED_AT = 1 << 26
+
+
+class Gateway:
+    """Answers the requests of many clients with what one server answers.
+
+    Args:
+        upstream: the server.
+        rules: what the operator wants of calls.
+        upgrader: makes what writes the failures of one client.
+        door: who may come in.
+        headers: what the server gets with each request, where the client sends none of that name.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        rules: Rules,
+        *,
+        upgrader: Callable[[], Upgrader],
+        door: Door,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self._upstream = upstream
+        self._rules = rules
+        self._door = door
+        self._sessions = Sessions(upgrader)
+        self._streams: dict[str, Listening] = {}
+        basic = upstream.place.authorization
+        self._headers = (*headers, ("Authorization", basic)) if basic else headers
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        objection = self._door.objection(request.headers.get("Host"), request.headers.get("Origin"))
+        if objection is not None:
+            return web.Response(status=_FORBIDDEN, text=f"failwell: {objection}\n")
+        reply = HttpReply(request)
+        headers = to_server(request.headers.items(), more=self._headers)
+        try:
+            if request.method == "POST" and (request.content_length or 0) <= _LONGEST_LOOKED_AT:
+                await self._post(request, headers, reply)
+            else:
+                await self._other(request, headers, reply)
+        except ClientGone:
+            pass
+        return reply.response or web.Response(status=_BAD_GATEWAY)
+
+    async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:
+        body = await _body(request)
+        posted = Posted.of(body)
+        target = request.raw_path
+        stream = self._streams.get(target) if self._streams else None
+        key = headers.get(_SESSION)
+        session = stream.session if stream is not None else self._session(key, headers)
+        reply: Reply = http if stream is None else ElsewhereReply(http, stream.reply)
+        url = self._upstream.place.url_for(target)
+        if not posted.calls:
+            if posted.cancels is not None and (key is not None or stream is not None):
+                body = session.cancel(posted) or body
+            await self._pass(posted, url, headers, body, session, http)
+            return
+        ask = Ask(posted, url, headers, session, is_tracked=key is not None or stream is not None)
+        if stream is not None:
+            stream.posted(ask)
+        exchange = Exchange(ask, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id)
+        await exchange.run()
+
+    async def _pass(
+        self, posted: Posted, url: str, headers: Headers, body: bytes, session: Session, reply: HttpReply
+    ) -> None:
+        """Pass on what is no call; what the server lists is learnt on the way."""
+        try:
+            response = await self._upstream.send("POST", url, headers, body)
+            try:
+                if posted.is_list and response.status == 200:
+                    await self._listed(posted, response, session, reply)
+                else:
+                    await pass_on(response, reply)
+            finally:
+                response.release()
+        except BROKEN as exc:
+            await self._lost(exc, posted, reply)
+
+    async def _listed(self, posted: Posted, response: ClientResponse, session: Session, reply: HttpReply) -> None:
+        """Pass on an answer to `tools/list` and take it in, in whichever form it comes."""
+        if response.content_type == "application/json":
+            data = await response.read()
+            session.learn(decoded(data), is_page=posted.is_page)
+            await reply.whole(response.status, to_client(response.headers.items()), data)
+            return
+        await reply.begin(response.status, to_client(response.headers.items()))
+        events = Events()
+        async for chunk in response.content.iter_any():
+            for event in events.feed(chunk):
+                session.learn(decoded(data_of(event)), is_page=posted.is_page)
+            await reply.write(chunk)
+
+    async def _other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply) -> None:
+        """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
+        url, key = self._upstream.place.url_for(request.raw_path), headers.get(_SESSION)
+        body = request.content if request.can_read_body else None
+        try:
+            response = await self._upstream.send(request.method, url, headers, body)
+            try:
+                if response.status == 200 and response.content_type == "text/event-stream":
+                    await self._listen(response, self._session(key, headers), key, reply)
+                else:
+                    await pass_on(response, reply)
+            finally:
+                response.release()
+        except BROKEN as exc:
+            await self._lost(exc, None, reply)
+        if request.method == "DELETE" and key is not None:
+            self._sessions.end(key)
+
+    async def _listen(self, response: ClientResponse, session: Session, key: str | None, reply: HttpReply) -> None:
+        if key is None:  # the older transport: a stream is a session
+            session = self._sessions.fresh()
+        listening = Listening(
+            session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
+        )
+        await reply.begin(response.status, to_client(response.headers.items()))
+        try:
+            await listening.run(response, opened=self._opened)
+        finally:
+            if listening.endpoint is not None:
+                self._streams.pop(listening.endpoint, None)
+
+    def _opened(self, listening: Listening) -> None:
+        if listening.endpoint is not None:
+            self._streams[listening.endpoint] = listening
+
+    async def _lost(self, exc: BaseException, posted: Posted | None, reply: HttpReply) -> None:
+        if reply.is_begun:
+            return
+        body = encode(rpc_error(posted.id if posted is not None else None, broken(exc)))
+        await reply.whole(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
+
+    def _session(self, key: str | None, headers: Headers) -> Session:
+        """Return the session of a client; without an id, all that prove to be the same see the same tools."""
+        return self._sessions.get(key or f"{hash(headers.get('Authorization'))}")
+
+
+async def _body(request: web.BaseRequest) -> bytes:
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    chunks = [chunk async for chunk in request.content.iter_any()]
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)

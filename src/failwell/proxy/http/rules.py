@@ -1,0 +1,115 @@
+"""`Rules`: what the operator wants of calls: how failures are written, and which calls are made again."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from failwell.decision import Hints
+from failwell.failure import Failure
+from failwell.json_types import is_object
+from failwell.proxy.calls import Call
+from failwell.proxy.events import Happening
+from failwell.proxy.http.sessions import Pending, Session
+from failwell.proxy.upgrading import Message, Upgrader
+from failwell.reader import attempts_below
+from failwell.retry import Policy, Run, Shared
+
+_LONGEST_KEPT = 1 << 20
+
+
+class Rules:
+    """Decides for each answer whether it is a failure, and whether the call is made again.
+
+    Args:
+        validates: wrong arguments are refused here.
+        policy: how often and how long calls are made again; None: never.
+        safe: tools that may run twice, as the operator knows.
+        looks_at_successes: answers that are not flagged may be failures too.
+        dry_run: report what would change, and change nothing.
+        report: told what happened.
+        clock: tells seconds.
+        chance: gives a number from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        validates: bool = False,
+        policy: Policy | None = None,
+        safe: tuple[str, ...] = (),
+        looks_at_successes: bool = False,
+        dry_run: bool = False,
+        report: Callable[[Happening], object] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.looks_at_successes = looks_at_successes
+        self.dry_run = dry_run
+        self.report = report
+        self.calls: dict[str, int] = {}
+        self._validates = validates
+        self._policy = policy
+        self._safe = frozenset(safe)
+        self._shared = Shared.new()
+        self._clock = clock
+        self._chance = chance
+
+    def refusal(self, pending: Pending, session: Session) -> Message | None:
+        """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
+        self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
+        upgrader = session.upgrader
+        if self._validates and (refused := upgrader.refusal(pending.call)) is not None:
+            return refused
+        if self._policy is None or len(pending.body) > _LONGEST_KEPT:
+            return None
+        call, now = pending.call, self._clock()
+        hints = Hints(idempotent=True) if call.tool in self._safe else upgrader.hints(call.tool)
+        pending.run = Run(
+            self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
+        )
+        return self.suspension(pending, session)
+
+    def suspension(self, pending: Pending, session: Session) -> Message | None:
+        """Begin the next try of a call, or return the answer in its place: calls of the tool are suspended."""
+        failure = None if pending.run is None else pending.run.begin(self._clock())
+        if failure is None or self.dry_run:
+            return None
+        self.report(Happening("refused", pending.tool, failure))
+        return session.upgrader.failed(pending.call, failure)
+
+    def delay(self, pending: Pending, session: Session, message: Message) -> float | None:
+        """Take in an answer, and return after how many seconds the call is made again; None: this is its answer."""
+        run = pending.run
+        if run is None:
+            return None
+        failure = _failure_in(session.upgrader, pending.call, message)
+        if failure is None:
+            run.succeeded(self._clock())
+            if run.attempt > 1:
+                self.report(Happening("recovered", pending.tool, details={"attempts": run.attempt}))
+            return None
+        below = attempts_below(message.get("result")) > 1
+        delay = run.failed(failure, self._clock(), jitter=self._chance(), retried_below=below).delay
+        if delay is None or pending.is_cancelled:
+            return None
+        self.report(Happening("retry", pending.tool, failure, {"attempt": run.attempt, "delay": round(delay, 3)}))
+        return None if self.dry_run else delay
+
+    def is_progress(self, pending: Pending, message: Any) -> bool:
+        """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
+        params = message.get("params") if is_object(message) else None
+        made = params.get("progress") if is_object(params) else None
+        if pending.run is None or not isinstance(made, int | float):
+            return True
+        if made <= pending.progress:
+            return pending.run.attempt == 1
+        pending.progress = made
+        return True
+
+
+def _failure_in(upgrader: Upgrader, call: Call, message: Message) -> Failure | None:
+    failure = upgrader.failure_in(call, message)
+    if failure is None and upgrader.flips(call.tool):
+        failure = upgrader.unflagged_in(call, message)
+    return failure

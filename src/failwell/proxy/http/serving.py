@@ -1,0 +1,154 @@
+"""`serve`: the gateway listens until the operator ends it."""
+
+import asyncio
+import errno
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from failwell.proxy.events import Happening, Log
+from failwell.proxy.http.gateway import Gateway
+from failwell.proxy.http.places import Door, Place
+from failwell.proxy.http.rules import Rules
+from failwell.proxy.http.upstream import Upstream
+from failwell.proxy.options import Options
+from failwell.proxy.summary import Tally
+from failwell.proxy.upgrading import Upgrader
+from failwell.retry import Policy
+
+_REACHED_WITHIN = 1.5
+_LAST_ANSWERS = 0.5
+_LONGEST_HEADER = 1 << 16
+_CANNOT = 1
+
+Say = Callable[[str], object]
+
+
+class Setup:
+    """The parts that both forms of the proxy are made of, as the options say."""
+
+    def __init__(self, options: Options, events: int | None) -> None:
+        self._options = options
+        self._tally = Tally()
+        self.log: Callable[[Happening], object] | None = None
+        if events is not None:
+            self.log = Log(events, dry_run=options.dry_run)
+        self._looks = events is not None or options.dry_run
+        policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
+        self.rules = Rules(
+            validates=options.validate,
+            policy=policy,
+            safe=options.retry_safe,
+            looks_at_successes=self._looks or bool(options.flip_unflagged),
+            dry_run=options.dry_run,
+            report=self._report,
+        )
+
+    def upgrader(self) -> Upgrader:
+        """Return what writes the failures of one client."""
+        options = self._options
+        return Upgrader(
+            dialect=options.dialect,
+            flip_unflagged=options.flip_unflagged,
+            look_unflagged=self._looks,
+            validate=options.validate,
+            dry_run=options.dry_run,
+            report=self._report,
+        )
+
+    def sum_up(self, say: Say) -> None:
+        """Tell the operator what became of the calls."""
+        if not self._options.quiet:
+            for line in self._tally.lines(self.rules.calls):
+                say(line)
+
+    def _report(self, happening: Happening) -> None:
+        self._tally(happening)
+        if self.log is not None:
+            self.log(happening)
+
+
+def say(sentence: str) -> None:
+    """Write a line to standard error."""
+    try:
+        os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+    except OSError:
+        return
+
+
+class CannotServe(Exception):
+    """Nothing listens where the server should be, or nothing can listen here; the text says which, and why."""
+
+
+@asynccontextmanager
+async def listening(options: Options, setup: Setup) -> AsyncGenerator[int]:
+    """Listen as the options say inside the block, and give the port.
+
+    Raises:
+        CannotServe: the server cannot be reached, or the address is not free.
+    """
+    assert options.url is not None
+    assert options.listen is not None
+    place, (host, port) = Place(options.url), options.listen
+    upstream = Upstream(place)
+    try:
+        await _reach(upstream)
+        door = Door(host, origins=options.allow_origin)
+        gateway = Gateway(upstream, setup.rules, upgrader=setup.upgrader, door=door, headers=options.header)
+        server = web.Server(
+            gateway,
+            handler_cancellation=True,
+            max_line_size=_LONGEST_HEADER,
+            max_field_size=_LONGEST_HEADER,
+            access_log=None,
+        )
+        try:
+            listener = await asyncio.get_running_loop().create_server(server, host, port)
+        except OSError as failed:
+            raise CannotServe(f"cannot listen on {host}:{port}: {_reason(failed)}") from None
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            listener.close()
+            await server.shutdown(_LAST_ANSWERS)
+    finally:
+        await upstream.close()
+
+
+async def serve(options: Options, events: int | None) -> int:
+    """Listen until a signal ends it, and return the exit code."""
+    setup, ended = Setup(options, events), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        async with listening(options, setup) as port:
+            assert options.url is not None
+            assert options.listen is not None
+            place, host = Place(options.url), options.listen[0]
+            shown = f"[{host}]" if ":" in host else host
+            say(f"listening on http://{shown}:{port}{place.path}, in front of {place.root}{place.path}")
+            await ended.wait()
+    except CannotServe as cannot:
+        say(str(cannot))
+        return _CANNOT
+    setup.sum_up(say)
+    return 0
+
+
+async def _reach(upstream: Upstream) -> None:
+    try:
+        await upstream.reach(_REACHED_WITHIN)
+    except OSError as failed:
+        raise CannotServe(f"cannot reach {upstream.place.root}: {_reason(failed)}") from None
+
+
+def _reason(failed: OSError) -> str:
+    if isinstance(failed, TimeoutError) and failed.errno is None:
+        return "it does not answer"
+    if failed.errno is not None and failed.errno in errno.errorcode:
+        return os.strerror(failed.errno).lower()
+    # Several addresses were tried, and each for its own reason in vain.
+    return failed.strerror or ("connection refused" if "Multiple exceptions" in str(failed) else str(failed))

@@ -1,0 +1,169 @@
+"""`Session`: what is known of one client at one server: its tools, and the calls that have no answer yet."""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from msgspec import Struct
+
+from failwell.failure import Failure
+from failwell.json_types import is_array, is_object
+from failwell.proxy.calls import Call
+from failwell.proxy.glances import Id, came, sent
+from failwell.proxy.upgrading import Message, Upgrader
+from failwell.proxy.watching import decoded, encode
+from failwell.retry import Run
+
+_MOST_SESSIONS = 1024
+_MOST_PENDING = 4096
+
+
+class Pending(Struct, eq=False):
+    """A call without an answer: what the client sent, and the id that the server knows it by."""
+
+    body: bytes
+    id: Id
+    tool: str
+    sent_as: Id
+    run: Run | None = None
+    progress: float = float("-inf")
+    is_cancelled: bool = False
+    is_answered: bool = False
+
+    @property
+    def call(self) -> Call:
+        """The whole call, decoded when it is needed."""
+        return Call.of(decoded(self.body)) or Call(id=self.id, tool=self.tool)
+
+    @property
+    def attempts(self) -> int | None:
+        """How often it was made, if it was made again."""
+        return self.run.attempt if self.run is not None and self.run.attempt > 1 else None
+
+
+class Posted(Struct):
+    """What a client posted: calls, a request for the tools, a cancellation, or anything else."""
+
+    body: bytes
+    calls: tuple[Pending, ...] = ()
+    id: Id | None = None
+    is_list: bool = False
+    is_page: bool = False
+    cancels: Id | None = None
+
+    @classmethod
+    def of(cls, body: bytes) -> "Posted":
+        """Return what a body asks for."""
+        found = sent(body)
+        if found is None:
+            return cls._batch(body)
+        params = found.params
+        if found.method == "notifications/cancelled" and params is not None:
+            return cls(body, cancels=params.request_id)
+        if found.id is None or found.method is None:
+            return cls(body)
+        if found.method == "tools/call" and params is not None and params.name is not None:
+            return cls(body, (Pending(body, found.id, params.name, found.id),), found.id)
+        is_page = params is not None and params.cursor is not None
+        return cls(body, id=found.id, is_list=found.method == "tools/list", is_page=is_page)
+
+    @classmethod
+    def _batch(cls, body: bytes) -> "Posted":
+        messages = decoded(body)
+        calls = [(one, Call.of(one)) for one in messages] if is_array(messages) else [(messages, Call.of(messages))]
+        found = tuple(
+            Pending(encode(one), call.id, call.tool, call.id)
+            for one, call in calls
+            if call is not None and isinstance(call.id, int | str)
+        )
+        id = messages.get("id") if is_object(messages) else None
+        return cls(body, found, id if isinstance(id, int | str) else None)
+
+
+class Session:
+    """One client at one server.
+
+    Args:
+        upgrader: writes its failures.
+    """
+
+    def __init__(self, upgrader: Upgrader) -> None:
+        self.upgrader = upgrader
+        self._pending: dict[Id, Pending] = {}
+
+    def began(self, pending: Pending) -> None:
+        """Note a call, or another try of one, under the id that the server knows it by."""
+        if len(self._pending) >= _MOST_PENDING:
+            self._pending.pop(next(iter(self._pending)))
+        self._pending[pending.sent_as] = pending
+
+    def ended(self, pending: Pending) -> None:
+        """Forget a call that has its answer, or will get none."""
+        if self._pending.get(pending.sent_as) is pending:
+            del self._pending[pending.sent_as]
+
+    def pending(self, id: Id | None) -> Pending | None:
+        """Return the call that the server knows by an id."""
+        return None if id is None else self._pending.get(id)
+
+    def all_pending(self) -> list[Pending]:
+        """Return all calls without an answer."""
+        return list(self._pending.values())
+
+    def cancel(self, posted: Posted) -> bytes | None:
+        """Note that the client wants no answer, and return what the server is told in its place; None: as it is."""
+        found = next((one for one in self._pending.values() if one.id == posted.cancels), None)
+        if found is None:
+            return None
+        found.is_cancelled = True
+        if found.run is not None:
+            found.run.cancelled()
+        if found.sent_as == found.id:
+            return None
+        message = decoded(posted.body)
+        message["params"]["requestId"] = found.sent_as
+        return encode(message)
+
+    def heard(self, data: bytes) -> None:
+        """Take note of a notification: tools that changed are forgotten."""
+        if b"list_changed" in data and (note := came(data)) and note.method == "notifications/tools/list_changed":
+            self.upgrader.tools.forget()
+
+    def learn(self, message: Any, *, is_page: bool) -> None:
+        """Take in an answer to `tools/list`."""
+        result = message.get("result") if is_object(message) else None
+        if is_object(result):
+            self.upgrader.tools.learn(result, is_whole=not is_page and result.get("nextCursor") is None)
+
+    def failed(self, pending: Pending, failure: Failure) -> Message:
+        """Return a failure that the proxy found as if the server had answered with it."""
+        return self.upgrader.failed(pending.call, failure.replace(tool=pending.tool))
+
+
+class Sessions:
+    """The sessions that are known, by their id or, where there is none, by who the client says it is."""
+
+    def __init__(self, make: Callable[[], Upgrader]) -> None:
+        self._make = make
+        self._known: dict[str, Session] = {}
+        self._numbers = count(1)
+
+    def get(self, key: str) -> Session:
+        """Return a session, a new one if it is not known; the one that was asked for longest ago is forgotten."""
+        found = self._known.pop(key, None) or self.fresh()
+        self._known[key] = found
+        if len(self._known) > _MOST_SESSIONS:
+            self._known.pop(next(iter(self._known)))
+        return found
+
+    def fresh(self) -> Session:
+        """Return a session that nobody else can ask for."""
+        return Session(self._make())
+
+    def end(self, key: str) -> None:
+        """Forget a session."""
+        self._known.pop(key, None)
+
+    def next_id(self) -> str:
+        """Return an id that no client uses."""
+        return f"failwell-retry-{next(self._numbers)}"

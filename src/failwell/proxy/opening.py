@@ -1,0 +1,107 @@
+"""`Opening`: the first lines pass before anything is loaded to look at them, and are looked at afterwards."""
+
+from _thread import allocate_lock, start_new_thread
+
+from failwell.proxy.pumping import Pump
+from failwell.proxy.waiting import Moment
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from failwell.proxy.watching import Watch
+
+_MOST_LINES = 100
+
+
+class Opening:
+    """Passes lines to a `Watch`, which it loads when the first tool is asked for, or behind the first answer.
+
+    A host waits for the answer to `initialize`, and nothing in a handshake can fail in a way that is to be changed. So
+    that answer does not wait until a decoder is loaded. Once it is, the pumps ask the watch itself.
+    """
+
+    def __init__(self, load: "Callable[[], Watch]") -> None:
+        self.up: Pump | None = None
+        self.down: Pump | None = None
+        self.spoken = Moment()
+        self._load = load
+        self._loaded: Watch | None = None
+        self._lock = allocate_lock()
+        self._kept: list[tuple[bool, bytes]] = []
+
+    @property
+    def watch(self) -> "Watch":
+        """What knows the requests, those that passed before it was loaded too."""
+        watch = self._loaded
+        if watch is None:
+            with self._lock:
+                watch = self._loaded
+                if watch is None:
+                    watch = self._load()
+                    for is_sent, line in self._kept:
+                        if is_sent:
+                            watch.from_client(line)
+                            watch.sent()
+                        else:
+                            watch.from_server(line)
+                    self._kept.clear()
+                    self._loaded = watch
+                    self._step_aside(watch)
+        return watch
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any line has passed."""
+        return self._loaded is not None or bool(self._kept)
+
+    @property
+    def is_waiting_for_server(self) -> bool:
+        """Whether all that came from the server has been dealt with."""
+        return self.down is None or self.down.is_reading
+
+    def from_client(self, line: bytes) -> bytes | None:
+        """Return what `Watch.from_client` returns."""
+        self.spoken.come()
+        watch = self._loaded
+        if watch is None:
+            if b"tools" not in line and self._is_kept(line, is_sent=True):
+                return None
+            watch = self.watch
+        return watch.from_client(line)
+
+    def from_server(self, line: bytes) -> bytes | None:
+        """Return what `Watch.from_server` returns."""
+        watch = self._loaded
+        if watch is None:
+            if self._is_kept(line, is_sent=False):
+                start_new_thread(self._load_behind, ())
+                return None
+            watch = self.watch
+        return watch.from_server(line)
+
+    def sent(self) -> None:
+        """Note that the server has got all lines that were looked at so far."""
+        if self._loaded is not None:
+            self._loaded.sent()
+
+    def sent_only(self, lines: bytes) -> None:
+        """Note that the server has got these lines, and none of the others that were looked at."""
+        self.watch.sent_only(lines)
+
+    def _load_behind(self) -> None:
+        _ = self.watch
+
+    def _step_aside(self, watch: "Watch") -> None:
+        if self.up is not None:
+            self.up.look = watch.from_client
+        if self.down is not None:
+            self.down.look = watch.from_server
+
+    def _is_kept(self, line: bytes, *, is_sent: bool) -> bool:
+        with self._lock:
+            is_kept = self._loaded is None and len(self._kept) < _MOST_LINES
+            if is_kept:
+                self._kept.append((is_sent, line))
+        return is_kept

@@ -1,0 +1,88 @@
+"""`Retries`: the calls that wait for another try, their new ids, and how far they had come."""
+
+from itertools import count
+from threading import Lock
+from typing import Any
+
+from failwell.decision import Hints
+from failwell.json_types import is_object
+from failwell.proxy.calls import Call
+from failwell.proxy.watching import Asked, Id
+from failwell.retry import Policy, Run, Shared
+
+
+class Retries:
+    """Begins a `Run` for each call; the policy holds the deadline, as clients do not say how long they wait.
+
+    Args:
+        policy: how often and how long.
+        safe: tools that may run twice, as the operator knows.
+    """
+
+    def __init__(self, policy: Policy, *, safe: tuple[str, ...] = ()) -> None:
+        self.lock = Lock()
+        self._waiting: dict[Id, Asked] = {}
+        self._policy = policy
+        self._safe = frozenset(safe)
+        self._shared = Shared.new()
+        self._numbers = count(1)
+        self._progress: dict[Any, _Progress] = {}
+
+    def begin(self, asked: Asked, call: Call, hints: Hints, now: float) -> None:
+        """Give a new call its run."""
+        asked.run = Run(
+            self._policy,
+            self._shared,
+            tool=call.tool,
+            arguments=call.arguments,
+            hints=Hints(idempotent=True) if call.tool in self._safe else hints,
+            started=now,
+        )
+        if isinstance(call.token, int | str):
+            self._progress[call.token] = _Progress(asked)
+
+    def wait(self, asked: Asked) -> None:
+        """Note that a call is tried again, until `end`."""
+        self._waiting[asked.id] = asked
+
+    def is_waiting(self, asked: Asked) -> bool:
+        """Return whether a call is still to be tried again: nobody cancelled it."""
+        return self._waiting.get(asked.id) is asked
+
+    def waiting(self, id: Id) -> Asked | None:
+        """Return the call with the client's id that is tried again."""
+        return self._waiting.get(id)
+
+    def all_waiting(self) -> list[Asked]:
+        """Return the calls that are tried again."""
+        return list(self._waiting.values())
+
+    def end(self, asked: Asked) -> None:
+        """Forget a call that has its answer or wants none."""
+        self._waiting.pop(asked.id, None)
+        for token in [token for token, made in list(self._progress.items()) if made.asked is asked]:
+            self._progress.pop(token, None)
+
+    def next_id(self) -> str:
+        """Return an id that no client uses."""
+        return f"failwell-retry-{next(self._numbers)}"
+
+    def is_progress(self, message: Any) -> bool:
+        """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
+        params = message.get("params") if is_object(message) else None
+        token, made = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
+        before = self._progress.get(token) if isinstance(token, int | str) else None
+        if before is None or not isinstance(made, int | float):
+            return True
+        if made <= before.made:
+            return before.asked.sent_as is None
+        before.made = made
+        return True
+
+
+class _Progress:
+    """How far a call has come."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.made = float("-inf")

@@ -1,0 +1,162 @@
+"""`Session`: a client, a server and the proxy between them, from the first line to the exit code.
+
+Three threads: one passes lines up to the server, one passes lines down to the client, and the first waits for the
+server to end. Each blocks where its work is, so a slow reader slows its writer down as it would without a proxy.
+"""
+
+import os
+from _thread import allocate_lock, start_new_thread
+
+from failwell.proxy.child import Child, widen
+from failwell.proxy.opening import Opening
+from failwell.proxy.pumping import Pump, taken_of
+from failwell.proxy.serving import Server
+from failwell.proxy.waiting import Moment
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from failwell.proxy.dying import Deaths
+
+_LAST_LINES = 0.3
+_FIRST_LINE = 0.7
+_LAST_ANSWERS = 0.3
+_ENDING_SIGNALS = (2, 15)
+
+
+class Session:
+    """Everything between the client's two ends and one server, started again if the operator wants that.
+
+    Args:
+        server: the server, already started.
+        opening: what looks at lines.
+        deaths: gives what becomes of the requests that a dying server takes along.
+        source: where the client's lines come from.
+        target: where the client reads.
+        restart: start the server again if it dies.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        opening: Opening,
+        deaths: "Callable[[], Deaths]",
+        *,
+        source: int,
+        target: int,
+        restart: bool = False,
+    ) -> None:
+        self._server = server
+        self._opening = opening
+        self._deaths = deaths
+        self._source = source
+        self._target = target
+        self._restart = restart
+        self._client_lock = allocate_lock()
+        self._silent = Moment()
+
+    def run(self) -> int:
+        """Pass lines until the server ends for good, and return its exit code."""
+        start_new_thread(self._up, ())
+        self._start_down()
+        while True:
+            code = self._server.wait()
+            while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
+                continue  # what the server said last is still dealt with
+            if not self._restart or self._server.ending.has_come or not self._is_started_again(code):
+                break
+        self._server.is_over()
+        if not self._server.ending.has_come:
+            self._opening.spoken.wait(_FIRST_LINE)  # so that a client that has just begun learns what happened
+        is_used = self._opening.is_used
+        answers = self._deaths().answers(self._opening.watch, code, will_return=False) if is_used else b""
+        if answers:
+            written = Moment()
+            start_new_thread(self._write_last, (answers, written))
+            written.wait(_LAST_ANSWERS)  # a client that does not read is not waited for
+        return code
+
+    def signalled(self, number: int) -> None:
+        """Pass a signal on to the server, without waiting for what becomes of it."""
+        is_end = number in _ENDING_SIGNALS
+        start_new_thread(self._server.signalled if is_end else self._server.child.send, (number,))
+
+    def to_client(self, data: bytes) -> None:
+        """Write to the client; once nobody reads, the session ends."""
+        with self._client_lock:
+            is_gone = taken_of(data, self._target) < len(data)
+        if is_gone:
+            self._server.hang_up()
+
+    def to_server(self, data: bytes) -> None:
+        """Write lines to the server; what a dying one did not take goes to its successor, or is answered at the end."""
+        server, opening = self._server, self._opening
+        while True:
+            with server.lock:
+                child = server.child
+                taken = taken_of(data, child.stdin)
+                if taken == len(data):
+                    opening.sent()
+                    return
+                whole = data.rfind(b"\n", 0, taken) + 1
+                opening.sent_only(data[:whole])
+            data = data[whole:]
+            if not self._restart or not server.wait_for_successor(child):
+                return
+
+    def _up(self) -> None:
+        opening = self._opening
+        try:
+            opening.up = Pump(self._source, opening.from_client, self.to_server)
+            rest = opening.up.run()
+            if rest:
+                found = opening.from_client(rest)
+                self.to_server(rest if found is None else found)
+        finally:
+            opening.spoken.come()
+            self._server.hang_up()
+
+    def _start_down(self) -> None:
+        child, self._silent = self._server.child, Moment()
+        self._opening.down = Pump(child.stdout, self._opening.from_server, self.to_client)
+        start_new_thread(self._down, (child, self._opening.down, self._silent))
+
+    def _down(self, child: Child, pump: Pump, silent: Moment) -> None:
+        try:
+            widen(child.stdout, self._target)
+            rest = pump.run()
+            os.close(child.stdout)
+            if rest and self._opening.watch.is_message(rest):
+                found = self._opening.from_server(rest)
+                self.to_client(rest if found is None else found)
+            elif rest:
+                self._deaths().dropped(len(rest))
+        finally:
+            silent.come()
+            self._server.gone_silent(child)
+
+    def _write_last(self, answers: bytes, written: Moment) -> None:
+        self.to_client(answers)
+        written.come()
+
+    def _is_started_again(self, code: int) -> bool:
+        """Answer what the dead server took along, start another one and repeat the handshake."""
+        from failwell.proxy.returning import repeat_handshake  # only now: most servers live longer than their clients
+
+        server, deaths = self._server, self._deaths()
+        delay = deaths.delay()
+        if delay is None or server.ending.wait(delay):
+            return False
+        with server.lock:
+            answers = deaths.answers(self._opening.watch, code, will_return=True)
+            try:
+                server.start_again()
+            except OSError:
+                return False
+            self._start_down()
+            repeat_handshake(self._opening.watch, server.child.stdin, number=deaths.count)
+        if answers:
+            self.to_client(answers)
+        return True

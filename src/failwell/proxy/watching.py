@@ -1,0 +1,280 @@
+"""`Watch`: what each line between a client and a server means. It does no input or output and keeps no clock.
+
+Most lines are decoded no further than their id and method. Whatever fails, or must be looked at closely, goes to a
+`Settler`, which is made when it is first needed: most sessions never load what it stands on.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from failwell.json_types import is_array, is_object
+from failwell.proxy.calls import Tools
+
+if TYPE_CHECKING:
+    from failwell.proxy.settling import Settler
+
+_MOST_PENDING = 4096
+_MOST_ANSWERED = 4096
+_LONGEST_KEPT = 1 << 18
+
+Id = int | str
+
+
+class _Params(Struct, gc=False):
+    name: str | None = None
+    request_id: Id | None = msgspec.field(name="requestId", default=None)
+    cursor: Any = None
+
+
+class _Sent(Struct, gc=False):
+    id: Id | None = None
+    method: str | None = None
+    params: _Params | None = None
+
+
+class _Result(Struct, gc=False):
+    is_error: bool | None = msgspec.field(name="isError", default=False)
+
+
+class _Came(Struct, gc=False):
+    id: Id | None = None
+    method: str | None = None
+    error: Raw | UnsetType | None = UNSET
+    result: _Result | None = None
+
+
+_decode_sent = msgspec.json.Decoder(_Sent).decode
+_decode_came = msgspec.json.Decoder(_Came).decode
+_decode = msgspec.json.Decoder().decode
+encode = msgspec.json.Encoder().encode
+
+
+class Asked(Struct, eq=False):
+    """A request that the server has not answered yet.
+
+    `line` is what the client sent, unless it is too long to be kept. `sent_as` is the id the server knows it by if it
+    was sent again, `run` its way through its attempts, `give_up` answers it with its last failure.
+    `is_sent` says that the server got all of it.
+    """
+
+    id: Id
+    method: str
+    tool: str = ""
+    line: bytes | None = None
+    is_page: bool = False
+    is_sent: bool = False
+    sent_as: Id | None = None
+    run: Any = None
+    give_up: Callable[[], bytes | None] | None = None
+
+
+class Watch:
+    """Knows which requests are on their way, which of them are calls, and which tools there are.
+
+    Args:
+        settler: makes what deals with failures, the first time it is needed.
+        answer: sends the client an answer to a call that is not passed on.
+        looks_at_calls: each call must be looked at before it is sent: arguments are checked, or calls are retried.
+        looks_at_successes: answers that are not flagged may be failures too.
+    """
+
+    def __init__(
+        self,
+        settler: "Callable[[Watch], Settler]",
+        answer: Callable[[bytes], object],
+        *,
+        looks_at_calls: bool = False,
+        looks_at_successes: bool = False,
+    ) -> None:
+        self.pending: dict[Id, Asked] = {}
+        self.tools = Tools()
+        self.calls: dict[str, int] = {}
+        self.handshake: list[bytes] = []
+        self._answered: set[Id] = set()
+        self._answered_before: set[Id] = set()
+        self._unsent: list[Asked] = []
+        self._make = settler
+        self._answer = answer
+        self._settler: Settler | None = None
+        self._looks_at_calls = looks_at_calls
+        self._looks_at_successes = looks_at_successes
+
+    @property
+    def settler(self) -> "Settler":
+        """What deals with failures."""
+        if self._settler is None:
+            self._settler = self._make(self)
+        return self._settler
+
+    @property
+    def has_settler(self) -> bool:
+        """Whether anything has failed, or had to be looked at closely."""
+        return self._settler is not None
+
+    def from_client(self, line: bytes) -> bytes | None:
+        """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
+        try:
+            sent = _decode_sent(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._odd_from_client(line)
+            return None
+        id, method, params = sent.id, sent.method, sent.params
+        if method is None:
+            return None
+        if id is None:
+            return self._notified(method, params, line)
+        if method == "tools/call" and params is not None and params.name is not None:
+            return self._called(Asked(id, method, params.name, line if len(line) <= _LONGEST_KEPT else None))
+        is_first = method == "initialize"
+        if is_first:
+            self.handshake = [line]
+        is_page = params is not None and params.cursor is not None
+        self._remember(Asked(id, method, line=line if is_first else None, is_page=is_page))
+        return None
+
+    def from_server(self, line: bytes) -> bytes | None:
+        """Return what to send to the client in place of a line; None: pass it on. An empty text drops it."""
+        try:
+            came = _decode_came(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._odd_from_server(line)
+        if came.method is not None:
+            return self._told(came.method, line)
+        if came.id is None:
+            return None
+        is_failed = came.error is not UNSET or (came.result is not None and came.result.is_error is True)
+        return self._came(came.id, line, is_failed=is_failed)
+
+    @staticmethod
+    def is_message(line: bytes) -> bool:
+        """Return whether a line without its end is a whole message."""
+        return decoded(line) is not None
+
+    def take(self, id: Id) -> Asked | None:
+        """Return a pending request and forget it."""
+        return self.pending.pop(id, None)
+
+    def _called(self, asked: Asked) -> bytes | None:
+        tool = asked.tool
+        self.calls[tool] = self.calls.get(tool, 0) + 1
+        self._remember(asked)
+        if not self._looks_at_calls or (refusal := self.settler.refusal(asked)) is None:
+            return None
+        self.pending.pop(asked.id, None)
+        self._unsent.remove(asked)
+        self._answer(refusal)
+        return b""
+
+    def _remember(self, asked: Asked) -> None:
+        pending = self.pending
+        if len(pending) >= _MOST_PENDING:
+            pending.pop(next(iter(pending)), None)
+        pending[asked.id] = asked
+        self._unsent.append(asked)
+        self._answered.discard(asked.id)
+        self._answered_before.discard(asked.id)
+
+    def sent(self) -> None:
+        """Note that the server has got all lines that were looked at so far."""
+        for asked in self._unsent:
+            asked.is_sent = True
+        self._unsent.clear()
+
+    def sent_only(self, lines: bytes) -> None:
+        """Note that the server has got these lines, and none of the others that were looked at."""
+        for line in lines.splitlines():
+            message = decoded(line)
+            for one in message if is_array(message) else (message,):
+                id: Any = one.get("id") if is_object(one) else None
+                if _is_id(id) and (asked := self.pending.get(id)) is not None:
+                    asked.is_sent = True
+
+    def _notified(self, method: str, params: _Params | None, line: bytes) -> bytes | None:
+        if method == "notifications/initialized":
+            self.handshake = [*self.handshake[:1], line]
+        elif method == "notifications/cancelled" and params is not None and params.request_id is not None:
+            changed = self._settler.cancelled(params.request_id, line) if self._settler is not None else None
+            if changed is not None:
+                return changed
+            self.take(params.request_id)
+        return None
+
+    def _told(self, method: str, line: bytes) -> bytes | None:
+        if method == "notifications/tools/list_changed":
+            self.tools.forget()
+        elif method == "notifications/progress" and self._settler is not None:
+            return self._settler.progressed(line)
+        return None
+
+    def _came(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
+        asked = self.pending.pop(id, None)
+        if asked is None:
+            return b"" if id in self._answered or id in self._answered_before else None
+        self.answered(id)
+        if asked.tool:
+            if is_failed or self._looks_at_successes or asked.run is not None:
+                return self.settler.answer(asked, line)
+        elif asked.method == "tools/list" and not is_failed:
+            self._listed(asked, line)
+        elif not asked.method and asked.give_up is not None:
+            asked.give_up()
+            return b""  # an answer to what the proxy asked itself
+        return None
+
+    def answered(self, id: Id) -> None:
+        """Note that a request has its answer: another one is dropped."""
+        answered = self._answered
+        answered.add(id)
+        if len(answered) >= _MOST_ANSWERED:
+            self._answered, self._answered_before = set(), answered
+
+    def _listed(self, asked: Asked, line: bytes) -> None:
+        message = decoded(line)
+        result = message.get("result") if is_object(message) else None
+        if is_object(result):
+            self.tools.learn(result, is_whole=not asked.is_page and result.get("nextCursor") is None)
+
+    def _odd_from_client(self, line: bytes) -> None:
+        """Look at a line whose parts are not what they should be, and at each message of a batch."""
+        message = decoded(line)
+        for one in message if is_array(message) else (message,):
+            if not is_object(one) or not isinstance(one.get("method"), str) or not _is_id(one.get("id")):
+                continue
+            asked = Asked(one["id"], one["method"])
+            params = one.get("params")
+            if asked.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
+                asked.tool, asked.line = params["name"], encode(one)
+                self.calls[asked.tool] = self.calls.get(asked.tool, 0) + 1
+            self._remember(asked)
+
+    def _odd_from_server(self, line: bytes) -> bytes | None:
+        message = decoded(line)
+        if not is_array(message):
+            return self._odd_answer(message, line)
+        found = [self._odd_answer(one, encode(one) + b"\n") for one in message]
+        if all(one is None for one in found):
+            return None
+        kept = (encode(one) if new is None else new.rstrip(b"\n") for one, new in zip(message, found, strict=True))
+        return b"[" + b",".join(one for one in kept if one) + b"]\n"
+
+    def _odd_answer(self, message: Any, line: bytes) -> bytes | None:
+        if not is_object(message) or "method" in message or not _is_id(message.get("id")):
+            return None
+        result = message.get("result")
+        is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
+        return self._came(message["id"], line, is_failed=is_failed)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def decoded(line: bytes) -> Any:
+    """Return the message in a line, or None if it is not JSON."""
+    try:
+        return _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

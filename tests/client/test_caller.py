@@ -1,0 +1,278 @@
+"""`Caller`, which every adapter stands on: any result, any exception, no SDK."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.client import Answer, Described, Descriptions, Page
+from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+from tests.client.scripted import BUSY, FINE, LOST, Naps, never
+
+SAFE = {"name": "look", "annotations": {"readOnlyHint": True}}
+
+
+class Tool:
+    """Gives or raises one after another, the last for good."""
+
+    def __init__(self, *ends: Any) -> None:
+        self.ends = ends
+        self.sent: list[dict[str, Any]] = []
+
+    async def __call__(self, arguments: dict[str, Any]) -> Any:
+        self.sent.append(arguments)
+        end = self.ends[min(len(self.sent), len(self.ends)) - 1]
+        if isinstance(end, BaseException):
+            raise end
+        return end
+
+
+def run(tool: Tool, *, described: Any = None, policy: fw.Policy | None = None, **options: Any) -> Answer:
+    caller = fw.Caller(policy or fw.Policy(), **{"sleep": Naps(), "chance": never, **options})
+    return asyncio.run(caller.run(tool, server="s", tool="look", arguments={"a": 1}, described=described))
+
+
+def test_a_success_is_handed_on_as_it_is() -> None:
+    value = object()
+
+    answer = run(Tool(value))
+
+    assert answer == Answer(result=value)
+    assert answer.result is value
+    assert (answer.text, answer.shown) == ("", "")
+
+
+def test_an_exception_that_may_pass_is_tried_again() -> None:
+    tool = Tool(ConnectionRefusedError(), FINE)
+
+    answer = run(tool)
+
+    assert (answer.result, answer.attempts, answer.exception) == (FINE, 2, None)
+
+
+def test_what_is_left_is_told_with_everything() -> None:
+    broken = ConnectionRefusedError()
+
+    answer = run(Tool(broken), policy=fw.Policy(attempts=2))
+
+    assert answer.exception is broken
+    assert answer.failure is not None
+    assert (answer.failure.code, answer.failure.tool, answer.attempts) == ("CONNECTION_REFUSED", "look", 2)
+    assert answer.shown == answer.text
+    assert answer.text.startswith("TRANSIENT, CONNECTION_REFUSED in look: ")
+
+
+@pytest.mark.parametrize("value", ["Error: it is only a text", {"error": "x", "message": "stored"}, [1], None, 0])
+def test_a_value_of_the_tool_is_no_failure_whatever_it_looks_like(value: Any) -> None:
+    tool = Tool(value)
+
+    answer = run(tool)
+
+    assert (answer.failure, answer.result, len(tool.sent)) == (None, value, 1)
+
+
+def test_a_text_that_is_known_to_hold_errors_is_read() -> None:
+    answer = run(Tool("rate limit exceeded, retry after 5 seconds"), unflagged=True)
+
+    assert answer.failure is not None
+    assert answer.failure.code == "RATE_LIMITED"
+
+
+async def described_later() -> Any:
+    return SAFE
+
+
+async def described_badly() -> Any:
+    raise OSError("gone")
+
+
+@pytest.mark.parametrize(
+    ("described", "calls"),
+    [
+        (SAFE, 2),
+        (Described({"idempotentHint": True}), 2),
+        (described_later, 2),
+        (described_badly, 1),
+        ({"annotations": {"readOnlyHint": "yes"}}, 1),
+        (7, 1),
+        (None, 1),
+    ],
+    ids=["a dict", "annotations", "later", "not at all", "in the wrong form", "nonsense", "nothing"],
+)
+def test_a_tool_may_be_described_in_several_ways(described: Any, calls: int) -> None:
+    tool = Tool(LOST, FINE)
+
+    run(tool, described=described)
+
+    assert len(tool.sent) == calls
+
+
+def test_a_description_is_not_asked_for_if_all_is_well_or_it_does_not_matter() -> None:
+    asked: list[int] = []
+
+    async def described() -> Any:
+        asked.append(1)
+
+    run(Tool(FINE), described=described)
+    run(Tool(fw.encode(fw.NotFound("No."))), described=described)
+    before = list(asked)
+    run(Tool(LOST), described=described)
+
+    assert (before, asked) == ([], [1])
+
+
+def test_a_failure_that_was_retried_below_is_not_retried_above() -> None:
+    tool = Tool(fw.encode(fw.RateLimited("Slow down."), attempts=3))
+
+    answer = run(tool)
+
+    assert (len(tool.sent), answer.attempts) == (1, 3)
+
+
+def test_nested_callers_are_one_layer_and_the_outer_one_falls_back() -> None:
+    tool = Tool(BUSY)
+    inner = fw.Caller(sleep=Naps(), fallbacks={"look": lambda failure, arguments: "inner"})
+
+    async def call(arguments: dict[str, Any]) -> Any:
+        answer = await inner.run(tool, tool="look", arguments=arguments)
+        return answer.result
+
+    outer = fw.Caller(fw.Policy(attempts=2), sleep=Naps(), fallbacks={"look": lambda failure, arguments: "outer"})
+    answer = asyncio.run(outer.run(call, tool="look"))
+
+    assert (len(tool.sent), answer.result, answer.is_fallback) == (2, "outer", True)
+
+
+def test_a_fallback_may_make_retried_calls_of_its_own() -> None:
+    caller = fw.Caller(sleep=Naps())
+    other = Tool(BUSY, FINE)
+
+    async def fallback(failure: fw.Failure, arguments: dict[str, Any]) -> Any:
+        return (await caller.run(other, tool="other")).result
+
+    answer = run(Tool(BUSY), fallbacks={"look": fallback})
+
+    assert (answer.result, answer.is_fallback, len(other.sent)) == (FINE, True, 2)
+
+
+def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> None:
+    caller = fw.Caller(sleep=Naps())
+    later = Tool(BUSY, FINE)
+
+    async def main() -> Answer:
+        gate = asyncio.Event()
+
+        async def afterwards() -> Answer:
+            await gate.wait()
+            return await caller.run(later, tool="later")
+
+        async def call(arguments: dict[str, Any]) -> Any:
+            return asyncio.create_task(afterwards())
+
+        started = await caller.run(call, tool="look")
+        gate.set()
+        return await started.result
+
+    answer = asyncio.run(main())
+
+    assert (answer.result, len(later.sent)) == (FINE, 2)
+
+
+def test_what_a_fallback_gave_is_shown_as_one() -> None:
+    answer = run(Tool(BUSY), fallbacks={"look": lambda failure, arguments: [1, "ä"]})
+
+    assert answer.shown == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
+
+
+def test_an_open_breaker_answers_without_a_call() -> None:
+    shared = Shared(Budget(), Breaker(most=1), Repeats())
+    tool = Tool(LOST)
+
+    first = run(tool, shared=shared)
+    second = run(tool, shared=shared)
+
+    assert (first.attempts, second.attempts, len(tool.sent)) == (1, 0, 1)
+    assert second.failure is not None
+    assert (second.failure.code, second.exception, second.result) == ("CIRCUIT_OPEN", None, None)
+
+
+def test_hooks_are_told_of_every_try_and_what_came_after() -> None:
+    events: list[Event] = []
+
+    run(Tool(BUSY), hook=events.append, fallbacks={"look": lambda failure, arguments: "x"})
+
+    assert [event.step for event in events] == ["retry", "retry", "gave_up", "fallback"]
+    assert all(event.server == "s" and event.tool == "look" for event in events)
+
+
+def test_a_hook_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(event: Event) -> None:
+        raise RuntimeError("no")
+
+    with caplog.at_level(logging.CRITICAL, "failwell"):
+        answer = run(Tool(BUSY, FINE), hook=broken)
+
+    assert answer.result == FINE
+
+
+def test_cancelling_while_waiting_stops_at_once() -> None:
+    tool = Tool(BUSY)
+
+    async def main() -> None:
+        asleep = asyncio.Event()
+
+        async def sleep(_: float) -> None:
+            asleep.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(fw.Caller(sleep=sleep).run(tool, tool="look"))
+        await asleep.wait()
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+    assert len(tool.sent) == 1
+
+
+def test_many_failing_calls_fetch_the_descriptions_once() -> None:
+    fetched: list[str | None] = []
+
+    async def page(cursor: str | None) -> Page:
+        fetched.append(cursor)
+        await asyncio.sleep(0)
+        return Page([SAFE], None)
+
+    async def main() -> list[Answer]:
+        descriptions = Descriptions(page)
+        caller = fw.Caller(sleep=Naps(), shared=Shared(Budget(), Breaker(most=1000), Repeats(most=1000)))
+
+        async def one(number: int) -> Answer:
+            return await caller.run(
+                Tool(LOST, FINE),
+                server="s",
+                tool="look",
+                arguments={"number": number},
+                described=lambda: descriptions.of("look"),
+            )
+
+        return await asyncio.gather(*(one(number) for number in range(30)))
+
+    answers = asyncio.run(main())
+
+    assert [answer.result for answer in answers] == [FINE] * 30
+    assert fetched == [None]
+
+
+def test_a_list_without_end_is_not_read_to_its_end() -> None:
+    fetched: list[str | None] = []
+
+    async def page(cursor: str | None) -> Page:
+        fetched.append(cursor)
+        return Page([], "more")
+
+    asyncio.run(Descriptions(page).of("look"))
+
+    assert len(fetched) == 100

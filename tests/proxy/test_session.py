@@ -1,0 +1,360 @@
+"""The proxy in front of a real process: what passes, what fails, what dies."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from tests.proxy.clients import Client
+
+
+def failure(answer: Any) -> fw.Failure:
+    assert answer["result"]["isError"] is True
+    found = fw.read(answer)
+    assert found is not None
+    return found
+
+
+def test_what_does_not_fail_passes_byte_for_byte() -> None:
+    with Client() as client:
+        client.send(
+            b'{"jsonrpc" :"2.0","params":{"name":"look","arguments":{"n":1}},\t"method":"tools/call","id":"7"}\r\n'
+        )
+
+        assert client.line() == (
+            b'{"jsonrpc": "2.0", "id": "7", "result": {"content": [{"type": "text", "text": "{\\"n\\": 1}"}]}}\n'
+        )
+
+
+def test_a_failing_result_becomes_a_structured_one_and_keeps_the_rest() -> None:
+    with Client() as client:
+        answer = client.call("look", n=1, do="fail:429 Too Many Requests, retry after 30 seconds")
+
+    assert answer.keys() == {"jsonrpc", "id", "result"}
+    assert answer["id"] == 3
+    assert json.loads(answer["result"]["content"][0]["text"])["type"] == "TRANSIENT"
+    assert answer["result"]["_meta"]["dev.failwell/original"] == {
+        "text": "429 Too Many Requests, retry after 30 seconds"
+    }
+    assert failure(answer).retry_after == 30
+
+
+def test_the_operator_chooses_the_dialect() -> None:
+    with Client("--dialect", "xml") as client:
+        answer = client.call("look", n=1, do="fail:404 Not Found")
+
+    assert answer["result"]["content"][0]["text"].startswith("<tool_error ")
+
+
+def test_a_json_rpc_error_of_a_call_becomes_a_result_with_the_wrong_fields() -> None:
+    with Client() as client:
+        answer = client.call("look", n="many", do="error:-32602")
+
+    found = failure(answer)
+    assert (found.type, [problem.path for problem in found.fields]) == ("VALIDATION", ["n"])
+    assert answer["result"]["_meta"]["dev.failwell/original"]["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32020, -32021, -32022, -32042])
+def test_errors_of_the_protocol_stay_what_they_are(code: int) -> None:
+    with Client() as client:
+        assert client.call("look", n=1, do=f"error:{code}")["error"] == {"code": code, "message": "Invalid params"}
+
+
+def test_errors_of_other_requests_stay_what_they_are() -> None:
+    with Client() as client:
+        answer = client.request("ping")
+
+    assert answer["result"] == {}
+
+
+def test_results_of_the_newer_protocol_keep_their_type() -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    with Client() as client:
+        answer = client.call("look", meta, n=1, do="error:-32603")
+
+    assert answer["result"]["resultType"] == "complete"
+
+
+def test_structured_content_that_a_client_would_choke_on_moves_to_the_original() -> None:
+    with Client() as client:
+        typed = client.call("typed", n=1, do="structured")["result"]
+        untyped = client.call("look", n=1, do="structured")["result"]
+
+    assert "structuredContent" not in typed
+    assert typed["_meta"]["dev.failwell/original"] == {"text": "404 Not Found", "structuredContent": {"error": "x"}}
+    assert untyped["structuredContent"] == {"error": "x"}
+    assert (typed["other"], untyped["other"]) == (1, 1)
+
+
+def test_schemas_are_known_from_every_page_of_the_list() -> None:
+    with Client("--validate", server=["--pages"]) as client:
+        client.request("tools/list", {"cursor": "2"})
+
+        refused = [client.call(tool, n="x") for tool in ("look", "act")]
+
+    assert [failure(answer).outcome for answer in refused] == ["not_executed", "not_executed"]
+
+
+def test_wrong_arguments_do_not_reach_the_server() -> None:
+    with Client("--validate") as client:
+        refused = client.call("act", n="x")
+        seen = client.call("look", n=1, do="seen")["result"]["seen"]
+
+    assert failure(refused).fields[0].path == "n"
+    assert ["tools/call", refused["id"], None] not in seen
+    assert len(seen) == 4
+
+
+def test_nothing_is_refused_by_a_schema_that_may_have_changed() -> None:
+    with Client("--validate") as client:
+        client.ask_call("look", n=1, do="changed")
+        assert client.receive()["method"] == "notifications/tools/list_changed"
+        client.receive()
+
+        assert "isError" not in client.call("look", n="x")["result"]
+
+
+def test_error_text_called_a_success_is_flipped_where_the_operator_says_so() -> None:
+    with Client("--flip-unflagged", "act") as client:
+        flipped = client.call("act", n=1, do="say:Error: connection refused")
+        left = client.call("look", n=1, do="say:Error: connection refused")
+
+    assert failure(flipped).type == "TRANSIENT"
+    assert left["result"]["isError"] is False
+
+
+def test_answers_in_a_batch_are_upgraded_too() -> None:
+    with Client() as client:
+        client.send(
+            b'[{"jsonrpc":"2.0","id":50,"method":"tools/call","params":{"name":"look","arguments":{"n":1,"do":"batch"}}}]\n'
+        )
+        [answer] = client.receive()
+
+    assert failure(answer).type == "PERMISSION"
+
+
+def test_a_second_answer_to_the_same_call_is_dropped() -> None:
+    with Client() as client:
+        first = client.call("look", n=1, do="twice")
+        second = client.call("look", n=2)
+
+    assert first["result"]["content"] == []
+    assert second["id"] == first["id"] + 1
+
+
+def test_lines_that_are_no_answers_pass() -> None:
+    with Client() as client:
+        client.ask_call("look", n=1, do="garbage")
+        lines = [client.line() for _ in range(3)]
+        strange = client.call("look", n=1, do="strange")
+
+    assert lines[:2] == [b"not json at all\n", b"{broken\n"]
+    assert strange["id"] == 987654
+
+
+def test_long_lines_pass_both_ways() -> None:
+    with Client() as client:
+        answer = client.call("look", n=1, do="size:3000000", more="y" * 2_000_000)
+
+    assert answer["result"]["content"][0]["text"] == "x" * 3_000_000
+
+
+@pytest.mark.parametrize(("end", "code"), [("exit:3", 3), ("kill", 137)])
+def test_a_dying_server_answers_what_it_took_along(end: str, code: int) -> None:
+    client = Client()
+    with client:
+        taken = client.ask_call("act", n=1, do="silence")
+        other = client.ask("ping")
+        client.receive()
+        client.ask_call("act", n=1, do=end)
+        answers = client.rest()
+
+    assert client.code == code
+    assert other == taken + 1
+    assert [failure(answer).outcome for answer in answers] == ["unknown", "unknown"]
+    assert {failure(answer).code for answer in answers} == {"CONNECTION_LOST"}
+    assert answers[0]["id"] == taken
+
+
+def test_half_a_line_is_dropped_and_its_call_answered() -> None:
+    with Client() as client:
+        client.ask_call("act", n=1, do="half")
+        answers = client.rest()
+
+    assert [failure(answer).code for answer in answers] == ["CONNECTION_LOST"]
+
+
+def test_other_requests_of_a_dead_server_get_an_error() -> None:
+    client = Client(server=["--die"])
+    client.ask("initialize", {})
+    [answer] = client.rest()
+    client.close()
+
+    assert client.code == 7
+    assert answer["error"]["message"] == "The server ended with exit code 7 before it answered."
+
+
+def test_a_restarted_server_has_shaken_hands() -> None:
+    with Client("--restart") as client:
+        died = client.call("act", n=1, do="exit:1")
+        after = client.call("look", n=1, do="seen")["result"]
+
+    assert failure(died).outcome == "unknown"
+    assert after["initialized"] is True
+    assert [method for method, *_ in after["seen"]] == ["initialize", "notifications/initialized", "tools/call"]
+
+
+def test_a_server_that_keeps_dying_is_not_started_for_ever() -> None:
+    client = Client("--restart", server=["--die"])
+    client.ask("initialize", {})
+    answers = client.rest()
+    client.close()
+
+    assert client.code == 7
+    assert len(answers) == 1
+
+
+def test_a_safe_call_is_made_again_under_a_new_id_and_answered_once() -> None:
+    with Client("--retry") as client:
+        id = client.ask_call("look", {"progressToken": "t"}, n=1, do="fail until:2")
+        got = [client.receive() for _ in range(3)]
+        after = client.call("look", n=2)
+
+    assert [message.get("method") for message in got] == ["notifications/progress", "notifications/progress", None]
+    assert got[2]["id"] == id
+    assert got[2]["result"]["content"][0]["text"] == "call 2 as failwell-retry-1"
+    assert after["id"] == id + 1
+
+
+def test_a_tool_that_is_not_safe_is_never_run_twice() -> None:
+    with Client("--retry") as client:
+        answer = client.call("act", n=1, do="fail until:2")
+        seen = client.call("look", n=1, do="seen")["result"]["seen"]
+
+    assert failure(answer).type == "TRANSIENT"
+    assert sum(method == "tools/call" for method, *_ in seen) == 2
+
+
+def test_the_operator_may_call_a_tool_safe() -> None:
+    with Client("--retry", "--retry-safe", "act") as client:
+        assert "call 2" in client.call("act", n=1, do="fail until:2")["result"]["content"][0]["text"]
+
+
+def test_a_call_that_fails_every_time_says_how_often_it_was_tried() -> None:
+    with Client("--retry") as client:
+        answer = client.call("look", n=1, do="fail:503 Service Unavailable")
+
+    assert answer["result"]["_meta"]["dev.failwell/retry"] == {"attempts": 3}
+    assert failure(answer).type == "TRANSIENT"
+
+
+def test_a_call_that_waits_for_another_try_is_cancelled_without_the_server() -> None:
+    with Client("--retry", "--deadline", "100") as client:
+        id = client.ask_call("look", n=1, do="fail:503 Service Unavailable, retry after 60 seconds")
+        client.request("ping")
+        client.notify("notifications/cancelled", {"requestId": id})
+        seen = client.call("look", n=1, do="seen")["result"]["seen"]
+
+    assert seen[-3:] == [["tools/call", id, None], ["ping", id + 1, None], ["tools/call", id + 2, None]]
+
+
+def test_a_retried_call_is_cancelled_under_the_id_the_server_knows() -> None:
+    with Client("--retry") as client:
+        id = client.ask_call("look", n=1, do="fail once")
+        while ["tools/call", "failwell-retry-1", None] not in client.call("act", n=1, do="seen")["result"]["seen"]:
+            continue
+        client.notify("notifications/cancelled", {"requestId": id})
+        seen = client.call("act", n=1, do="seen")["result"]["seen"]
+
+    assert seen[-2] == ["notifications/cancelled", None, "failwell-retry-1"]
+
+
+def test_a_safe_call_survives_the_death_of_the_server() -> None:
+    with Client("--retry", "--restart") as client:
+        taken = client.ask_call("look", n=1, do="silence")
+        client.call("act", n=1, do="exit:1")
+        seen = client.call("look", n=1, do="seen")["result"]["seen"]
+
+    assert taken == 3
+    assert ["tools/call", "failwell-retry-1", None] in seen
+
+
+def test_events_tell_what_happened_without_secrets(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    with Client("--events", str(log), "--retry") as client:
+        client.call("look", n=1, do="fail until:2")
+        client.call("act", n=1, do="fail:cannot log in with password=hunter2")
+        client.call("act", n=1, do="say:Error: connection refused")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+
+    assert [line["event"] for line in lines] == ["retry", "recovered", "failure", "unflagged"]
+    assert [line["tool"] for line in lines] == ["look", "look", "act", "act"]
+    assert lines[0]["attempt"] == 1
+    assert lines[0]["failure"]["type"] == "TRANSIENT"
+    assert "hunter2" not in log.read_text()
+
+
+def test_a_dry_run_reports_and_changes_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    with Client("--events", str(log), "--dry-run", "--validate", "--retry", "--flip-unflagged", "*") as client:
+        failed = client.call("look", n=1, do="fail:503 Service Unavailable")
+        wrong = client.call("look", n="x")
+        said = client.call("look", n=1, do="say:Error: connection refused")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+
+    assert failed["result"]["content"][0]["text"] == "503 Service Unavailable"
+    assert "isError" not in wrong["result"]
+    assert said["result"]["isError"] is False
+    assert [line["event"] for line in lines] == ["retry", "failure", "refused", "retry", "flipped"]
+    assert all(line["dry_run"] for line in lines)
+
+
+def test_the_summary_counts_per_tool() -> None:
+    with Client() as client:
+        client.call("look", n=1)
+        client.call("act", n=1, do="fail:404 Not Found")
+    lines = list(client.proxy.tally.lines(client.proxy.opening.watch.calls))
+
+    assert lines == ["2 calls, 1 failed", "  act: 1 call, 1 failed (NOT_FOUND 1)"]
+
+
+def test_a_server_that_does_not_end_with_its_client_is_ended() -> None:
+    client = Client("--grace", "0.1", server=["--stubborn"])
+    with client:
+        client.call("look", n=1)
+
+    assert client.code == 128 + signal.SIGKILL
+
+
+def test_a_server_that_closes_its_output_is_ended() -> None:
+    client = Client("--grace", "0.1")
+    with client:
+        client.ask_call("act", n=1, do="close output")
+        answers = client.rest()
+
+    assert [failure(answer).code for answer in answers] == ["CONNECTION_LOST"]
+    assert client.code == 128 + signal.SIGTERM
+
+
+def test_a_signal_is_passed_on() -> None:
+    client = Client()
+    with client:
+        client.call("look", n=1)
+        client.proxy.session.signalled(signal.SIGTERM)
+        assert client.rest() == []
+
+    assert client.code == 128 + signal.SIGTERM
+
+
+def test_a_client_that_stops_reading_ends_the_server() -> None:
+    client = Client("--grace", "0.1", server=["--stubborn"])
+    with client:
+        client.stop_reading()
+        client.ask_call("look", n=1)
+        client.wait()
+
+    assert client.code == 128 + signal.SIGKILL

@@ -1,0 +1,54 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from failwell.proxy.http.event_stream import Events, data_of, event_of, id_of, name_of, retry_of, with_data
+
+STREAM = (
+    b'id: 1\nretry: 1500\ndata:\n\n: ping\r\n\r\nevent: message\r\nid: 2\r\ndata: {"a":\r\ndata: 1}\r\n\r\n'
+    b"data: x\n\ndata: y\r\rdata: z\r\n\n"
+)
+
+
+def cut(stream: bytes, places: list[int]) -> list[bytes]:
+    borders = sorted({0, len(stream), *places})
+    return [stream[start:end] for start, end in zip(borders, borders[1:], strict=False)]
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=8))
+def test_events_are_the_same_however_the_stream_is_cut(places: list[int]) -> None:
+    events = Events()
+    found = [event for chunk in cut(STREAM, places) for event in events.feed(chunk)]
+
+    assert b"".join(found) + events.rest == STREAM
+    assert [data_of(event) for event in found] == [b"", b"", b'{"a":\n1}', b"x", b"y", b"z"]
+
+
+def test_half_an_event_is_kept_back() -> None:
+    events = Events()
+
+    assert events.feed(b"data: 1\n\ndata: 2\n") == [b"data: 1\n\n"]
+    assert events.rest == b"data: 2\n"
+
+
+def test_an_event_tells_its_id_its_name_and_when_to_resume() -> None:
+    event = b"\xef\xbb\xbfid: 7\nevent: endpoint\nretry: 1500\ndata:x\n\n"
+
+    assert (id_of(event), name_of(event), retry_of(event), data_of(event)) == (b"7", b"endpoint", 1.5, b"x")
+    assert (id_of(b"data: x\n\n"), name_of(b"data: x\n\n"), retry_of(b"retry: soon\n\n")) == (None, b"message", None)
+
+
+@pytest.mark.parametrize(
+    ("event", "changed"),
+    [
+        (b"event: message\nid: 7\ndata: old\ndata: lines\n\n", b"event: message\nid: 7\ndata: new\n\n"),
+        (b"event: message\r\ndata: old\r\n\r\n", b"event: message\r\ndata: new\r\n\r\n"),
+        (b": comment\ndata: old\n\n", b": comment\ndata: new\n\n"),
+    ],
+)
+def test_other_data_leaves_the_rest_of_an_event_as_it_was(event: bytes, changed: bytes) -> None:
+    assert with_data(event, b"new") == changed
+
+
+def test_a_message_becomes_an_event_that_holds_it() -> None:
+    assert data_of(event_of(b'{"id":1}')) == b'{"id":1}'

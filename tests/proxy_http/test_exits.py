@@ -1,0 +1,142 @@
+"""`failwell proxy --url` as a process: how it begins, and that it always ends, and soon."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "failwell", "proxy"]
+ASK = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}) + "\n"
+SECONDS = 2.0  # what the process may take to end, beyond what Python and aiohttp take to load
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+
+
+def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_gateway_in_front_of_nothing_says_so_in_one_line() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    done = run("--url", url + "/mcp", "--listen", "127.0.0.1:0")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"failwell: cannot reach {url}: connection refused\n"
+
+
+def test_a_port_in_use_is_told_in_one_line() -> None:
+    with silent_server() as url, socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("--url", url, "--listen", str(port))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"failwell: cannot listen on 127.0.0.1:{port}: address already in use\n"
+
+
+def test_a_client_with_lines_gets_a_json_rpc_error_for_a_url_that_refuses() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    done = run("--url", url + "/mcp", text=ASK)
+
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    sentence = f"cannot reach {url}: The server refused the connection."
+    assert [(answer["id"], answer["error"]["message"]) for answer in answers] == [(1, f"failwell: {sentence}")]
+    assert (done.returncode, done.stderr) == (1, f"failwell: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--url", "ftp://example.com"], "--url must be the address of a server, such as https://example.com/mcp"),
+        (["--url", "http://user:hunter2@exa mple.com/"], "--url must be the address of a server"),
+        (["--url", "http://[::1/mcp"], "--url "),
+        (["--url", "http://127.0.0.1:99999/mcp"], "--url "),
+        (["--url", "http://a/", "--listen", "nowhere"], "--listen must be a host and a port"),
+        (["--url", "http://a/", "--listen", "::1"], "--listen must be a host and a port"),
+        (["--url", "http://a/", "--header", "hunter2"], "--header must be a name and a value"),
+        (["--url", "http://a/", "--header", "A: ${NOT_SET_HERE}"], "--header needs the variable NOT_SET_HERE"),
+        (["--url", "http://a/", "--", "server"], "there is a command and a --url"),
+    ],
+)
+def test_misuse_is_told_in_one_line_without_secrets(words: list[str], complaint: str) -> None:
+    done = run(*words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"failwell: {complaint}")
+    assert done.stderr.count("\n") == 1
+    assert "hunter2" not in done.stderr
+
+
+def ended(process: subprocess.Popen[str]) -> float:
+    """Wait for a process, and return how long that took."""
+    begin = time.monotonic()
+    process.wait(timeout=30)
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_gateway_ends_at_a_signal_even_with_calls_under_way(number: int) -> None:
+    with silent_server() as url, subprocess.Popen(
+        [*COMMAND, "--url", url, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        port = int(process.stderr.readline().split("/mcp")[0].rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "work"}})
+            head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+            client.sendall((head + body).encode())
+            process.send_signal(number)
+            seconds = ended(process)
+
+    assert process.returncode == 0
+    assert seconds < SECONDS
+
+
+@pytest.mark.parametrize("text", [ASK, ""], ids=["asked", "silent"])
+@pytest.mark.parametrize("way", ["end of file", "SIGTERM", "nobody reads"])
+def test_lines_in_front_of_a_silent_url_end_soon(text: str, way: str) -> None:
+    with silent_server() as url, subprocess.Popen(
+        [*COMMAND, "--url", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(text)
+        process.stdin.flush()
+        wait_until_loaded(process)
+        if way == "SIGTERM":
+            process.terminate()
+        if way == "nobody reads":
+            process.stdout.close()
+        if way != "SIGTERM":
+            process.stdin.close()
+        seconds = ended(process)
+
+    assert seconds < SECONDS
+    assert process.returncode == (143 if way == "SIGTERM" else process.returncode)
+    assert process.returncode >= 0
+
+
+def wait_until_loaded(process: subprocess.Popen[str]) -> None:
+    """Wait until the process catches SIGTERM, which is when its loop runs."""
+    caught = 0
+    while not caught & 1 << (signal.SIGTERM - 1):
+        os.sched_yield()
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        caught = int(status.partition("SigCgt:")[2].split()[0], 16)

@@ -1,0 +1,192 @@
+"""Each of the eight rules as a property of whole calls, under a clock that only sleeping moves."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+import failwell as fw
+from failwell.codes import TYPES
+from failwell.decision import Hints
+from failwell.retry import Breaker, Budget, Repeats, Shared, surroundings
+from failwell.testing import FakeClock, Recorder
+
+SAFE = Hints(idempotent=True)
+# Only what a decision hangs on; lists of whole failures take a minute.
+failures = st.builds(
+    fw.Failure,
+    message=st.just("m"),
+    type=st.sampled_from([None, *TYPES]),
+    code=st.sampled_from([None, "RATE_LIMITED", "TIMEOUT", "CONNECTION_REFUSED", "NOT_FOUND", "SERVER_BUSY", "X"]),
+    retryable=st.sampled_from([UNSET, None, True, True, False]),
+    outcome=st.sampled_from([None, "not_executed", "not_executed", "rejected", "unknown", "executed"]),
+    retry_after=st.none() | st.floats(0, 200) | st.floats(),
+    severity=st.sampled_from([None, None, "warning", "error", "critical"]),
+    origin=st.sampled_from(["declared", "mapped", "read", "inferred"]),
+)
+all_hints = st.sampled_from([Hints(), SAFE, Hints(read_only=True)])
+some_failures = st.lists(failures, min_size=1, max_size=6)
+policies = st.builds(
+    fw.Policy, attempts=st.integers(1, 6), max_wait=st.floats(0, 500), deadline=st.none() | st.floats(0, 500)
+)
+
+
+class Call:
+    """A call of a tool that fails in turn as it is told, then succeeds; and what the engine did about it."""
+
+    def __init__(self, fails: list[fw.Failure], **more: Any) -> None:
+        self.fails = fails
+        self.began: list[float] = []
+        self.clock = FakeClock(chance=more.pop("chance", 0.5))
+        self.recorder = Recorder()
+        self.answer = fw.call(
+            self.function,
+            clock=self.clock,
+            sleep=self.clock.sleep,
+            chance=self.clock.chance,
+            hook=self.recorder,
+            **{"server": "s", "tool": "t", "shared": Shared.new(), **more},
+        )
+
+    def function(self) -> Any:
+        self.began.append(self.clock.now)
+        self.clock.advance(0.25)
+        made = len(self.began)
+        return self.fails[made - 1] if made <= len(self.fails) else "ok"
+
+    @property
+    def retried(self) -> list[fw.Failure]:
+        return self.fails[: len(self.began) - 1]
+
+
+@given(failed=some_failures, hints=all_hints, policy=policies)
+def test_rule_1_the_server_s_word_comes_first(failed: list[fw.Failure], hints: Hints, policy: fw.Policy) -> None:
+    call = Call(failed, hints=hints, policy=policy)
+
+    assert all(failure.retryable is not False for failure in call.retried)
+    assert all(failure.severity not in ("warning", "critical") for failure in call.retried)
+
+
+@given(failed=some_failures, policy=policies)
+def test_rule_2_what_may_have_taken_effect_is_not_run_twice(failed: list[fw.Failure], policy: fw.Policy) -> None:
+    call = Call(failed, policy=policy)
+
+    assert all(f.outcome in ("not_executed", "rejected") and f.origin != "inferred" for f in call.retried)
+
+
+@given(failed=some_failures, hints=all_hints)
+def test_rule_2_what_took_effect_is_not_run_twice_on_any_tool(failed: list[fw.Failure], hints: Hints) -> None:
+    call = Call(failed, hints=hints, policy=fw.Policy(attempts=6, repeatable=True))
+
+    assert all(failure.outcome != "executed" for failure in call.retried)
+
+
+@given(hints=all_hints, attempts=st.integers(1, 9))
+def test_rule_3_what_nobody_knows_is_tried_three_times_on_a_safe_tool_only(hints: Hints, attempts: int) -> None:
+    unknown = fw.Failure(message="m", type="INTERNAL", retryable=None, outcome="unknown")
+
+    call = Call([unknown] * 9, hints=hints, policy=fw.Policy(attempts=attempts))
+
+    assert len(call.began) == (min(attempts, 3) if hints.repeatable else 1)
+
+
+@given(failed=some_failures, policy=policies, chance=st.floats(0, 1))
+def test_rule_4_delays_are_never_shortened_and_never_too_long(
+    failed: list[fw.Failure], policy: fw.Policy, chance: float
+) -> None:
+    call = Call(failed, hints=SAFE, policy=policy, chance=chance)
+
+    assert len(call.clock.slept) == len(call.retried)
+    for failure, delay in zip(call.retried, call.clock.slept, strict=True):
+        assert delay >= (failure.retry_after or 0)
+        assert delay <= policy.max_wait
+    assert policy.deadline is None or all(began <= policy.deadline for began in call.began[1:])
+    assert all(event.failure is None or event.failure in failed for event in call.recorder.events)
+
+
+@given(
+    capacity=st.integers(20, 200),
+    lengths=st.lists(st.integers(0, 5), min_size=1, max_size=60),
+)
+def test_rule_5_retries_cost_no_more_than_the_budget_and_what_successes_gave_back(
+    capacity: int, lengths: list[int]
+) -> None:
+    shared = Shared(Budget(capacity=capacity, cost=10, throttled_cost=5), Breaker(most=10**6), Repeats(most=10**6))
+    refused = fw.NetworkFailure("m").failure
+
+    calls = [Call([refused] * length, shared=shared, policy=fw.Policy(attempts=4)) for length in lengths]
+
+    retries = sum(len(call.retried) for call in calls)
+    given_back = sum(10 if call.retried else 1 for call in calls if call.answer == "ok")
+    assert 10 * retries <= capacity + given_back
+    assert 0 <= shared.budget.left("s") <= capacity
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(["ok", "down", "wrong"]), st.floats(0, 40)), max_size=40))
+def test_rule_5_an_open_breaker_lets_no_call_through_but_one_after_the_pause(steps: list[tuple[str, float]]) -> None:
+    breaker, now = Breaker(most=3, window=60, pause=30), 0.0
+    failures = {"down": fw.Unavailable("m").failure, "wrong": fw.Invalid("m").failure}
+    in_a_row: list[float] = []
+    opened: float | None = None
+    for answer, passes in steps:
+        now += passes
+        refusal = breaker.refusal(("s", "t"), now, caller=answer)
+
+        assert (refusal is not None) == (opened is not None and now < opened + 30)
+        if refusal is not None:
+            assert refusal.code == "CIRCUIT_OPEN"
+            assert 0 < (refusal.retry_after or 0) <= 30
+            continue
+        if answer != "down":
+            in_a_row, opened = [], None
+            breaker.succeeded(("s", "t")) if answer == "ok" else breaker.failed(
+                ("s", "t"), failures[answer], now, caller=answer
+            )
+            continue
+        breaker.failed(("s", "t"), failures[answer], now, caller=answer)
+        in_a_row = [at for at in in_a_row if at > now - 60] + [now]
+        opened = now if opened is not None or len(in_a_row) >= 3 else None
+
+
+@given(
+    most=st.integers(1, 4),
+    arguments=st.lists(st.sampled_from([{"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 2}]), max_size=12),
+)
+def test_rule_6_the_same_call_failing_the_same_way_ends_after_so_many(most: int, arguments: list[Any]) -> None:
+    shared = Shared(Budget(capacity=1e9), Breaker(most=10**6), Repeats(most=most))
+    seen = {1: 0, 2: 0}
+    for sent in arguments:
+        call = Call([fw.RateLimited("m").failure] * 9, shared=shared, arguments=sent)
+        seen[sent["a"]] += 1
+
+        assert len(call.began) == (1 if seen[sent["a"]] >= most else 3)
+
+
+@given(failed=some_failures, attempts=st.integers(2, 9))
+def test_rule_7_what_was_retried_below_is_not_retried_above(failed: list[fw.Failure], attempts: int) -> None:
+    results = [fw.encode(failure, attempts=attempts) for failure in failed]
+
+    call = Call(results, hints=SAFE)  # type: ignore[arg-type]  # a failure as it comes from a server
+
+    assert len(call.began) == 1 or call.fails[0].get("isError") is not True  # type: ignore[attr-defined]  # see above
+
+
+def test_rule_8_clock_sleep_and_chance_are_what_the_call_was_given() -> None:
+    def real() -> Any:
+        raise AssertionError("the real one was asked")
+
+    nothing = surroundings.Surroundings(real, real, real, real, Shared.new())  # type: ignore[arg-type]  # fails if asked
+    with surroundings.replaced(nothing):
+        call = Call([fw.RateLimited("m").failure] * 2, policy=fw.Policy(deadline=100))
+
+    assert (call.answer, call.clock.slept) == ("ok", [0.5, 1.0])
+
+
+@given(failed=failures, hints=all_hints, attempt=st.integers(1, 2), jitter=st.floats(0, 1))
+def test_what_the_engine_retries_is_what_agents_are_told_to_retry(
+    failed: fw.Failure, hints: Hints, attempt: int, jitter: float
+) -> None:
+    delay = fw.Policy(max_wait=1e9).next_delay(failed, attempt=attempt, jitter=jitter, hints=hints)
+
+    assert (delay is not None) == (fw.decide(failed, hints, attempt=attempt).action == "retry")

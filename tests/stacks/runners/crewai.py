@@ -1,0 +1,36 @@
+"""CrewAI's agent with a model that follows a script."""
+
+import json
+import re
+from typing import Any
+
+from crewai import Agent, BaseLLM
+from crewai.mcp import MCPServerStdio
+
+from tests.stacks.setting import DONE, Call, Seen
+
+PACKAGE = "crewai"
+
+
+class Script(BaseLLM):
+    asked: Any
+    shown: list[str]
+
+    def supports_function_calling(self) -> bool:
+        return False
+
+    def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        said = [message["content"] for message in messages if message["role"] == "assistant"]
+        if said:
+            self.shown.append(said[-1].partition("Observation: ")[2])
+            return f"Thought: done\nFinal Answer: {DONE}"
+        name = "_".join([self.asked.command, *self.asked.args, self.asked.tool])
+        name = re.sub(r"\W+", "_", name)
+        return f"Thought: call\nAction: {name}\nAction Input: {json.dumps(self.asked.arguments)}"
+
+
+def run(call: Call, caller: None) -> Seen:
+    model = Script(model="script", asked=call, shown=[])
+    agent = Agent(role="a", goal="b", backstory="c", llm=model, mcps=[MCPServerStdio(**call.stdio)])
+    agent.kickoff("go")
+    return Seen(*model.shown)
