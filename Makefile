@@ -41,8 +41,8 @@ check: $(DEV) ## lint, format, types and layers
 bench: $(DEV) ## measure against the standard library, pydantic and mcp
 	@$(BIN)/python -m bench
 
-matrix: $(DEV) ## run the tests of protected servers with every supported SDK
-	@$(BIN)/nox -j 2 --allow-parallel
+matrix: $(DEV) ## run the tests that need an environment of their own: SDKs, agent stacks, real servers, a browser
+	@$(BIN)/nox -j 2 --allow-parallel $(if $(TAG),-t $(TAG))
 
 nightly: $(DEV) ## run the tests with ten times as many generated examples
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile

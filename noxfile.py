@@ -1,4 +1,4 @@
-"""Protected servers and hooked clients with every supported SDK, each in an environment of its own: `make matrix`."""
+"""The tests that need an environment of their own: SDKs, agent stacks, real servers, a browser: `make matrix`."""
 
 import os
 import re
@@ -44,6 +44,10 @@ STACKS = {
     "smolagents": ("smolagents[mcp]==1.26.0", "mcp==1.30.0"),
     "strands": ("strands-agents==1.62.0",),
 }
+
+# What CI runs of it, by this tag: the whole takes longer than one likes to wait.
+CI = ["ci"]
+IN_CI = ("fastmcp-4", "langchain", "mcp-1", "mcp-2", "openai_agents", "pydantic_ai")
 
 # Servers that the proxy is put in front of, by the environment that they share.
 PUBLISHED = {
@@ -92,14 +96,14 @@ FOUND = [path for version in NEWER_PYTHONS if (path := interpreter(version))]
 nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript", "proxy", "browser", "stacks"]
 
 
-@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 @nox.parametrize("sdk", SDKS)
 def sdk(session: nox.Session, sdk: str) -> None:
     """Test with one version of an SDK on the oldest Python."""
     run(session, sdk, **OLDEST_S_TABLE)
 
 
-@nox.session(python=FOUND or NEWER_PYTHONS[-1])
+@nox.session(python=FOUND or NEWER_PYTHONS[-1], tags=CI if FOUND else [])
 @nox.parametrize("sdk", NEWEST)
 def newer(session: nox.Session, sdk: str) -> None:
     """Test with the newest version of an SDK on every newer Python there is."""
@@ -107,7 +111,7 @@ def newer(session: nox.Session, sdk: str) -> None:
     run(session, sdk, **NO_TABLE)
 
 
-@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def browser(session: nox.Session) -> None:
     """Look at the HTML report in chromium, which Debian gives us if there is no browser and we may install one."""
     if not any(map(shutil.which, BROWSERS)) and shutil.which("apt-get") and os.geteuid() == 0:
@@ -124,7 +128,7 @@ def browser(session: nox.Session) -> None:
     )
 
 
-@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def typescript(session: nox.Session) -> None:
     """Call servers of the newest SDKs with the clients from npm. Needs node 20."""
     for sdk in NEWEST:
@@ -133,7 +137,7 @@ def typescript(session: nox.Session) -> None:
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
-@nox.parametrize("stack", list(STACKS), ids=list(STACKS))
+@nox.parametrize("stack", [nox.param(name, id=name, tags=CI if name in IN_CI else []) for name in STACKS])
 def stacks(session: nox.Session, stack: str) -> None:
     """Let agents of a stack call tools that fail, without us and with us. One of them: `nox -s "stacks(strands)"`."""
     constraints = Path("tests/stacks/constraints") / f"{stack}.txt"
@@ -163,7 +167,7 @@ def older(session: nox.Session, sdk: str) -> None:
     run(session, sdk, **NO_TABLE)
 
 
-@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON)
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def proxy(session: nox.Session) -> None:
     """Put the proxy in front of published servers, and soak it with 100 000 calls. Needs node 20 and npm."""
     session.install("pytest", "-e", ".[validation]", env={"PIP_CONSTRAINT": "constraints.txt"})
