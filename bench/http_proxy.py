@@ -6,7 +6,6 @@ figures of different runs are not to be compared, ratios within one are.
 
 import asyncio
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -21,7 +20,7 @@ HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text
 FAST_ROUND = {"fastmcp, default": 20, "fastmcp, connected": 60}
 
 SERVER = """
-import json, sys
+import asyncio, json
 from aiohttp import web
 TOOL = {"name": "work", "inputSchema": {"type": "object"}}
 LARGE = "x" * 1_000_000
@@ -48,14 +47,10 @@ async def handle(request):
     else:
         body = {"jsonrpc": "2.0", "id": message["id"], "result": result(message)}
     return web.Response(body=json.dumps(body).encode(), content_type="application/json")
-async def main():
-    return web.Server(handle)
 async def serve():
-    import asyncio
     listener = await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", 0)
     print(listener.sockets[0].getsockname()[1], flush=True)
     await asyncio.Event().wait()
-import asyncio
 asyncio.run(serve())
 """
 
@@ -144,11 +139,6 @@ class Way:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
-    @property
-    def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
 
 def main() -> None:
     direct = Way("direct", [sys.executable, "-c", SERVER])
@@ -157,8 +147,8 @@ def main() -> None:
         listen = ["--listen", "127.0.0.1:0", "--quiet"]
         command = [sys.executable, "-m", "failwell", "proxy", "--url", direct.url, *listen]
         ways.append(Way("failwell", command, stream="stderr"))
-        for kind in ("connected", "default"):
-            ways.append(Way(f"fastmcp, {kind}", [sys.executable, "-c", FASTMCP, direct.url, kind]))
+        fast = [sys.executable, "-c", FASTMCP, direct.url]
+        ways.extend(Way(f"fastmcp, {kind}", [*fast, kind]) for kind in ("connected", "default"))
         for _ in range(ROUNDS):
             for way in ways:
                 way.measure()
@@ -173,14 +163,17 @@ def show(ways: list[Way]) -> None:
     direct = ways[0]
     base50, base95 = quantiles(direct.seconds)
     ours = quantiles(ways[1].seconds)[0] - base50
-    print(f"{'':20}{'added p50 µs':>13}{'added p95 µs':>13}{'× ours':>8}{'64 at once/s':>14}{'1 MB ms':>9}{'RSS MB':>8}")
+    print(
+        f"{'':20}{'added p50 µs':>13}{'added p95 µs':>13}{'× ours':>8}{'64 at once/s':>14}{'1 MB ms':>9}{'RSS MB':>8}"
+    )
     for way in ways:
         p50, p95 = quantiles(way.seconds)
         added = p50 - base50
         ratio = f"{added / ours:.1f}" if way is not direct else ""
+        crowd, large = statistics.median(way.per_second), statistics.median(way.large)
         print(
-            f"{way.name:20}{added * 1e6:13.0f}{(p95 - base95) * 1e6:13.0f}{ratio:>8}{statistics.median(way.per_second):14.0f}"
-            f"{statistics.median(way.large) * 1e3:9.2f}{way.resident_mb:8.1f}"
+            f"{way.name:20}{added * 1e6:13.0f}{(p95 - base95) * 1e6:13.0f}{ratio:>8}{crowd:14.0f}"
+            f"{large * 1e3:9.2f}{way.resident_mb:8.1f}"
         )
     rewritten = (quantiles(ways[1].failing)[0] - quantiles(direct.failing)[0] - ours) * 1e6
     print(f"direct p50 {base50 * 1e6:.0f} µs; a failing call, rewritten: {rewritten:.0f} µs more than one that passes")

@@ -416,3 +416,37 @@ def test_a_phrase_without_a_fixed_word_is_refused() -> None:
 
     with pytest.raises(ValueError, match="needs a word"):
         phrases.Table([rule])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Missing required fields: path, mode",
+        "Missing required arguments: 'path' and 'mode'",
+        "Missing required parameters `path`, `mode`",
+        "Missing parameters: 'path', and 'mode'",
+        "path is required; mode is required",
+    ],
+)
+def test_every_missing_argument_that_a_text_names_is_found(text: str) -> None:
+    schema = {**SCHEMA, "required": ["path", "mode"]}
+
+    failure = seen(text, arguments={}, input_schema=schema)
+
+    assert [(field.path, field.kind) for field in failure.fields] == [("path", "missing"), ("mode", "missing")]
+
+
+def test_what_kind_of_thing_is_missing_is_not_taken_for_its_name() -> None:
+    assert [field.path for field in seen("Missing required parameter 'path'", arguments={}).fields] == ["path"]
+
+
+def test_the_address_of_a_manual_is_no_part_of_the_message() -> None:
+    text = (
+        "1 validation error for call[find]\nlimit\n  Field required [type=missing, input_value={}, input_type=dict]\n"
+        "    For further information visit https://errors.pydantic.dev/2.14/v/missing"
+    )
+
+    failure = seen(text, arguments={})
+
+    assert failure.message == text.partition("\n    For")[0]
+    assert [field.path for field in failure.fields] == ["limit"]

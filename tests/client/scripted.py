@@ -47,7 +47,7 @@ class Scripted:
         self.answers: dict[str, list[Any]] = {}
         self.calls: list[tuple[str, dict[str, Any] | None]] = []
         self.listings = 0
-        self.listing_error: dict[str, Any] | None = None
+        self.listing_error: Any = None
 
     def tool(self, name: str, *answers: Any, page: int = 0, **described: Any) -> None:
         while len(self.pages) <= page:

@@ -1,7 +1,6 @@
 """fastmcp's Client: what it raises carries the failure, installed or wrapped."""
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -38,12 +37,6 @@ class Counted:
             return f"sent to {to}"
 
         fw.protect(self.server)
-
-
-@pytest.fixture(autouse=True)
-def _uninstalled() -> Iterator[None]:
-    yield
-    fw.uninstall()
 
 
 def ask(server: Counted, how: str, *, again: bool = False, call: dict[str, Any] | None = None, **options: Any) -> Any:

@@ -1,6 +1,5 @@
 """Tool calls that are refused with an HTTP status: the session lives on, and Retry-After is heard."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -9,7 +8,7 @@ import anyio.to_thread
 import pytest
 
 import failwell as fw
-from tests.client.scripted import FINE, Naps, Refusal, Scripted, never
+from tests.client.scripted import FINE, LOST, Naps, Refusal, Scripted, never
 from tests.client.test_wrapping import text
 from tests.matrix import sdks
 
@@ -18,11 +17,10 @@ LATER = {"Retry-After": "7"}
 
 
 @pytest.fixture
-def naps() -> Iterator[Naps]:
+def naps() -> Naps:
     taken = Naps()
     fw.install(sleep=taken, chance=never)
-    yield taken
-    fw.uninstall()
+    return taken
 
 
 def ask(server: Scripted, *tools: str) -> list[Any]:
@@ -88,6 +86,33 @@ def test_a_refusal_becomes_a_failure_and_the_session_lives_on(
     assert text(fine) == "fine"
 
 
+def test_a_wrapped_session_hears_a_refusal_too() -> None:
+    server, naps = Scripted(), Naps()
+    server.tool("send", Refusal(429, LATER), FINE)
+
+    async def main(url: str) -> Any:
+        async with sdks.session(KIND, url) as session:
+            fw.wrap(session, sleep=naps, chance=never)
+            return await (session.call_tool_mcp if KIND == "fastmcp" else session.call_tool)("send", {})
+
+    with server.over_http() as url:
+        result = anyio.run(main, url)
+
+    assert text(result) == "fine"
+    assert naps == [7]
+
+
+def test_tools_that_may_not_be_listed_do_not_end_the_session(naps: Naps) -> None:
+    server = Scripted()
+    server.tool("look", LOST)
+    server.listing_error = Refusal(429, LATER)
+
+    first, second = ask(server, "look", "look")
+
+    assert (first.failure.code, second.failure.code) == ("TIMEOUT", "TIMEOUT")
+    assert server.listings == 2
+
+
 def test_an_unavailable_server_is_not_asked_twice_to_do_what_it_may_have_done(naps: Naps) -> None:
     server = Scripted()
     server.tool("send", Refusal(503, LATER), FINE)
@@ -110,5 +135,5 @@ def test_a_server_that_cannot_be_reached_is_a_failure_and_not_the_end_of_the_run
 
     result = anyio.run(main)
 
-    assert (result.failure.code, result.failure.outcome) == ("CONNECTION_FAILED", "not_executed")
+    assert (result.failure.code, result.failure.outcome) == ("CONNECTION_REFUSED", "not_executed")
     assert (server.calls, len(naps)) == ([], 2)

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -16,12 +15,6 @@ from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.client.test_wrapping import text
 
 OWNERS = [ClientSession, StreamableHTTPTransport]
-
-
-@pytest.fixture(autouse=True)
-def _uninstalled() -> Iterator[None]:
-    yield
-    fw.uninstall()
 
 
 def attributes() -> list[dict[str, Any]]:

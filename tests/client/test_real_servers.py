@@ -1,7 +1,6 @@
 """Hooked clients against real servers of the installed SDKs, in memory and over standard streams."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,8 @@ PROGRAM = Path(servers.__file__)
 
 
 @pytest.fixture(autouse=True)
-def _installed() -> Iterator[None]:
+def _installed() -> None:
     fw.install(sleep=Naps())
-    yield
-    fw.uninstall()
 
 
 def failures(results: dict[str, Any]) -> dict[str, tuple[str, str | None] | None]:

@@ -113,15 +113,17 @@ class Answered:
 
 async def post(url: str, message: Any, **headers: str) -> Answered:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with ClientSession() as session, session.post(
-        url, data=json.dumps(message), headers={**ACCEPT, **named}, allow_redirects=False
-    ) as response:
+    async with (
+        ClientSession() as session,
+        session.post(url, data=json.dumps(message), headers={**ACCEPT, **named}, allow_redirects=False) as response,
+    ):
         return Answered(response.status, response.headers, await response.read())
 
 
 async def ask(method: str, url: str, **headers: str) -> Answered:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with ClientSession() as session, session.request(
-        method, url, headers=named, allow_redirects=False
-    ) as response:
+    async with (
+        ClientSession() as session,
+        session.request(method, url, headers=named, allow_redirects=False) as response,
+    ):
         return Answered(response.status, response.headers, await response.read())

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ STREAM = (
 
 def cut(stream: bytes, places: list[int]) -> list[bytes]:
     borders = sorted({0, len(stream), *places})
-    return [stream[start:end] for start, end in zip(borders, borders[1:], strict=False)]
+    return [stream[start:end] for start, end in pairwise(borders)]
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))

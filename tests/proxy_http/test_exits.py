@@ -93,9 +93,12 @@ def ended(process: subprocess.Popen[str]) -> float:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_gateway_ends_at_a_signal_even_with_calls_under_way(number: int) -> None:
-    with silent_server() as url, subprocess.Popen(
-        [*COMMAND, "--url", url, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        silent_server() as url,
+        subprocess.Popen(
+            [*COMMAND, "--url", url, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
         assert process.stderr is not None
         port = int(process.stderr.readline().split("/mcp")[0].rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -112,9 +115,12 @@ def test_a_gateway_ends_at_a_signal_even_with_calls_under_way(number: int) -> No
 @pytest.mark.parametrize("text", [ASK, ""], ids=["asked", "silent"])
 @pytest.mark.parametrize("way", ["end of file", "SIGTERM", "nobody reads"])
 def test_lines_in_front_of_a_silent_url_end_soon(text: str, way: str) -> None:
-    with silent_server() as url, subprocess.Popen(
-        [*COMMAND, "--url", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        silent_server() as url,
+        subprocess.Popen(
+            [*COMMAND, "--url", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(text)
@@ -140,3 +146,26 @@ def wait_until_loaded(process: subprocess.Popen[str]) -> None:
         os.sched_yield()
         status = Path(f"/proc/{process.pid}/status").read_text()
         caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+
+
+def test_nonsense_from_a_client_leaves_no_traceback_and_the_gateway_alive() -> None:
+    with (
+        silent_server() as url,
+        subprocess.Popen(
+            [*COMMAND, "--url", url, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        assert process.stderr is not None
+        port = int(process.stderr.readline().split("/mcp")[0].rpartition(":")[2])
+        answers = [spoken(port, b"NONSENSE\r\n\r\n"), spoken(port, b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")]
+        process.terminate()
+        rest = process.stderr.read()
+
+    assert [answer.split(b" ")[1] for answer in answers] == [b"400", b"403"]
+    assert (process.returncode, rest) == (0, "")
+
+
+def spoken(port: int, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(data)
+        return client.recv(1000)

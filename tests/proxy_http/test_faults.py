@@ -27,7 +27,9 @@ def whole(body: bytes, kind: str = "application/json", status: str = "200 OK", m
 
 def answers(id: Any, chance: random.Random) -> tuple[bytes, bool]:
     """What the server sends for a call, and whether it resets the connection then."""
-    note = event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x" * chance.randrange(5000)}})
+    note = event(
+        {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x" * chance.randrange(5000)}}
+    )
     mine = json.dumps(success(id, f"for {id}")).encode()
     ways = {
         "fine": (whole(mine), False),
@@ -64,7 +66,9 @@ async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cha
     writer.transport.abort()
 
 
-@pytest.mark.parametrize("words", [(), ("--retry", "--retry-safe", "work", "--deadline", "0.5")], ids=["plain", "retry"])
+@pytest.mark.parametrize(
+    "words", [(), ("--retry", "--retry-safe", "work", "--deadline", "0.5")], ids=["plain", "retry"]
+)
 def test_each_of_many_calls_gets_exactly_one_answer_and_its_own(words: tuple[str, ...]) -> None:
     chance = random.Random(7)
     found: Counter[str] = Counter()

@@ -13,8 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
+from tests.proxy_http.scripts import answering
 from tests.proxy_http.setting import Handler, asgi, call, event, failing, listed, scripted, success
-from tests.proxy_http.test_gateway import answering
 from tests.proxy_http.test_real_servers import APPS, SAMPLED, Stored, official
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy", "--quiet"]

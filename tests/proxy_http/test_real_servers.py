@@ -173,7 +173,11 @@ def test_progress_passes_in_the_stream_of_its_call(mode: str) -> None:
         made.append(progress)
 
     async def run() -> None:
-        async with asgi(APPS["mcp"]()) as url, gateway(url + "/mcp") as base, Client(base + "/mcp", mode=mode) as client:  # type: ignore[arg-type]  # one of its modes
+        async with (
+            asgi(APPS["mcp"]()) as url,
+            gateway(url + "/mcp") as base,
+            Client(base + "/mcp", mode=mode) as client,
+        ):  # type: ignore[arg-type]  # one of its modes
             await client.call_tool("steps", {}, progress_callback=note)
 
     asyncio.run(run())
@@ -193,9 +197,7 @@ def test_requests_of_the_server_reach_the_client_and_their_answers_the_server() 
         async with (
             asgi(APPS["mcp"]()) as url,
             gateway(url + "/mcp") as base,
-            Client(
-                base + "/mcp", mode="legacy", sampling_callback=sampled, elicitation_callback=elicited
-            ) as client,
+            Client(base + "/mcp", mode="legacy", sampling_callback=sampled, elicitation_callback=elicited) as client,
         ):
             return [str((await client.call_tool(name, {})).content) for name in ("sample", "elicit")]
 
@@ -230,10 +232,12 @@ def test_an_answer_that_is_resumed_on_another_stream_is_structured_too() -> None
 @pytest.mark.parametrize("path", ["/sse", "/"])
 def test_the_older_transport_works_through_the_gateway(path: str) -> None:
     async def run() -> list[Any]:
-        async with asgi(official().sse_app()) as url, gateway(url + "/sse") as base:
-            async with Client(sse_client(base + path), mode="legacy") as client:
-                names = ("echo", "limited")
-                return [await client.call_tool(name, {"text": "hi"}) for name in names]
+        async with (
+            asgi(official().sse_app()) as url,
+            gateway(url + "/sse") as base,
+            Client(sse_client(base + path), mode="legacy") as client,
+        ):
+            return [await client.call_tool(name, {"text": "hi"}) for name in ("echo", "limited")]
 
     fine, limited = asyncio.run(run())
 

@@ -89,6 +89,33 @@ def test_nested_layers_try_as_often_as_one(limited: Limited, inner: Any) -> None
     assert limited.made == 3
 
 
+def test_the_outermost_layer_decides(limited: Limited) -> None:
+    inner, outer = Recorder(), Recorder()
+
+    with instant(), pytest.raises(fw.RateLimited):
+        fw.call(
+            lambda: fw.call(limited, policy=fw.Policy(attempts=9), hook=inner), policy=fw.Policy(attempts=2), hook=outer
+        )
+
+    assert limited.made == 2
+    inner.assert_steps()
+    outer.assert_steps("retry", "gave_up")
+
+
+def test_the_outermost_layer_decides_for_tasks_too(limited: Limited) -> None:
+    policy = fw.Policy(attempts=9)
+
+    async def main() -> None:
+        await fw.acall(
+            lambda: asyncio.create_task(fw.acall(limited.later, policy=policy)), policy=fw.Policy(attempts=2)
+        )
+
+    with instant(), pytest.raises(fw.RateLimited):
+        asyncio.run(main())
+
+    assert limited.made == 2
+
+
 def test_an_exception_raised_again_later_is_retried_again(limited: Limited) -> None:
     with instant():
         for _ in range(2):

@@ -136,7 +136,7 @@ class _Run:
         free = [*read, *self._named]
         await asyncio.gather(*map(self._provoke, free))
         doubtful = [probe for probe in free if _is_doubtful(self.seen[probe.id])]
-        pass
+        await self._again_alone(doubtful)
         if not doubtful:
             await asyncio.gather(*map(self._with_care, careful))
         else:

@@ -28,7 +28,8 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
 
     Takes a `ClientSession` or a connected `Client` of the mcp SDK, or a `Client` of fastmcp, and returns the same
     object. A failed call, also one that the SDK raises for, gives a result with `isError`, one text for the model,
-    `failure` and `raw`; a success is not touched. Wrapping again changes the policy and options, and logs that.
+    `failure` and `raw`; a success is not touched. Refused calls over streamable HTTP keep their status and Retry-After,
+    for which the SDK's transport is hooked as by `install`. Wrapping again changes policy and options, and logs that.
 
     Args:
         session: the session or client.
@@ -40,11 +41,12 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
         TypeError: this is no session, or there is no such option.
         ValueError: its SDK is not supported.
     """
-    module = import_module(f"failwell.integrations.{_integration_for(session)}")
+    name = _integration_for(session)
     caller = Caller(policy, **options)
-    hook = import_module("failwell.integrations.mcp_client").Hook(caller, server)
+    integration = import_module("failwell.integrations.mcp_client")
     with _lock:
-        again = module.wrap(session, hook)
+        again = import_module(f"failwell.integrations.{name}").wrap(session, integration.Hook(caller, server))
+        _process.hook_transport(integration)
     said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
     _log.info("A %s %s.", type(session).__name__, said)
     return session
@@ -67,6 +69,7 @@ class _Process:
     def __init__(self) -> None:
         self.hook: Any = None
         self.patches: Any = None
+        self.transport: Any = None
         self.has_fastmcp = False
 
     def current(self) -> Any:
@@ -74,6 +77,22 @@ class _Process:
         if self.hook is not None and not self.has_fastmcp and "fastmcp.client.client" in sys.modules:
             self.hook_fastmcp()
         return self.hook
+
+    def hook_transport(self, integration: Any) -> None:
+        """Let refused calls over HTTP be heard, for sessions do not know their transport."""
+        if self.transport is None:
+            patches = import_module("failwell.integrations.patches").Patches()
+            integration.attach_transport(patches)
+            self.transport = patches
+
+    def undo(self) -> list[str]:
+        """Put everything back; return the names of what others have replaced since."""
+        kept: list[str] = []
+        for patches in (self.patches, self.transport):
+            kept += patches.undo() if patches is not None else ()
+        self.hook = self.patches = self.transport = None
+        self.has_fastmcp = False
+        return kept
 
     def hook_fastmcp(self) -> None:
         """Hook fastmcp's clients too. Never fails: a call is being made."""
@@ -114,6 +133,7 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[Options]) -> Installati
             patches = import_module("failwell.integrations.patches").Patches()
             integration.attach(patches, _process.current)
             _process.patches = patches
+        _process.hook_transport(integration)
         _process.hook = integration.Hook(caller)
     if again:
         says = "failwell was installed already: its policy and options are the new ones."
@@ -124,12 +144,14 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[Options]) -> Installati
 
 
 def uninstall() -> str:
-    """Put everything back as it was before `install`, and return one sentence that says so."""
+    """Put everything back as it was before `install`, and return one sentence that says so.
+
+    Wrapped sessions stay wrapped, but HTTP transports are as they were for them too.
+    """
     with _lock:
-        patches, _process.patches, _process.hook, _process.has_fastmcp = _process.patches, None, None, False
-        if patches is None:
+        if _process.patches is None and _process.transport is None:
             return "failwell was not installed: nothing to put back."
-        kept = patches.undo()
+        kept = _process.undo()
         import_module("failwell.integrations.mcp_client").detach()
     says = "Tool calls of this process no longer go through failwell."
     if kept:

@@ -23,7 +23,7 @@ try:
 except ImportError as missing:
     raise ImportError("this needs mcp 1.21.2 or newer: pip install 'failwell[mcp]'") from missing
 
-__all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "detach", "wrap"]
+__all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "attach_transport", "detach", "wrap"]
 
 _LONGEST_LISTING = 10.0
 _WRAPPED = "_failwell_hook"
@@ -111,7 +111,7 @@ class Hook(NamedTuple):
 
 
 def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
-    """Hook every session of the process, and its HTTP transport, as long as there is a *current* hook.
+    """Hook every session of the process, as long as there is a *current* hook.
 
     Raises:
         ValueError: this version is not supported.
@@ -129,10 +129,18 @@ def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
             return await bare(name, arguments, *rest, **options)
         return await hook.call(bare, self, name, arguments, rest, options)
 
-    mcp_http.attach(patches, is_1=is_1)
     patches.put(ClientSession, "call_tool", call_tool)
     if is_1:
         patches.put(ClientSession, "initialize", _remembering(ClientSession.initialize))
+
+
+def attach_transport(patches: Patches) -> None:
+    """Hook the HTTP transport of every session.
+
+    Raises:
+        ValueError: this version is not supported.
+    """
+    mcp_http.attach(patches, is_1=_is_1())
 
 
 def detach() -> None:

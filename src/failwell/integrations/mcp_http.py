@@ -24,6 +24,7 @@ try:
 except ImportError as missing:
     raise ImportError("this needs mcp 1.21.2 or newer: pip install 'failwell[mcp]'") from missing
 
+_HOOKED = ("tools/call", "tools/list")
 _INTERNAL_ERROR = -32603
 _LEFT_TO_THE_SDK = 404  # it means that the session is gone
 _SAY_WHEN = (429, 503)
@@ -31,13 +32,13 @@ _HTTP_PACKAGES = ("httpx", "httpx2")
 
 
 def attach(patches: Patches, *, is_1: bool) -> None:
-    """Hook the transport of tool calls; every other request goes its way."""
+    """Hook the transport of tool calls, and of the lists of tools we ask for; every other request goes its way."""
     transport: Any = streamable_http.StreamableHTTPTransport
     original: Any = transport._handle_post_request
 
     async def _handle_post_request(self: Any, ctx: Any) -> None:
         message = getattr(ctx.session_message.message, "root", ctx.session_message.message)
-        if getattr(message, "method", None) != "tools/call":
+        if getattr(message, "method", None) not in _HOOKED:
             await original(self, ctx)
             return
         try:

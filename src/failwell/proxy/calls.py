@@ -80,6 +80,10 @@ class Tools:
         with self._lock:
             self._known = {}
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all tools that are known."""
+        return tuple(self._known)
+
     def get(self, name: str) -> Tool:
         """Return what is known of a tool: nothing, if the server has not listed it."""
         return self._known.get(name, _UNKNOWN)

@@ -144,8 +144,21 @@ class Upgrader:
             annotations=known.annotations,
             unflagged=unflagged,
         )
-        is_guess = found is not None and found.type == "VALIDATION" and found.origin == "inferred"
-        return self._with_fields(call, found) if found is not None and is_guess else found
+        if found is None or found.origin != "inferred":
+            return found
+        if found.code == "UNKNOWN_TOOL":
+            return self._with_tools(call, found)
+        return self._with_fields(call, found) if found.type == "VALIDATION" else found
+
+    def _with_tools(self, call: Call, failure: Failure) -> Failure:
+        """Return the failure of a call to a tool that does not exist, with those that do, as far as they are known."""
+        names = self.tools.names()
+        if not names or call.tool in names:
+            return failure
+        from failwell.answering import unknown_tool  # only now: it brings much that other failures do not need
+
+        told = unknown_tool(call.tool, names)
+        return failure.replace(message=told.message, suggestion=told.suggestion, actions=told.actions)
 
     def _with_fields(self, call: Call, failure: Failure) -> Failure:
         """Return a failure of validation with what the schema finds wrong in place of what a text made us suspect."""

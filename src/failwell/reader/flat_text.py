@@ -1,5 +1,6 @@
 """Flat text: what can be said of a failure that carries no structure, how surely, and by which rule."""
 
+import re
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -15,6 +16,9 @@ CERTAIN = 0.7
 """Below this confidence the answer is: don't know."""
 
 _LONGEST_MESSAGE = 1000
+# pydantic repeats the address of its manual under each problem.
+_ADVERT = "For further information visit https://"
+_ADVERTS = re.compile(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
 _NOTHING_SAID = "The tool reported an error without saying which."
 
 
@@ -56,6 +60,8 @@ def search(text: str, context: Context) -> Reading | None:
 
 
 def _safe(text: str) -> str:
+    if _ADVERT in text:
+        text = _ADVERTS.sub("", text)
     return clean(text, _LONGEST_MESSAGE).strip()
 
 

@@ -1,6 +1,7 @@
 """`enter`: the proxy in front of a URL, from its options to the exit code."""
 
 import asyncio
+import logging
 import os
 import re
 
@@ -12,6 +13,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 def enter(options: Options, events: int | None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
+    logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
         options.header = tuple((name, _filled(value)) for name, value in options.header)
         from failwell.proxy.http.places import Place

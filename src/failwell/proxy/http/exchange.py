@@ -118,6 +118,7 @@ class Exchange:
     async def _attempt(self, body: bytes) -> tuple[Answer, float] | None:
         """Make the calls once. Return an answer that is not the last one, and when to try again."""
         ask = self._ask
+        self._look.is_resumable = False
         try:
             response = await self._upstream.send("POST", ask.url, ask.headers, body)
         except BROKEN as exc:

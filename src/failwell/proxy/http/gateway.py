@@ -66,6 +66,8 @@ class Gateway:
                 await self._other(request, headers, reply)
         except ClientGone:
             pass
+        except Exception as failed:  # whatever it is, this client gets an answer and the others are served
+            await self._lost(failed, None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)
 
     async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:

@@ -11,6 +11,10 @@ _SMALL = 1 << 16
 async def pass_on(response: ClientResponse, reply: Reply) -> None:
     """Write an answer to the client as it comes."""
     length, headers = response.content_length, to_client(response.headers.items())
+    if response.method == "HEAD":
+        headers.extend({} if length is None else {"Content-Length": str(length)})
+        await reply.begin(response.status, headers)
+        return
     if length is not None and length <= _SMALL:
         await reply.whole(response.status, headers, await response.read())
         return

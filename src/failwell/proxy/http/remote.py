@@ -2,7 +2,8 @@
 
 import asyncio
 import signal
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id
 from failwell.proxy.http.exchange import Ask, Exchange
 from failwell.proxy.http.headers import to_server
-from failwell.proxy.http.listening import Listening
+from failwell.proxy.http.hearing import Hearing, Stream
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.places import Place
 from failwell.proxy.http.refusing import LOST, broken
@@ -28,10 +29,7 @@ from failwell.proxy.options import Options
 from failwell.proxy.upgrading import Message
 from failwell.proxy.watching import decoded, encode
 
-_MOST_RESUMED = 3
-_RESUMED_AFTER = 1.0
 _GOODBYE = 0.5
-_NO_STREAM = 405
 _OLDER_TRANSPORT = (400, 404, 405)
 _CANNOT = 1
 
@@ -81,26 +79,28 @@ class Remote:
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
         self._session = Session(setup.upgrader())
         self._stamps = Stamps(self._session.upgrader.tools)
-        self._url = upstream.place.url
+        self._hearing = Hearing(upstream, self._rules, self._session, head=self._head, next_id=self._next_id)
         self._tasks: dict[Id, asyncio.Task[None]] = {}
         self._listener: asyncio.Task[None] | None = None
-        self._stream: Listening | None = None
         self._count = 0
+        self._gone = asyncio.Event()
 
     async def run(self, lines: Lines, *, grace: float) -> None:
         """Pass messages until the client has no more, and wait a while for their answers."""
         passing = asyncio.create_task(self._pass(lines))
-        ended = asyncio.create_task(lines.ended.wait())
+        ended, gone = asyncio.create_task(lines.ended.wait()), asyncio.create_task(self._gone.wait())
         try:
-            await asyncio.wait((passing, ended), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((passing, ended, gone), return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                return
             if not passing.done():
                 await asyncio.wait((passing,), timeout=grace)
             if passing.done():
                 passing.result()
                 await self._last_answers(grace)
         finally:
-            passing.cancel()
-            ended.cancel()
+            for task in (passing, ended, gone):
+                task.cancel()
 
     async def _pass(self, lines: Lines) -> None:
         async for line in lines:
@@ -115,7 +115,7 @@ class Remote:
         for task in (*self._tasks.values(), *([self._listener] if self._listener else [])):
             task.cancel()
         if self._stamps.session is not None:
-            response = await self._upstream.send("DELETE", self._url, self._head(None))
+            response = await self._upstream.send("DELETE", self._hearing.url, self._head(None))
             response.release()
 
     async def _line(self, line: bytes) -> None:
@@ -125,15 +125,15 @@ class Remote:
         if posted.cancels is not None and self._is_closed_instead(posted.cancels):
             return
         reply = StdioReply(self._output, posted.id, seen=self._initialized if method == "initialize" else self._heard)
-        work = self._exchange(posted, message, reply)
+        work = self._answer(posted, message, reply)
         if posted.id is None or method == "initialize":
             await work
         else:
             task = asyncio.create_task(work)
             self._tasks[posted.id] = task
             task.add_done_callback(partial(self._over, posted.id))
-        if method == "notifications/initialized" and self._stream is None:
-            self._listener = asyncio.create_task(self._listen())
+        if method == "notifications/initialized" and self._hearing.stream is None:
+            self._listener = asyncio.create_task(self._hear())
 
     def _over(self, id: Id, task: asyncio.Task[None]) -> None:
         if self._tasks.get(id) is task:
@@ -150,25 +150,38 @@ class Remote:
     def _head(self, message: Any, **more: str) -> Headers:
         return to_server([*self._stamps.headers(message), *more.items()], more=self._headers)
 
+    async def _answer(self, posted: Posted, message: Any, reply: StdioReply) -> None:
+        with self._unless_gone():
+            try:
+                await self._exchange(posted, message, reply)
+            except ClientGone:
+                raise
+            except Exception as failed:  # whatever it is, the client gets an answer
+                await reply.failed(f"failwell: {broken(failed).message}")
+
     async def _exchange(self, posted: Posted, message: Any, reply: StdioReply) -> None:
         headers = self._head(message)
         if posted.calls:
-            ask = Ask(posted, self._url, headers, self._session, is_tracked=True)
-            if self._stream is not None:
-                self._stream.posted(ask)
+            ask = Ask(posted, self._hearing.url, headers, self._session, is_tracked=True)
+            if self._hearing.stream is not None:
+                self._hearing.stream.posted(ask)
             exchange = Exchange(ask, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
             await exchange.run()
         else:
             await self._post(posted, message, headers, reply)
         if not reply.is_answered and reply.last_event is not None:
-            await self._resume(reply)
-        if not reply.is_answered and self._stream is None:
+            await self._hearing.resume(reply)
+        if reply.is_answered:
+            return
+        if self._hearing.stream is not None:
+            self._hearing.asked(reply)
+        else:
             await self._give_up(posted, reply)
 
     async def _post(self, posted: Posted, message: Any, headers: Headers, reply: StdioReply) -> None:
         body = posted.body if posted.cancels is None else self._session.cancel(posted) or posted.body
         try:
-            response = await self._upstream.send("POST", self._url, headers, body)
+            response = await self._upstream.send("POST", self._hearing.url, headers, body)
             try:
                 if is_object(message) and message.get("method") == "initialize":
                     if response.status in _OLDER_TRANSPORT and await self._fell_back(body, reply):
@@ -203,16 +216,6 @@ class Remote:
         reply.seen = learn
         await pass_on(response, reply)
 
-    async def _resume(self, reply: StdioReply) -> None:
-        """Ask for the rest of a stream that broke off, as the server allows by giving its events ids."""
-        for _ in range(_MOST_RESUMED):
-            await asyncio.sleep(_RESUMED_AFTER if reply.patience is None else reply.patience)
-            assert reply.last_event is not None
-            with suppress(*BROKEN):
-                await self._listen_once(reply, reply.last_event)
-            if reply.is_answered:
-                return
-
     async def _give_up(self, posted: Posted, reply: StdioReply) -> None:
         for pending in posted.calls:
             if not pending.is_cancelled:
@@ -223,48 +226,32 @@ class Remote:
         if not posted.calls:
             await reply.failed(LOST.message)
 
-    async def _listen(self) -> None:
-        """Hear what the server says unasked, and come back when the stream ends."""
-        reply = StdioReply(self._output, None, seen=self._heard)
-        failures = 0
-        while failures < _MOST_RESUMED:
-            try:
-                status = await self._listen_once(reply, reply.last_event)
-                if status != 200:
-                    return
-                failures = 0
-            except BROKEN:
-                failures += 1
-            await asyncio.sleep(_RESUMED_AFTER if reply.patience is None else reply.patience)
-
-    async def _listen_once(self, reply: StdioReply, last_event: bytes | None) -> int:
-        resumed = {"Last-Event-ID": last_event.decode("utf-8", "replace")} if last_event else {}
-        response = await self._upstream.send("GET", self._url, self._head(None, **resumed))
-        try:
-            if response.status == 200 and response.content_type == "text/event-stream":
-                await self._listening(reply).run(response, opened=lambda _: None)
-        finally:
-            response.close()
-        return response.status
-
-    def _listening(self, reply: StdioReply) -> Listening:
-        return Listening(self._session, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
+    async def _hear(self) -> None:
+        """Hear what the server says unasked, for as long as anybody reads it."""
+        with self._unless_gone():
+            await self._hearing.unasked(StdioReply(self._output, None, seen=self._heard))
 
     async def _fell_back(self, body: bytes, reply: StdioReply) -> bool:
-        """Speak the older transport, if the server does: a stream to hear, and an address to post to."""
-        response = await self._upstream.send("GET", self._url, self._head(None))
-        if response.status != 200 or response.content_type != "text/event-stream":
-            response.release()
+        """Speak the older transport from now on, if the server does."""
+        stream = await self._hearing.older(StdioReply(self._output, None, seen=self._initialized))
+        if stream is None:
             return False
-        opened: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
-        stream = self._listening(StdioReply(self._output, None, seen=self._initialized))
-        self._listener = asyncio.create_task(stream.run(response, opened=opened.set_result))
-        self._stream = await opened
-        self._url = self._upstream.place.url_for(self._stream.endpoint or "/")
-        posted = await self._upstream.send("POST", self._url, self._head(None), body)
+        self._listener = asyncio.create_task(self._hear_older(stream))
+        posted = await self._upstream.send("POST", self._hearing.url, self._head(None), body)
         posted.release()
-        reply.is_answered = True
+        self._hearing.asked(reply)
         return True
+
+    async def _hear_older(self, stream: Stream) -> None:
+        with self._unless_gone():
+            await self._hearing.until_the_end(stream)
+
+    @contextmanager
+    def _unless_gone(self) -> Generator[None]:
+        try:
+            yield
+        except ClientGone:
+            self._gone.set()
 
     def _initialized(self, data: bytes) -> None:
         message: Message = decoded(data)

@@ -86,8 +86,9 @@ class StdioReply:
         self.status = 0
         self.last_event: bytes | None = None
         self.patience: float | None = None
+        self.asked = asked
+        self.answered: set[Id] = set()
         self._output = output
-        self._asked = asked
         self.seen = seen
 
     async def whole(self, status: int, headers: Headers, body: bytes) -> None:  # noqa: ARG002 - as `Reply` has it
@@ -97,9 +98,9 @@ class StdioReply:
         if self.is_answered and status >= 300:
             return  # nobody waits for an answer to a notification
         if is_object(message) and "error" in message and message.get("id") is None:
-            body = encode({**message, "id": self._asked})
+            body = encode({**message, "id": self.asked})
         elif message is None:
-            if self._asked is None or status == 202:
+            if self.asked is None or status == 202:
                 return
             body = encode(self._error(f"The server answered with HTTP status {status}."))
         await self._message(body)
@@ -124,9 +125,10 @@ class StdioReply:
 
     async def _message(self, data: bytes) -> None:
         self.seen(data)
-        if not self.is_answered and (glance := came(data)) is not None and glance.method is None:
-            self.is_answered = glance.id == self._asked
+        if (glance := came(data)) is not None and glance.method is None and glance.id is not None:
+            self.answered.add(glance.id)
+            self.is_answered = self.is_answered or glance.id == self.asked
         await self._output.message(data)
 
     def _error(self, sentence: str) -> dict[str, object]:
-        return {"jsonrpc": "2.0", "id": self._asked, "error": {"code": _INTERNAL_ERROR, "message": sentence}}
+        return {"jsonrpc": "2.0", "id": self.asked, "error": {"code": _INTERNAL_ERROR, "message": sentence}}

@@ -26,7 +26,8 @@ def find(text: str, context: Context, span: tuple[int, int] | None = None, code:
         return [[name] for name in named[:_MOST]]
     spoken = _spoken(text, context)
     if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in spoken if not context.arguments.get(name)]):
-        return [[name] for name in (unsent if _TOGETHER.search(text) else unsent[:1])]
+        due = [name for name in unsent if name in context.required]
+        return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
     if quoted:
         if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
             return [keys for _, keys in sorted(quoted)[:2]]

@@ -143,11 +143,11 @@ _java = _rows(
     (r"Cannot deserialize value of type [^\n]{1,120}()", "type"),
 )
 _THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
-_NAMES = r"[\"'`]?([\w.-]{1,80}(?:[\"'`]?, ?[\"'`]?[\w.-]{1,80}){0,10})"
+_NAMES = r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
 _ITEM = r"(?:^|[\s,;])[\"'`]?([A-Za-z_][\w.\[\]-]{0,80})[\"'`]?: "
 _words = _rows(
     (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing"),
-    (rf"(?i)missing required:? +{_NAMES}", "missing"),
+    (rf"(?i)missing required:? +(?!{_THING}\b){_NAMES}", "missing"),
     (rf"(?i)required {_THING}:? [\"'`]?([\w.-]{{1,80}})[\"'`]?(?= |$|\.|,)", "missing"),
     (r"[\"'`]([\w.-]{1,80})[\"'`] (?:parameter |argument |field )?(?:is|are) (?:a )?required", "missing"),
     (rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]", "unknown"),
