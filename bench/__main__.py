@@ -26,6 +26,7 @@ SUITES = (
     "servers",
     "clients",
     "proxy",
+    "check",
 )
 RESULTS = Path(__file__).parent / "results.json"
 

@@ -44,8 +44,8 @@ What to know beside that:
 - **LangChain**: the first interceptor is the outermost one. Let `fail_well()` be the last, so that one which asks a
   person first asks once and not before each try.
 - **pydantic-ai**: the adapter raises `ModelRetry` only if the input is to be corrected, and `ToolFailed` otherwise, so
-  that a failing tool does not use up the budget of retries and end the run. It sees the text of an error only. Use the
-  adapter or `install()`, not both; only `install()` sees `_meta`.
+  that a failing tool does not use up the budget of retries and end the run. By itself it sees
+  the text of an error only; with `install()` beside it, it sees all that the server said.
 - **Google ADK** shows a model the whole result. With `install()` that includes the failure in `_meta`; with the plugin
   the model gets the text alone. LlamaIndex shows the whole result too and has no place for an adapter.
 - **Microsoft's agent framework** shows models `Error: Function failed.` for every error. Beside `install()`, set

@@ -9,6 +9,7 @@ import pytest
 import failwell as fw
 from failwell.client import Answer, Described, Descriptions, Page
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+from failwell.retry.layer import told
 from tests.client.scripted import BUSY, FINE, LOST, Naps, never
 
 SAFE = {"name": "look", "annotations": {"readOnlyHint": True}}
@@ -276,3 +277,18 @@ def test_a_list_without_end_is_not_read_to_its_end() -> None:
     asyncio.run(Descriptions(page).of("look"))
 
     assert len(fetched) == 100
+
+
+def test_a_nested_caller_leaves_its_failure_for_the_outer_one() -> None:
+    left: list[fw.Failure | None] = []
+
+    async def through_another(arguments: dict[str, Any]) -> Any:
+        inner = await fw.Caller().run(Tool(BUSY), tool="look", arguments=arguments)
+        left.extend((told(), told()))
+        return inner.result
+
+    answer = asyncio.run(fw.Caller(fw.Policy(attempts=1)).run(through_another, tool="look"))
+
+    assert [failure and failure.code for failure in left] == [answer.failure and answer.failure.code, None]
+    assert left[0] is not None
+    assert told() is None

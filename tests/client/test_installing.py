@@ -11,6 +11,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import StreamableHTTPTransport
 
 import failwell as fw
+from failwell.integrations import versions
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.client.test_wrapping import text
 
@@ -224,3 +225,16 @@ def test_threads_may_install_and_uninstall_at_will() -> None:
     fw.uninstall()
 
     assert attributes() == before
+
+
+def test_the_small_distribution_of_fastmcp_counts_as_fastmcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "fastmcp-slim":
+            return "4.1.8"
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+
+    assert versions.supported("fastmcp", (2, 14), (5,)) == (4, 1, 8)
+    with pytest.raises(metadata.PackageNotFoundError):
+        versions.supported("another", (1,), (2,))

@@ -11,7 +11,7 @@ from failwell.client.fallback import Fallback, is_due
 from failwell.failure import Failure
 from failwell.repairing import Repair, repair
 from failwell.retry import Policy, Run, Shared, marks, surroundings
-from failwell.retry.layer import is_retrying
+from failwell.retry.layer import is_retrying, tell
 from failwell.retry.run import Hook
 
 _log = logging.getLogger("failwell")
@@ -110,9 +110,12 @@ class Caller:
         marks_before = marks.latest
         if is_retrying.get():
             call = self._call(make_call, server, tool, arguments, described, marks_before)
-            return _answer(call, await call.attempt(arguments), attempts=1)
+            answer = _answer(call, await call.attempt(arguments), attempts=1)
+            if answer.failure:
+                tell(answer.failure)
+            return answer
         started = self.clock()
-        layer = ["under way"]
+        layer: list[str | Failure] = ["under way"]
         token = is_retrying.set(layer)
         try:
             first: Ended | None = None

@@ -166,14 +166,14 @@ def _checked_versions() -> str:
     Raises:
         ValueError: one of them is not supported.
     """
-    supported = import_module("failwell.integrations.versions").supported
-    supported("mcp", (1, 21, 2), (3,), who="install")
-    found = [f"mcp {metadata.version('mcp')}"]
+    versions = import_module("failwell.integrations.versions")
+    versions.supported("mcp", (1, 21, 2), (3,), who="install")
+    says = f"mcp {versions.installed('mcp')}"
     try:
-        supported("fastmcp", (2, 14), (5,), who="install")
+        versions.supported("fastmcp", (2, 14), (5,), who="install")
     except metadata.PackageNotFoundError:
-        return found[0]
-    return f"{found[0]}, and of fastmcp {metadata.version('fastmcp')}"
+        return says
+    return f"{says}, and of fastmcp {versions.installed('fastmcp')}"
 
 
 def _integration_for(session: object) -> str:

@@ -69,7 +69,7 @@ def call(
     if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
         run = _Driven(*settings)
         run.begin_next()
-    layer = ["under way"]
+    layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
     try:
         while run is None or run.refusal is None:
@@ -125,7 +125,7 @@ async def acall(
     if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
         run = _Driven(*settings)
         run.begin_next()
-    layer = ["under way"]
+    layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
     try:
         while run is None or run.refusal is None:
