@@ -54,19 +54,22 @@ async def serve():
 asyncio.run(serve())
 """
 
+# The port is uvicorn's own: asyncio leaves Nagle's algorithm on for sockets that are handed to it.
 FASTMCP = """
-import asyncio, logging, socket, sys
+import asyncio, logging, sys
 import uvicorn
 from fastmcp import Client
 from fastmcp.server import create_proxy
 logging.disable(logging.CRITICAL)
+async def run(target):
+    app = create_proxy(target).http_app(stateless_http=True, json_response=True)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    print(server.servers[0].sockets[0].getsockname()[1], flush=True)
+    await serving
 async def main(url, is_connected):
-    sock = socket.create_server(("127.0.0.1", 0))
-    async def run(target):
-        app = create_proxy(target).http_app(stateless_http=True, json_response=True)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
-        print(sock.getsockname()[1], flush=True)
-        await server.serve([sock])
     if is_connected:
         async with Client(url) as client:
             await run(client)

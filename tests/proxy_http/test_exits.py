@@ -1,17 +1,21 @@
 """`failwell proxy --url` as a process: how it begins, and that it always ends, and soon."""
 
 import json
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from failwell.proxy.entry import main
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy"]
 ASK = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}) + "\n"
@@ -34,21 +38,69 @@ def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_a_gateway_in_front_of_nothing_says_so_in_one_line() -> None:
+@pytest.fixture
+def logs() -> Iterator[None]:
+    """Logs as they were before the proxy ran in this process."""
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("logs")
+def test_a_gateway_in_front_of_nothing_says_so_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    done = run("--url", url + "/mcp", "--listen", "127.0.0.1:0")
+    code = main(["--url", url + "/mcp", "--listen", "127.0.0.1:0"])
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"failwell: cannot reach {url}: connection refused\n"
+    assert (code, *capfd.readouterr()) == (1, "", f"failwell: cannot reach {url}: connection refused\n")
 
 
-def test_a_port_in_use_is_told_in_one_line() -> None:
+@pytest.mark.usefixtures("logs")
+def test_a_port_in_use_is_told_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     with silent_server() as url, socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run("--url", url, "--listen", str(port))
+        code = main(["--url", url, "--listen", str(port)])
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"failwell: cannot listen on 127.0.0.1:{port}: address already in use\n"
+    sentence = f"failwell: cannot listen on 127.0.0.1:{port}: address already in use\n"
+    assert (code, *capfd.readouterr()) == (1, "", sentence)
+
+
+@pytest.mark.usefixtures("logs")
+def test_a_gateway_tells_what_became_of_the_calls_when_it_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    """The signal comes as soon as the gateway listens, from a thread that makes one call."""
+
+    def use() -> None:
+        line = ""
+        while "/mcp" not in line:
+            line += capfd.readouterr().err
+        port = int(line.split("/mcp")[0].rpartition(":")[2])
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work"}}'
+        spoken(port, b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    user = threading.Thread(target=use)
+    with closing_server() as url:
+        user.start()
+        code = main(["--url", url, "--listen", "0"])
+        user.join()
+
+    told = "failwell: 1 call, 1 failed\nfailwell:   work: 1 call, 1 failed (TRANSIENT 1)\n"
+    assert (code, capfd.readouterr().err) == (0, told)
+
+
+@contextmanager
+def closing_server() -> Iterator[str]:
+    """A server that closes each connection at once."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def close() -> None:
+            with suppress(OSError):
+                while True:
+                    server.accept()[0].close()
+
+        closer = threading.Thread(target=close)
+        closer.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+        server.shutdown(socket.SHUT_RDWR)
+        closer.join()
 
 
 def test_a_client_with_lines_gets_a_json_rpc_error_for_a_url_that_refuses() -> None:
@@ -75,13 +127,17 @@ def test_a_client_with_lines_gets_a_json_rpc_error_for_a_url_that_refuses() -> N
         (["--url", "http://a/", "--", "server"], "there is a command and a --url"),
     ],
 )
-def test_misuse_is_told_in_one_line_without_secrets(words: list[str], complaint: str) -> None:
-    done = run(*words)
+@pytest.mark.usefixtures("logs")
+def test_misuse_is_told_in_one_line_without_secrets(
+    words: list[str], complaint: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = main(words)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"failwell: {complaint}")
-    assert done.stderr.count("\n") == 1
-    assert "hunter2" not in done.stderr
+    out, err = capfd.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith(f"failwell: {complaint}")
+    assert err.count("\n") == 1
+    assert "hunter2" not in err
 
 
 def ended(process: subprocess.Popen[str]) -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +14,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
+from failwell.proxy.http.remote import speak
+from failwell.proxy.options import parse
 from tests.proxy_http.scripts import answering
 from tests.proxy_http.setting import Handler, asgi, call, event, failing, listed, scripted, success
+from tests.proxy_http.test_gateway import held_until_closed
+from tests.proxy_http.test_listening import Older
 from tests.proxy_http.test_real_servers import APPS, SAMPLED, Stored, official
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy", "--quiet"]
@@ -48,19 +53,6 @@ def stored() -> Starlette:
     return official().streamable_http_app(event_store=Stored(), retry_interval=0)
 
 
-@pytest.mark.parametrize(
-    ("app", "path", "tool"), [(older, "/sse", "limited"), (stored, "/mcp", "pause")], ids=["older", "resumed"]
-)
-def test_answers_that_come_on_another_stream_are_structured_too(
-    app: Callable[[], Starlette], path: str, tool: str
-) -> None:
-    async def run() -> Any:
-        async with asgi(app()) as url, client(url + path, "legacy") as session:
-            return await session.call_tool(tool, {})
-
-    assert asyncio.run(run()).meta["dev.failwell/failure"]["code"] == "RATE_LIMITED"
-
-
 @pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
 def test_requests_of_the_server_reach_the_client() -> None:
     async def sampled(*_: Any) -> types.CreateMessageResult:
@@ -73,19 +65,130 @@ def test_requests_of_the_server_reach_the_client() -> None:
     assert "sampled" in str(asyncio.run(run()).content)
 
 
+class Host:
+    """A client with pipes to a proxy in this process."""
+
+    def __init__(self, url: str, *words: str) -> None:
+        source, self._to = os.pipe()
+        self._from, target = os.pipe()
+        options = parse(["--url", url, "--quiet", *words])
+        self._proxy = asyncio.create_task(speak(options, None, source=source, target=target))
+        self._ends = [source, target]
+        self._lines = os.fdopen(self._from, "rb")
+
+    def write(self, message: Any) -> None:
+        os.write(self._to, json.dumps(message).encode() + b"\n")
+
+    async def read(self) -> Any:
+        line = await asyncio.to_thread(self._lines.readline)
+        return json.loads(line) if line else None
+
+    async def ask(self, message: Any) -> Any:
+        """Write a message, and return the next that is read."""
+        self.write(message)
+        return await self.read()
+
+    async def end(self) -> tuple[int, list[Any]]:
+        """Close the client's end, and return the exit code and what is left to read."""
+        os.close(self._to)
+        code = await self._proxy
+        for end in self._ends:
+            os.close(end)
+        with self._lines:
+            return code, [json.loads(line) for line in self._lines]
+
+
 def lines(handler: Handler, *messages: Any, words: tuple[str, ...] = ()) -> list[Any]:
     """What a client reads that writes messages and closes its end."""
 
     async def run() -> list[Any]:
         async with scripted(handler) as url:
-            pipe = asyncio.subprocess.PIPE
-            command = [*COMMAND, "--url", url + "/mcp", *words]
-            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
-            text = "".join(json.dumps(message) + "\n" for message in messages)
-            out, _ = await process.communicate(text.encode())
-            return [json.loads(line) for line in out.splitlines()]
+            host = Host(url + "/mcp", *words)
+            for message in messages:
+                host.write(message)
+            return (await host.end())[1]
 
     return asyncio.run(run())
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+@pytest.mark.parametrize(
+    ("app", "path", "tool"),
+    [(older, "/sse", "limited"), (stored, "/mcp", "pause"), (APPS["mcp"], "/mcp", "limited")],
+    ids=["older", "resumed", "plain"],
+)
+def test_a_session_goes_from_its_handshake_to_its_end(app: Callable[[], Starlette], path: str, tool: str) -> None:
+    async def run() -> tuple[Any, Any, Any, Any]:
+        async with asgi(app()) as url:
+            host = Host(url + path)
+            hello = await host.ask(INITIALIZE)
+            host.write(INITIALIZED)
+            tools = await host.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+            answer = await host.ask(call(tool, id=2))
+            return hello, tools, answer, await host.end()
+
+    hello, tools, answer, end = asyncio.run(run())
+
+    assert (hello["id"], tools["id"], answer["id"]) == (0, 1, 2)
+    assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
+    assert end == (0, [])
+
+
+def test_requests_on_a_stream_of_the_older_transport_that_ends_are_answered() -> None:
+    async def posted(server: Older, message: Any) -> web.StreamResponse:
+        if message.get("method") == "initialize":
+            await server.say({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2024-11-05"}})
+        if message.get("method") == "ping":
+            await server.hang_up()
+        return web.Response(status=202)
+
+    class Oldest(Older):
+        async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+            is_posted_to_the_stream = request.method == "POST" and request.path == "/sse"
+            return web.Response(status=405) if is_posted_to_the_stream else await super().__call__(request)
+
+    async def run() -> tuple[Any, list[Any]]:
+        async with scripted(Oldest(posted)) as url:
+            host = Host(url + "/sse")
+            hello = await host.ask(INITIALIZE)
+            host.write(call(id=1))
+            host.write({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+            return hello, [await host.read(), await host.read(), await host.end()]
+
+    hello, (first, second, end) = asyncio.run(run())
+
+    assert hello["result"]["protocolVersion"] == "2024-11-05"
+    assert {first["id"], second["id"]} == {1, 2}
+    assert end == (0, [])
+
+
+def test_a_cancelled_request_of_the_newer_era_closes_its_stream_and_has_no_answer() -> None:
+
+    async def run() -> tuple[int, list[Any]]:
+        came, closed = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            came.set()
+            return await held_until_closed(request, closed)
+
+        async with scripted(handle) as url:
+            host = Host(url)
+            host.write(call())
+            await came.wait()
+            host.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+            async with asyncio.timeout(10):
+                await closed.wait()
+            return await host.end()
+
+    assert asyncio.run(run()) == (0, [])
 
 
 def test_retry_after_becomes_the_delay_of_a_failure() -> None:
@@ -140,15 +243,10 @@ def test_the_headers_of_the_newer_era_are_written_for_a_client_that_knows_none()
 
     async def run() -> None:
         async with scripted(handle) as url:
-            pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(*COMMAND, "--url", url, stdin=pipe, stdout=pipe)
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for one in (ask, message):
-                process.stdin.write(json.dumps(one).encode() + b"\n")
-                await process.stdout.readline()
-            process.stdin.close()
-            await process.wait()
+            host = Host(url)
+            await host.ask(ask)
+            await host.ask(message)
+            await host.end()
 
     asyncio.run(run())
 

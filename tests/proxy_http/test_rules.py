@@ -156,3 +156,38 @@ def test_a_call_that_was_cancelled_is_not_made_again_nor_answered() -> None:
             return first + await response.read()
 
     assert asyncio.run(run()) == b": ping\n\n"
+
+
+def test_a_call_that_waits_for_its_next_try_can_be_cancelled() -> None:
+    """The server knows the call by another id by then, and is told that one."""
+
+    async def run() -> tuple[bytes, list[Any]]:
+        bodies: list[Any] = []
+        cancelled, again = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            body = json.loads(await request.read())
+            bodies.append(body)
+            if body["method"] == "notifications/cancelled":
+                cancelled.set()
+                return web.Response(status=202)
+            if body["id"] == 1:
+                return web.Response(status=503, headers={"Retry-After": "0"})
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            again.set()
+            await cancelled.wait()
+            return response
+
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        words = ("--retry", "--retry-safe", "work")
+        async with scripted(handle) as url, gateway(url + "/mcp", *words) as base:
+            called = asyncio.create_task(post(base, call(), Mcp_Session_Id="s"))
+            await again.wait()
+            await post(base, note, Mcp_Session_Id="s")
+            return (await called).body, bodies
+
+    body, bodies = asyncio.run(run())
+
+    assert body == b""
+    assert bodies[-1]["params"] == {"requestId": "failwell-retry-1"}

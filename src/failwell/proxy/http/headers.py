@@ -22,6 +22,7 @@ _OF_ONE_CONNECTION = frozenset(
 )
 # Bodies are read here: a server is asked for none that must be unpacked first, and aiohttp unpacks those of a client.
 _OF_PACKING = frozenset(("accept-encoding", "content-encoding"))
+_USUAL = frozenset(("", "keep-alive", "close"))
 _NOT_SENT = _OF_ONE_CONNECTION | _OF_PACKING
 _NOT_RETURNED = _OF_ONE_CONNECTION | {"content-encoding"}
 
@@ -43,7 +44,14 @@ def to_client(headers: Pairs) -> CIMultiDict[str]:
 
 
 def _passed(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
-    pairs = [(name, name.lower(), value) for name, value in headers]
-    named = {part.strip().lower() for _, name, value in pairs if name == "connection" for part in value.split(",")}
-    gone = left_out | named if named - {"keep-alive", "close"} else left_out
-    return CIMultiDict((name, value) for name, lower, value in pairs if lower not in gone)
+    kept: list[tuple[str, str]] = []
+    named = ""
+    for name, value in headers:
+        lower = name.lower()
+        if lower not in left_out:
+            kept.append((name, value))
+        elif lower == "connection":
+            named += f",{value.lower()}"
+    if named and (others := {part.strip() for part in named.split(",")} - _USUAL):
+        kept = [(name, value) for name, value in kept if name.lower() not in others]
+    return CIMultiDict(kept)

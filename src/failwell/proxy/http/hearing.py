@@ -1,4 +1,4 @@
-"""`Hearing`: the streams that a client of a URL opens: to hear what it did not ask for, to resume, and the older one."""
+"""`Hearing`: the streams that a client of a URL opens: to hear what it did not ask for, and to resume others."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,6 +26,7 @@ class Head(Protocol):
 
     def __call__(self, message: object, **more: str) -> Headers:
         """Return those that go with a message, or with a request that carries none; and more."""
+        ...
 
 
 class Stream(NamedTuple):

@@ -16,6 +16,7 @@ from failwell.proxy.watching import decoded, encode
 _CHUNK = 1 << 16
 _INTERNAL_ERROR = -32603
 _MESSAGE = b"message"
+_MOST_ANSWERED = 4096
 
 
 class Lines:
@@ -87,7 +88,7 @@ class StdioReply:
         self.last_event: bytes | None = None
         self.patience: float | None = None
         self.asked = asked
-        self.answered: set[Id] = set()
+        self.answered: dict[Id, None] = {}
         self._output = output
         self.seen = seen
 
@@ -126,7 +127,9 @@ class StdioReply:
     async def _message(self, data: bytes) -> None:
         self.seen(data)
         if (glance := came(data)) is not None and glance.method is None and glance.id is not None:
-            self.answered.add(glance.id)
+            self.answered[glance.id] = None
+            if len(self.answered) > _MOST_ANSWERED:
+                self.answered.pop(next(iter(self.answered)))
             self.is_answered = self.is_answered or glance.id == self.asked
         await self._output.message(data)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -67,7 +68,7 @@ class Upstream:
         history: list[ClientResponse] = []
         while len(history) < _MOST_REDIRECTS:
             response = await self._session.request(
-                method, URL(url, encoded=True), headers=headers, data=body, allow_redirects=False, proxy=self._proxy
+                method, _parsed(url), headers=headers, data=body, allow_redirects=False, proxy=self._proxy
             )
             location = response.headers.get("Location")
             if response.status not in _KEPT_METHOD or not location or not isinstance(body, bytes | None):
@@ -98,6 +99,11 @@ class Upstream:
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> URL:
+    return URL(url, encoded=True)
 
 
 def _proxy_for(place: Place) -> str | None:
