@@ -23,8 +23,9 @@ an agent could mend from the error alone, if it reads errors as failwell does.
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 _NOTES = """
-The strict proxy raises every server. What is left to lose behind it is mostly a call of a tool that does not exist:
-where the server's answer does not list the tools that do, the text does not either.
+The plain proxy raises every server that flags its errors; only the operator may call a success an error, and with that
+the strict proxy raises the others too. What is left to lose is mostly a call of a tool that does not exist, where a
+server answers something else.
 """
 
 
