@@ -100,6 +100,15 @@ def test_a_server_that_is_a_program_is_held_to_its_contract_too(project: pytest.
     assert result.ret == 0
 
 
+def test_it_is_there_without_being_asked_for(project: pytest.Pytester) -> None:
+    write(project, "fastmcp", PROTECTED)
+
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "-rA", "-k", "declares or empty")
+
+    result.stdout.fnmatch_lines("PASSED *read_task/declares/NOT_FOUND*")
+    assert result.ret == 0
+
+
 def test_a_broken_contract_tells_the_one_broken_expectation_and_how_to_mend_it(project: pytest.Pytester) -> None:
     write(project, "fastmcp", TOOLS, PLAIN_SUITE)
 
