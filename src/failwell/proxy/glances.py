@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 Id = int | str
 
 
-class Params(Struct):
+class Params(Struct, gc=False):
     """The parameters that a proxy goes by."""
 
     name: str | None = None
@@ -16,7 +16,7 @@ class Params(Struct):
     cursor: Any = None
 
 
-class Sent(Struct):
+class Sent(Struct, gc=False):
     """A message from a client."""
 
     id: Id | None = None
@@ -24,13 +24,13 @@ class Sent(Struct):
     params: Params | None = None
 
 
-class Flag(Struct):
+class Flag(Struct, gc=False):
     """Whether a result calls itself an error."""
 
     is_error: bool | None = msgspec.field(name="isError", default=False)
 
 
-class Came(Struct):
+class Came(Struct, gc=False):
     """A message from a server."""
 
     id: Id | None = None

@@ -7,7 +7,8 @@ from typing import Any
 from failwell.decision import Hints
 from failwell.json_types import is_object
 from failwell.proxy.calls import Call
-from failwell.proxy.watching import Asked, Id
+from failwell.proxy.glances import Id
+from failwell.proxy.watching import Asked
 from failwell.retry import Policy, Run, Shared
 
 

@@ -14,8 +14,9 @@ from failwell.failure import Failure
 from failwell.json_types import is_object
 from failwell.proxy.calls import Call
 from failwell.proxy.events import Happening
+from failwell.proxy.glances import Id
 from failwell.proxy.upgrading import Upgrader
-from failwell.proxy.watching import Asked, Id, Watch, decoded, encode
+from failwell.proxy.watching import Asked, Watch, decoded, encode
 
 if TYPE_CHECKING:
     from failwell.proxy.retrying import Retries

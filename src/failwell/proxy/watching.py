@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Struct
 
 from failwell.json_types import is_array, is_object
+from failwell.proxy import glances
 from failwell.proxy.calls import Tools
+from failwell.proxy.glances import Id, Params
 
 if TYPE_CHECKING:
     from failwell.proxy.settling import Settler
@@ -20,34 +22,6 @@ _MOST_PENDING = 4096
 _MOST_ANSWERED = 4096
 _LONGEST_KEPT = 1 << 18
 
-Id = int | str
-
-
-class _Params(Struct, gc=False):
-    name: str | None = None
-    request_id: Id | None = msgspec.field(name="requestId", default=None)
-    cursor: Any = None
-
-
-class _Sent(Struct, gc=False):
-    id: Id | None = None
-    method: str | None = None
-    params: _Params | None = None
-
-
-class _Result(Struct, gc=False):
-    is_error: bool | None = msgspec.field(name="isError", default=False)
-
-
-class _Came(Struct, gc=False):
-    id: Id | None = None
-    method: str | None = None
-    error: Raw | UnsetType | None = UNSET
-    result: _Result | None = None
-
-
-_decode_sent = msgspec.json.Decoder(_Sent).decode
-_decode_came = msgspec.json.Decoder(_Came).decode
 _decode = msgspec.json.Decoder().decode
 encode = msgspec.json.Encoder().encode
 
@@ -116,9 +90,8 @@ class Watch:
 
     def from_client(self, line: bytes) -> bytes | None:
         """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
-        try:
-            sent = _decode_sent(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        sent = glances.sent(line)
+        if sent is None:
             self._odd_from_client(line)
             return None
         id, method, params = sent.id, sent.method, sent.params
@@ -137,16 +110,14 @@ class Watch:
 
     def from_server(self, line: bytes) -> bytes | None:
         """Return what to send to the client in place of a line; None: pass it on. An empty text drops it."""
-        try:
-            came = _decode_came(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        came = glances.came(line)
+        if came is None:
             return self._odd_from_server(line)
         if came.method is not None:
             return self._told(came.method, line)
         if came.id is None:
             return None
-        is_failed = came.error is not UNSET or (came.result is not None and came.result.is_error is True)
-        return self._came(came.id, line, is_failed=is_failed)
+        return self._came(came.id, line, is_failed=came.is_failed)
 
     @staticmethod
     def is_message(line: bytes) -> bool:
@@ -192,7 +163,7 @@ class Watch:
                 if _is_id(id) and (asked := self.pending.get(id)) is not None:
                     asked.is_sent = True
 
-    def _notified(self, method: str, params: _Params | None, line: bytes) -> bytes | None:
+    def _notified(self, method: str, params: Params | None, line: bytes) -> bytes | None:
         if method == "notifications/initialized":
             self.handshake = [*self.handshake[:1], line]
         elif method == "notifications/cancelled" and params is not None and params.request_id is not None:
