@@ -450,3 +450,11 @@ def test_the_address_of_a_manual_is_no_part_of_the_message() -> None:
 
     assert failure.message == text.partition("\n    For")[0]
     assert [field.path for field in failure.fields] == ["limit"]
+
+
+def test_the_frames_of_a_traceback_are_no_part_of_the_message() -> None:
+    text = (
+        "Tool failed:\nTraceback (most recent call last):\n  File \"/srv/app.py\", line 3, in f\n    g()\nKeyError: 'a'"
+    )
+
+    assert seen(text).message == "Tool failed:\nKeyError: 'a'"

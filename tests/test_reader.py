@@ -264,3 +264,22 @@ def test_an_unknown_dialect_is_misuse() -> None:
 def test_converting_a_success_is_misuse() -> None:
     with pytest.raises(ValueError, match="not a failure"):
         fw.convert({"content": [], "isError": False})
+
+
+class Liar:
+    @property
+    def __class__(self) -> type:  # type: ignore[override]  # it raises instead
+        raise RuntimeError("nobody knows what this is")
+
+
+def test_an_object_that_does_not_say_what_it_is_makes_it_raise_neither() -> None:
+    assert fw.read(Liar()) is None
+
+
+def test_a_tool_that_is_no_text_makes_it_raise_neither() -> None:
+    result = {"isError": True, "content": [{"type": "text", "text": "Error: boom 5 happened"}]}
+
+    found = fw.read(result, tool=5)  # type: ignore[arg-type]  # on purpose
+
+    assert found is not None
+    assert found.tool is None

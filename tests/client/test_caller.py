@@ -292,3 +292,20 @@ def test_a_nested_caller_leaves_its_failure_for_the_outer_one() -> None:
     assert [failure and failure.code for failure in left] == [answer.failure and answer.failure.code, None]
     assert left[0] is not None
     assert told() is None
+
+
+def test_a_corrected_call_that_took_effect_is_not_hidden() -> None:
+    wrong = fw.encode(
+        fw.Failure(
+            code="VALIDATION_FAILED",
+            message="a must be text",
+            fields=(fw.FieldProblem(path="a", kind="type", sent=1, expected="string"),),
+        )
+    )
+    charged = fw.encode(fw.Failure(code="VALIDATION_FAILED", message="Charged, then refused.", outcome="executed"))
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+    answer = run(Tool(wrong, charged), described={"inputSchema": schema}, repair=True)
+
+    assert answer.failure is not None
+    assert (answer.failure.message, answer.failure.outcome) == ("Charged, then refused.", "executed")

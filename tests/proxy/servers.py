@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, "do": {"type": "string"}}, "required": ["n"]}
+LIMITED = {"type": "TRANSIENT", "message": "Busy.", "recoverable": True, "data": {"code": "RATE_LIMITED"}}
 TOOLS = [
     {"name": "look", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}},
     {"name": "act", "inputSchema": SCHEMA},
@@ -79,6 +80,10 @@ class Server:
             case ["fail once"]:
                 if self.calls == 1:
                     send({"id": id, **failing("503 Service Unavailable")})
+            case ["limit, then die"]:
+                if self.calls > 1:
+                    sys.exit(4)
+                send({"id": id, **failing(json.dumps(LIMITED))})
             case ["error", code]:
                 send({"id": id, "error": {"code": int(code), "message": "Invalid params"}})
             case ["exit", code]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from tests.proxy.clients import Client
+from tests.proxy.clients import SERVER, Client
 
 
 def failure(answer: Any) -> fw.Failure:
@@ -286,6 +286,47 @@ def test_a_retried_call_is_cancelled_under_the_id_the_server_knows() -> None:
         seen = client.call("act", n=1, do="seen")["result"]["seen"]
 
     assert seen[-2] == ["notifications/cancelled", None, "failwell-retry-1"]
+
+
+@pytest.mark.parametrize("options", [("--retry",), ("--retry", "--restart")], ids=["for good", "restarted"])
+def test_what_a_dying_server_did_with_the_second_try_nobody_knows(options: tuple[str, ...]) -> None:
+    with Client(*options) as client:
+        answer = client.call("act", n=1, do="limit, then die")
+
+    found = failure(answer)
+    assert (answer["id"], found.code, found.outcome) == (3, "CONNECTION_LOST", "unknown")
+    assert answer["result"]["_meta"]["dev.failwell/retry"] == {"attempts": 2}
+
+
+def test_a_server_that_cannot_be_started_again_leaves_no_call_unanswered(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    program.write_text(f"#!{SERVER[0]} -I\n" + Path(SERVER[-1]).read_text())
+    program.chmod(0o700)
+    with Client("--restart", command=[str(program)]) as client:
+        program.unlink()
+        answer = client.call("act", n=1, do="exit:1")
+
+        assert client.rest() == []
+
+    assert (answer["id"], failure(answer).outcome) == (3, "unknown")
+
+
+def test_half_a_character_in_a_success_passes_and_is_the_one_answer() -> None:
+    with Client() as client:
+        answer = client.call("look", n=1, do="say:cut \ud83d")
+        client.hang_up()
+
+        assert client.rest() == []
+
+    assert answer["result"]["content"][0]["text"] == "cut \ud83d"
+
+
+def test_a_call_with_half_a_character_is_tried_again_too() -> None:
+    with Client("--retry") as client:
+        answer = client.call("look", n=1, do="fail until:2", text="\ud83d")
+
+    assert answer["id"] == 3
+    assert answer["result"]["content"][0]["text"] == "call 2 as failwell-retry-1"
 
 
 def test_a_safe_call_survives_the_death_of_the_server() -> None:

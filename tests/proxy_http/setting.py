@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -101,9 +101,12 @@ class Answered:
 
     @property
     def messages(self) -> list[Any]:
-        """The messages in an event stream."""
-        lines = self.body.decode().splitlines()
-        return [json.loads(line[6:]) for line in lines if line.startswith("data: ") and line[6:]]
+        """The messages in an event stream, as a client finds them: what is no JSON is none."""
+        found: list[Any] = []
+        for line in self.body.decode().splitlines():
+            with suppress(ValueError, RecursionError):
+                found += [json.loads(line.removeprefix("data: "))] if line.startswith("data: ") else []
+        return found
 
     @property
     def failure(self) -> dict[str, Any]:

@@ -29,6 +29,42 @@ def test_a_success_passes_byte_for_byte() -> None:
     assert (answer.status, answer.body) == (200, body)
 
 
+ODD = {
+    "half a surrogate pair": rb'"paid \ud83d"',
+    "no number": b"NaN",
+    "a large number": b"1e999",
+    "a wrong byte": b'"\xff"',
+    "too deep": b"[" * 100_000 + b"]" * 100_000,
+}
+WORDS = [(), ("--retry",), ("--flip-unflagged", "work")]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_a_success_that_a_strict_reader_refuses_passes_byte_for_byte(odd: bytes, words: tuple[str, ...]) -> None:
+    body = b'{"jsonrpc":"2.0", "id":1, "result":{"content":[], "structuredContent":{"odd":' + odd + b"}}}"
+    answer = through(answering(web.Response(body=body, content_type="application/json")), call(), *words)
+
+    assert (answer.status, answer.body) == (200, body)
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("odd", [odd for name, odd in ODD.items() if name != "too deep"])
+def test_an_event_that_a_strict_reader_refuses_is_the_answer(odd: bytes, words: tuple[str, ...]) -> None:
+    sent = b'data: {"jsonrpc":"2.0", "id":1, "result":{"content":[], "structuredContent":{"odd":' + odd + b"}}}\n\n"
+    answer = through(streaming(sent), call(), *words)
+
+    assert answer.body == sent
+
+
+@pytest.mark.parametrize("data", [b"{broken", b"[" * 100_000], ids=["no JSON", "too deep"])
+def test_an_event_that_nobody_can_tell_passes_before_the_failure(data: bytes) -> None:
+    answer = through(streaming(b"data: " + data + b"\n\n"), call())
+
+    assert answer.body.startswith(b"data: " + data + b"\n\n")
+    assert answer.failure["code"] == "CONNECTION_LOST"
+
+
 def test_a_failing_result_becomes_structured() -> None:
     failure = through(answering(failing()), call()).failure
 

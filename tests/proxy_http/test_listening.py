@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, ClientSession, web
 
+import failwell as fw
 from tests.proxy_http.setting import ACCEPT, call, event, failing, gateway, post, scripted, success
 
 Posted = Callable[["Older", Any], Awaitable[web.StreamResponse]]
@@ -104,17 +105,50 @@ def test_a_safe_call_is_made_again() -> None:
     assert [message["id"] for message in server.messages] == [1, "failwell-retry-1"]
 
 
-def test_a_try_that_the_server_does_not_take_ends_in_the_failure_before_it() -> None:
+class Dropped(web.Response):
+    """An answer in whose place the connection is closed."""
+
+    async def prepare(self, request: web.BaseRequest) -> Any:
+        assert request.transport is not None
+        request.transport.close()
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "outcome"),
+    [
+        (lambda: Dropped(), "CONNECTION_LOST", "unknown"),
+        (lambda: web.Response(status=500), "UPSTREAM_ERROR", "unknown"),
+        (lambda: web.Response(status=429), "OVERLOADED", "not_executed"),
+    ],
+    ids=["breaks off", "an error", "is not made"],
+)
+def test_a_try_that_may_have_taken_effect_is_not_answered_with_the_failure_before_it(
+    second: Callable[[], web.Response], code: str, outcome: str
+) -> None:
+    before = {"type": "TRANSIENT", "message": "Busy.", "data": {"code": "OVERLOADED", "outcome": "not_executed"}}
+
     async def once(server: Older, message: Any) -> web.StreamResponse:
         if len(server.messages) > 1:
-            return web.Response(status=500)
-        await server.say(failing(id=message["id"], text="Service unavailable (503)"))
+            return second()
+        await server.say(failing(id=message["id"], text=json.dumps({**before, "recoverable": True})))
         return web.Response(status=202)
 
-    heard, _, _ = answer(once, "--retry", "--retry-safe", "work")
+    heard, _, server = answer(once, "--retry")
+    failure = fw.read(heard["result"])
 
-    assert heard["id"] == 1
+    assert (heard["id"], len(server.messages)) == (1, 2)
+    assert failure is not None
+    assert (failure.code, failure.outcome) == (code, outcome)
     assert heard["result"]["_meta"]["dev.failwell/retry"] == {"attempts": 2}
+
+
+@pytest.mark.parametrize("words", [(), ("--retry",), ("--flip-unflagged", "work")])
+def test_half_a_surrogate_pair_passes_on_the_stream(words: tuple[str, ...]) -> None:
+    async def cut(server: Older, message: Any) -> web.StreamResponse:
+        await server.say(success(id=message["id"], text="paid \ud83d"))
+        return web.Response(status=202)
+
+    assert answer(cut, *words)[0] == success(text="paid \ud83d")
 
 
 def test_tools_that_changed_are_forgotten() -> None:

@@ -192,8 +192,8 @@ class Caller:
 
     async def _repaired(self, call: Call, run: Run, answer: Answer, failure: Failure) -> Answer:
         """Return how one corrected call ended, or the answer so far if there is none to make or it is no better."""
-        known_harmless = failure.outcome in _NO_EFFECT and failure.origin != "inferred"
-        if failure.type != "VALIDATION" or not (known_harmless or call.hints.repeatable or self.policy.repeatable):
+        repeatable = call.hints.repeatable or self.policy.repeatable
+        if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
             return answer
         found = repair(failure, call.arguments, call.described.input_schema)
         if found is None or found.confidence < _SURE_ENOUGH:
@@ -201,7 +201,9 @@ class Caller:
         tried = await call.attempt(found.arguments)
         run.follow_up(self.clock(), "repaired", tried.failure, reason=_told(found))
         attempts = answer.attempts + 1
-        if tried.failure and tried.failure.type == "VALIDATION":  # the model knows the arguments it sent itself
+        still_wrong = tried.failure is not None and tried.failure.type == "VALIDATION"
+        if tried.failure and still_wrong and (repeatable or _had_no_effect(tried.failure)):
+            # The model knows the arguments it sent itself.
             return _answer(call, Tried(answer.result, answer.exception, failure), attempts=attempts, repaired=found)
         return _answer(call, tried, attempts=attempts, repaired=found)
 
@@ -248,6 +250,10 @@ def _answer(call: Call, tried: Tried, *, attempts: int, repaired: Repair | None 
         repaired=repaired,
         hints=call.hints,
     )
+
+
+def _had_no_effect(failure: Failure) -> bool:
+    return failure.outcome in _NO_EFFECT and failure.origin != "inferred"
 
 
 def _told(found: Repair) -> str:

@@ -2,13 +2,26 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from failwell.client import Caller
 from failwell.integrations.mcp_client_errors import Passing, sorted_out
 from failwell.integrations.mcp_client_results import FailedResult, result_of
 
-__all__ = ["FailedResult", "call", "text_of"]
+__all__ = ["FailedResult", "call", "connection_name", "text_of"]
+
+_names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_numbers = count(1)
+
+
+def connection_name(connection: object) -> str:
+    """Return a name for a connection whose server has none here: what fails at one server must not suspend another."""
+    try:
+        return _names.setdefault(connection, f"connection {next(_numbers)}")
+    except TypeError:  # it cannot be kept track of
+        return f"connection at {id(connection)}"
 
 
 async def call(

@@ -6,7 +6,7 @@ Needs google-adk: `App(…, plugins=[fail_well()])`.
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations.framework_calls import FailedResult, call, text_of
+from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin
@@ -55,7 +55,7 @@ class _Plugin(BasePlugin):
         answer = await call(
             self._caller,
             make_call,
-            server="",
+            server=connection_name(getattr(tool, "_mcp_session_manager", None)),
             tool=tool.raw_mcp_tool.name,
             arguments=tool_args,
             describe=lambda: tool.raw_mcp_tool,

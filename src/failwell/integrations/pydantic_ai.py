@@ -8,7 +8,7 @@ from typing import Any
 from failwell.client import Caller
 from failwell.decision import decide
 from failwell.encoding import encode
-from failwell.integrations.framework_calls import FailedResult, call, text_of
+from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
 from failwell.integrations.protocol_errors import is_rpc_error
 from failwell.retry.layer import told
 
@@ -79,7 +79,7 @@ def _tool(ctx: RunContext[Any]) -> Any:
 
 def _toolset_id(ctx: RunContext[Any]) -> str:
     tool = _tool(ctx)
-    return (tool.toolset.id or "") if tool else ""
+    return (tool.toolset.id or connection_name(tool.toolset)) if tool else ""
 
 
 def _described(ctx: RunContext[Any]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations.framework_calls import FailedResult, call, text_of
+from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
 
 try:
     from strands import Agent
@@ -69,7 +69,7 @@ class _Plugin(Plugin):
         result = await call(
             self._caller,
             make_call,
-            server="",
+            server=connection_name(tool.mcp_client),
             tool=tool.mcp_tool.name,
             arguments=context.tool_use["input"],
             describe=lambda: tool.mcp_tool,

@@ -1,11 +1,12 @@
 """`sent` and `came`: as much of a message as tells whether it must be looked at closely. Nothing else is decoded."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct
 
 Id = int | str
+T = TypeVar("T")
 
 
 class Params(Struct, gc=False):
@@ -53,7 +54,7 @@ def sent(data: bytes) -> Sent | None:
     try:
         return _decode_sent(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        return _converted(data, Sent)
 
 
 def came(data: bytes) -> Came | None:
@@ -61,4 +62,38 @@ def came(data: bytes) -> Came | None:
     try:
         return _decode_came(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _converted(data, Came)
+
+
+def decoded_with_halves(data: bytes) -> Any:
+    """Return a message that holds half a character, which programs write that cut a text in two; None if it is no JSON.
+
+    msgspec refuses it, and so does every strict encoder.
+    """
+    if b"\\u" not in data:
+        return None
+    import json  # only now: it is seldom needed
+
+    try:
+        return json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def encoded_with_halves(message: Any) -> bytes:
+    """Return such a message as it is written."""
+    import json  # only now: it is seldom needed
+
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _converted(data: bytes, shape: type[T]) -> T | None:
+    message = decoded_with_halves(data)
+    try:
+        return None if message is None else msgspec.convert(message, shape)
+    except (msgspec.ValidationError, UnicodeEncodeError):
         return None

@@ -45,8 +45,9 @@ class Server:
             OSError: it cannot be started any more.
         """
         self._close()
+        child = Child(self.child.command)
         succeeded, self._succeeded = self._succeeded, Moment()
-        self.child, self._dead = Child(self.child.command), Moment()
+        self.child, self._dead = child, Moment()
         succeeded.come()
 
     def is_over(self) -> None:

@@ -72,10 +72,7 @@ class Session:
             self._opening.spoken.wait(_FIRST_LINE)  # so that a client that has just begun learns what happened
         is_used = self._opening.is_used
         answers = self._deaths().answers(self._opening.watch, code, will_return=False) if is_used else b""
-        if answers:
-            written = Moment()
-            start_new_thread(self._write_last, (answers, written))
-            written.wait(_LAST_ANSWERS)  # a client that does not read is not waited for
+        self._say_last(answers)
         return code
 
     def signalled(self, number: int) -> None:
@@ -137,6 +134,13 @@ class Session:
             silent.come()
             self._server.gone_silent(child)
 
+    def _say_last(self, answers: bytes) -> None:
+        """Write to a client that may not read any more, which is not waited for."""
+        if answers:
+            written = Moment()
+            start_new_thread(self._write_last, (answers, written))
+            written.wait(_LAST_ANSWERS)
+
     def _write_last(self, answers: bytes, written: Moment) -> None:
         self.to_client(answers)
         written.come()
@@ -154,9 +158,13 @@ class Session:
             try:
                 server.start_again()
             except OSError:
-                return False
-            self._start_down()
-            repeat_handshake(self._opening.watch, server.child.stdin, number=deaths.count)
-        if answers:
+                is_back = False
+            else:
+                is_back = True
+                self._start_down()
+                repeat_handshake(self._opening.watch, server.child.stdin, number=deaths.count)
+        if is_back and answers:
             self.to_client(answers)
-        return True
+        elif answers:
+            self._say_last(answers)
+        return is_back

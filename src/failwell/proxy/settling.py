@@ -213,8 +213,7 @@ class Settler:
                 return
             is_suspended = asked.run.begin(self._ways.clock()) is not None
             if not is_suspended:
-                asked.sent_as, asked.is_sent = retries.next_id(), False
-                self._watch.pending[asked.sent_as] = asked
+                self._watch.resend(asked, retries.next_id())
         if is_suspended:
             self._ways.to_client(self.give_up(asked))
         else:

@@ -4,7 +4,9 @@ Most lines are decoded no further than their id and method. Whatever fails, or m
 `Settler`, which is made when it is first needed: most sessions never load what it stands on.
 """
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,7 +25,7 @@ _MOST_ANSWERED = 4096
 _LONGEST_KEPT = 1 << 18
 
 _decode = msgspec.json.Decoder().decode
-encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
 
 
 class Asked(Struct, eq=False):
@@ -69,7 +71,7 @@ class Watch:
         self.handshake: list[bytes] = []
         self._answered: set[Id] = set()
         self._answered_before: set[Id] = set()
-        self._unsent: list[Asked] = []
+        self._unsent: deque[Asked] = deque()
         self._make = settler
         self._answer = answer
         self._settler: Settler | None = None
@@ -135,7 +137,8 @@ class Watch:
         if not self._looks_at_calls or (refusal := self.settler.refusal(asked)) is None:
             return None
         self.pending.pop(asked.id, None)
-        self._unsent.remove(asked)
+        with suppress(ValueError):  # another line was sent meanwhile
+            self._unsent.remove(asked)
         self._answer(refusal)
         return b""
 
@@ -148,11 +151,16 @@ class Watch:
         self._answered.discard(asked.id)
         self._answered_before.discard(asked.id)
 
+    def resend(self, asked: Asked, id: Id) -> None:
+        """Note that a request is about to be sent again, under another id."""
+        asked.sent_as, asked.is_sent = id, False
+        self.pending[id] = asked
+        self._unsent.append(asked)
+
     def sent(self) -> None:
         """Note that the server has got all lines that were looked at so far."""
-        for asked in self._unsent:
-            asked.is_sent = True
-        self._unsent.clear()
+        while self._unsent:
+            self._unsent.popleft().is_sent = True
 
     def sent_only(self, lines: bytes) -> None:
         """Note that the server has got these lines, and none of the others that were looked at."""
@@ -243,9 +251,17 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
+def encode(message: Any) -> bytes:
+    """Return a message as it is written."""
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:
+        return glances.encoded_with_halves(message)
+
+
 def decoded(line: bytes) -> Any:
     """Return the message in a line, or None if it is not JSON."""
     try:
         return _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        return glances.decoded_with_halves(line)

@@ -19,6 +19,9 @@ _LONGEST_MESSAGE = 1000
 # pydantic repeats the address of its manual under each problem.
 _ADVERT = "For further information visit https://"
 _ADVERTS = re.compile(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
+# The frames of a traceback tell about the inside of a server; its last line says what happened.
+_TRACEBACK = "Traceback (most recent call last):"
+_FRAMES = re.compile(re.escape(_TRACEBACK) + r"(?:\n[ \t][^\n]*+)*+\n?")
 _NOTHING_SAID = "The tool reported an error without saying which."
 
 
@@ -62,6 +65,8 @@ def search(text: str, context: Context) -> Reading | None:
 def _safe(text: str) -> str:
     if _ADVERT in text:
         text = _ADVERTS.sub("", text)
+    if _TRACEBACK in text:
+        text = _FRAMES.sub("", text)
     return clean(text, _LONGEST_MESSAGE).strip()
 
 

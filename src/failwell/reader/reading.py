@@ -128,6 +128,7 @@ def explain(
         ValueError: there is no such dialect.
     """
     spoken = dialects.get(dialect) if dialect is not None else None
+    tool = tool if isinstance(tool, str) else None
     context = Context(tool, arguments, input_schema, annotations)
     try:
         reading = _read(what, spoken, unflagged=unflagged, now=now, context=context)
@@ -270,4 +271,7 @@ def _first(candidates: Iterator[Failure | None]) -> Failure | None:
 
 
 def _is_flagged(what: Any) -> bool:
-    return isinstance(what, BaseException) or (is_object(what) and dict[str, Any].get(what, "isError") is True)
+    # Not by isinstance, which asks the object itself and so may raise.
+    if issubclass(type(what), BaseException):
+        return True
+    return issubclass(type(what), dict) and dict[str, Any].get(what, "isError") is True

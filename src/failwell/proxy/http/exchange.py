@@ -13,6 +13,7 @@ from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came
 from failwell.proxy.http.event_stream import Events, event_of, with_data
 from failwell.proxy.http.headers import to_client
+from failwell.proxy.http.lenient import read
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.refusing import LOST, NO_ANSWER, broken, failure_of, is_between_client_and_server, stated_by
@@ -181,7 +182,11 @@ class Exchange:
             self._done(pending)
             await self._write_raw(data)
             return None
-        message = decoded(data)
+        try:
+            message = read(data)
+        except RecursionError:
+            await self._unread(data)
+            return None
         messages = message if is_array(message) else [message]
         body = None if is_array(message) else data
         for one in messages:
@@ -196,6 +201,15 @@ class Exchange:
             elif self._is_batch:
                 await self._write(one, None)
         return await self._found(NO_ANSWER)
+
+    async def _unread(self, data: bytes) -> None:
+        """Pass on a body that is too deep to be read here: it is the answer, for all that can be told."""
+        for pending in self._waiting.values():
+            self._done(pending)
+            if pending.sent_as != pending.id:
+                data = data.replace(encode(pending.sent_as), encode(pending.id), 1)
+        self._is_batch = False
+        await self._write_raw(data)
 
     async def _stream(self, response: ClientResponse) -> tuple[Answer, float] | None:
         """Deal with an event stream."""

@@ -5,6 +5,8 @@ Answers may come here: those of a stream that is resumed and, with the older tra
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 from aiohttp import ClientResponse
 
@@ -14,7 +16,8 @@ from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came
 from failwell.proxy.http.event_stream import Events, data_of, event_of, name_of, with_data
 from failwell.proxy.http.exchange import Ask
-from failwell.proxy.http.refusing import LOST
+from failwell.proxy.http.lenient import read
+from failwell.proxy.http.refusing import LOST, broken, failure_of
 from failwell.proxy.http.replying import Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Session
@@ -62,7 +65,7 @@ class Listening:
                 task.cancel()
         if self.endpoint is not None:
             for pending in self.session.all_pending():
-                await self._write(pending, self.session.failed(pending, LOST), None, LOST)
+                await self._failed(pending, LOST)
 
     async def _pass(self, response: ClientResponse, opened: Callable[["Listening"], object]) -> None:
         events = Events()
@@ -84,17 +87,23 @@ class Listening:
     async def _event(self, event: bytes) -> None:
         data = data_of(event)
         glance = came(data) if data else None
-        pending = self.session.pending(glance.id) if glance is not None and glance.method is None else None
-        if pending is None or glance is None:
-            if glance is not None and glance.method is not None:
-                self.session.heard(data)
+        if glance is not None and glance.method is not None:
+            self.session.heard(data)
+        message: Any = None
+        if data and (glance is None or self.session.pending(glance.id) is not None):
+            with suppress(RecursionError):
+                message = read(data)
+        pending = self._answered_by(message) if is_object(message) else None
+        if pending is None:
             await self.reply.write(event)
             return
         self.session.ended(pending)
-        message = decoded(data)
-        if not is_object(message) or self._is_made_again(pending, message):
-            return
-        await self._write(pending, message, event)
+        if not self._is_made_again(pending, message):
+            await self._write(pending, message, event)
+
+    def _answered_by(self, message: Message) -> Pending | None:
+        id = message.get("id")
+        return self.session.pending(id) if isinstance(id, int | str) and message.get("method") is None else None
 
     def _is_made_again(self, pending: Pending, message: Message) -> bool:
         delay = self._rules.delay(pending, self.session, message)
@@ -117,23 +126,35 @@ class Listening:
         try:
             response = await self._upstream.send("POST", ask.url, ask.headers, body)
             response.release()
-            is_taken = response.status < 300
-        except BROKEN:
-            is_taken = False
-        if not is_taken and self.session.pending(pending.sent_as) is pending:
-            self.session.ended(pending)
+            found = None if response.status < 300 else failure_of(response.status, response.headers, None)
+        except BROKEN as exc:
+            found = broken(exc)
+        if found is None or self.session.pending(pending.sent_as) is not pending:
+            return
+        if found.outcome == "not_executed":
             await self._write(pending, message, None)
+        else:
+            await self._failed(pending, found)
 
-    async def _write(
-        self, pending: Pending, message: Message, event: bytes | None, found: Failure | None = None
-    ) -> None:
+    async def _failed(self, pending: Pending, failure: Failure) -> None:
+        """Write a failure that the proxy found."""
+        self._forget(pending)
+        self._rules.report(Happening("failure", pending.tool, failure))
+        failure = failure.replace(tool=pending.tool)
+        message = self.session.upgrader.failed(pending.call, failure, attempts=pending.attempts)
+        await self.reply.write(event_of(encode(message)))
+
+    async def _write(self, pending: Pending, message: Message, event: bytes | None) -> None:
+        """Write an answer of the server, as it came where nothing in it changes."""
+        self._forget(pending)
+        own = {**message, "id": pending.id}
+        changed = self.session.upgrader.answer(pending.call, own, attempts=pending.attempts)
+        if event is None:
+            event = event_of(encode(changed or own))
+        elif changed is not None or message.get("id") != pending.id:
+            event = with_data(event, encode(changed or own))
+        await self.reply.write(event)
+
+    def _forget(self, pending: Pending) -> None:
         self._asked.pop(pending.id, None)
         self.session.ended(pending)
-        upgrader = self.session.upgrader
-        message = {**message, "id": pending.id}
-        if found is not None:
-            self._rules.report(Happening("failure", pending.tool, found))
-        else:
-            message = upgrader.answer(pending.call, message, attempts=pending.attempts) or message
-        data = encode(message)
-        await self.reply.write(event_of(data) if event is None else with_data(event, data))

@@ -4,9 +4,9 @@ from msgspec import Struct
 
 from failwell.failure import Failure
 from failwell.json_types import is_object
-from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came
 from failwell.proxy.http.event_stream import data_of, id_of
+from failwell.proxy.http.lenient import read
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Session
 from failwell.proxy.upgrading import Message
@@ -56,7 +56,7 @@ class Look:
         if pending.is_answered:
             return False
         if glance.is_failed or self.is_due(pending):
-            return Answer(pending, decoded(data), event=event)
+            return self._at_odd(event, data)
         self._session.ended(pending)
         pending.is_answered = True
         return None
@@ -66,13 +66,15 @@ class Look:
         return self._rules.looks_at_successes or pending.run is not None or pending.sent_as != pending.id
 
     def _at_odd(self, event: bytes, data: bytes) -> Answer | bool | None:
-        message = decoded(data)
-        if message is None:
-            self._rules.report(Happening("dropped", details={"bytes": len(event)}))
-            return False
-        id = message.get("id") if is_object(message) and "method" not in message else None
+        try:
+            message = read(data)
+        except RecursionError:
+            return None
+        id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
-        return None if pending is None or not is_object(message) else Answer(pending, message, event=event)
+        if pending is None or not is_object(message):
+            return None
+        return False if pending.is_answered else Answer(pending, message, event=event)
 
     def _at_notification(self, method: str, data: bytes) -> bool | None:
         self._session.heard(data)

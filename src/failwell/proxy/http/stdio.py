@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from failwell.json_types import is_object
 from failwell.proxy.glances import Id, came
 from failwell.proxy.http.event_stream import Events, data_of, id_of, name_of, retry_of
+from failwell.proxy.http.lenient import read
 from failwell.proxy.http.replying import ClientGone, Headers
 from failwell.proxy.pumping import taken_of
-from failwell.proxy.watching import decoded, encode
+from failwell.proxy.watching import encode
 
 _CHUNK = 1 << 16
 _INTERNAL_ERROR = -32603
@@ -66,7 +67,7 @@ class Output:
         Raises:
             ClientGone: nobody reads any more.
         """
-        line = (encode(decoded(data)) if b"\n" in data or b"\r" in data else data) + b"\n"
+        line = b" ".join(data.splitlines()) + b"\n"  # in JSON, line ends are spaces
         taken = await asyncio.get_running_loop().run_in_executor(self._writer, taken_of, line, self._target)
         if taken < len(line):
             raise ClientGone
@@ -95,7 +96,10 @@ class StdioReply:
     async def whole(self, status: int, headers: Headers, body: bytes) -> None:  # noqa: ARG002 - as `Reply` has it
         """Write the message in a body; an error that is none is written as one."""
         self.status = status
-        message = decoded(body)
+        try:
+            message = read(body)
+        except RecursionError:
+            message = body
         if self.is_answered and status >= 300:
             return  # nobody waits for an answer to a notification
         if is_object(message) and "error" in message and message.get("id") is None:
