@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import failwell as fw
-from failwell.integrations.framework_calls import FailedResult, call, text_of
+from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
 
 RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
 TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
@@ -107,3 +107,13 @@ def test_a_fallback_is_marked_as_one() -> None:
     assert result.is_fallback
     assert "fallback" in text_of(result)
     assert "put in the outbox" in text_of(result)
+
+
+def test_connections_without_a_name_do_not_share_one() -> None:
+    class Connection:
+        pass
+
+    one, other = Connection(), Connection()
+
+    assert connection_name(one) == connection_name(one) != connection_name(other)
+    assert connection_name({}) != connection_name(one)
