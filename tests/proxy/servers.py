@@ -84,6 +84,8 @@ class Server:
                 if self.calls > 1:
                     sys.exit(4)
                 send({"id": id, **failing(json.dumps(LIMITED))})
+            case ["not a number"]:
+                send({"id": id, "result": {"content": [], "structuredContent": {"n": float("nan")}}})
             case ["error", code]:
                 send({"id": id, "error": {"code": int(code), "message": "Invalid params"}})
             case ["exit", code]:

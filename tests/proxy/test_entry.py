@@ -272,9 +272,15 @@ def test_each_request_of_a_client_without_a_server_is_answered_once() -> None:
 
 def test_a_client_that_leaves_without_a_word_is_not_answered() -> None:
     source, to = os.pipe()
+    come, target = os.pipe()
     os.close(to)
-    refuse_client("no server", source=source, target=-1)
-    os.close(source)
+
+    refuse_client("no server", source=source, target=target)
+
+    os.close(target)
+    assert os.read(come, 1000) == b""
+    for end in (source, come):
+        os.close(end)
 
 
 def test_the_log_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from failwell.proxy.glances import encode
 from failwell.proxy.opening import Opening
 from failwell.proxy.pumping import Pump, taken_of
-from failwell.proxy.watching import _MOST_PENDING, Watch, encode
+from failwell.proxy.watching import _MOST_PENDING, Watch
 
 
 class Refusing:

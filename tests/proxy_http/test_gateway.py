@@ -200,7 +200,7 @@ async def held_until_closed(request: web.Request, closed: asyncio.Event) -> web.
 
 @pytest.mark.parametrize("message", [call(), {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}])
 def test_a_client_that_goes_away_cancels_the_call_at_the_server(message: Any) -> None:
-    async def run() -> None:
+    async def run() -> bool:
         closed = asyncio.Event()
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -211,9 +211,9 @@ def test_a_client_that_goes_away_cancels_the_call_at_the_server(message: Any) ->
                 await response.content.readany()
                 response.close()
             async with asyncio.timeout(10):
-                await closed.wait()
+                return await closed.wait()
 
-    asyncio.run(run())
+    assert asyncio.run(run())
 
 
 def test_large_answers_to_other_requests_are_not_held_in_memory() -> None:

@@ -41,7 +41,7 @@ def read(value: dict[str, Any] | None) -> Failure | None:
         try:
             return msgspec.convert(value, Failure)
         except (msgspec.ValidationError, ValueError, TypeError):
-            pass
+            pass  # some value is in the wrong form
     return _read_leniently(value)
 
 

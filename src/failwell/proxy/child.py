@@ -35,7 +35,7 @@ class Child:
             else:
                 self._process.send_signal(number)
         except OSError:
-            pass
+            pass  # it ended meanwhile
 
     def terminate(self) -> None:
         """Ask it to end."""

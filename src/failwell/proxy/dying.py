@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-from failwell.proxy.watching import Asked, Watch, encode
+from failwell.proxy.glances import encode
+from failwell.proxy.watching import Asked, Watch
 
 _MOST = 5
 _WINDOW = 60.0

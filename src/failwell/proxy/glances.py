@@ -1,4 +1,4 @@
-"""`sent` and `came`: as much of a message as tells whether it must be looked at closely. Nothing else is decoded."""
+"""Messages as a proxy sees them: `sent` and `came` glance at what tells whether to look closely, `decoded` looks."""
 
 from typing import Any, TypeVar
 
@@ -47,6 +47,8 @@ class Came(Struct, gc=False):
 
 _decode_sent = msgspec.json.Decoder(Sent).decode
 _decode_came = msgspec.json.Decoder(Came).decode
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 
 
 def sent(data: bytes) -> Sent | None:
@@ -54,7 +56,12 @@ def sent(data: bytes) -> Sent | None:
     try:
         return _decode_sent(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _converted(data, Sent)
+        return None
+
+
+def sent_loosely(data: bytes) -> Sent | None:
+    """Return what a client's message is about that only a lenient server reads."""
+    return _converted(data, Sent)
 
 
 def came(data: bytes) -> Came | None:
@@ -65,35 +72,44 @@ def came(data: bytes) -> Came | None:
         return _converted(data, Came)
 
 
-def decoded_with_halves(data: bytes) -> Any:
-    """Return a message that holds half a character, which programs write that cut a text in two; None if it is no JSON.
+def read(data: bytes) -> Any:
+    """Return a message as lenient programs read it, or None if it is not JSON.
 
-    msgspec refuses it, and so does every strict encoder.
+    Half a character of a text that was cut in two, NaN or a wrong byte do no harm: they are no failure of a call.
+
+    Raises:
+        RecursionError: it is too deep to be read here, which says nothing of the two ends.
     """
-    if b"\\u" not in data:
-        return None
-    import json  # only now: it is seldom needed
-
     try:
-        return json.loads(data, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        return _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        import json  # only now: it is seldom needed
+    try:
+        return json.loads(data.decode("utf-8-sig", "replace"), strict=False)
+    except ValueError:
         return None
 
 
-def encoded_with_halves(message: Any) -> bytes:
-    """Return such a message as it is written."""
-    import json  # only now: it is seldom needed
+def decoded(data: bytes) -> Any:
+    """Return a message, or None if it is not JSON or too deep."""
+    try:
+        return read(data)
+    except RecursionError:
+        return None
 
-    return json.dumps(message, separators=(",", ":")).encode()
 
+def encode(message: Any) -> bytes:
+    """Return a message as it is written."""
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:  # half a character, which only an escape can write
+        import json  # only now: it is seldom needed
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
 def _converted(data: bytes, shape: type[T]) -> T | None:
-    message = decoded_with_halves(data)
     try:
-        return None if message is None else msgspec.convert(message, shape)
+        return msgspec.convert(decoded(data), shape)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None

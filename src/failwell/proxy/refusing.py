@@ -5,7 +5,7 @@ import select
 import time
 
 from failwell.json_types import is_object
-from failwell.proxy.watching import decoded, encode
+from failwell.proxy.glances import decoded, encode
 
 _PATIENCE = 1.0
 _CHUNK = 1 << 16

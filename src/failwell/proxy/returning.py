@@ -1,8 +1,9 @@
 """`repeat_handshake`: tell a server that took the place of a dead one what the client had told that."""
 
+from failwell.proxy.glances import decoded, encode
 from failwell.proxy.pumping import taken_of
 from failwell.proxy.waiting import Moment
-from failwell.proxy.watching import Asked, Watch, decoded, encode
+from failwell.proxy.watching import Asked, Watch
 
 _PATIENCE = 10.0
 

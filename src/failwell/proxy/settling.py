@@ -14,9 +14,9 @@ from failwell.failure import Failure
 from failwell.json_types import is_object
 from failwell.proxy.calls import Call
 from failwell.proxy.events import Happening
-from failwell.proxy.glances import Id
+from failwell.proxy.glances import Id, decoded, encode
 from failwell.proxy.upgrading import Upgrader
-from failwell.proxy.watching import Asked, Watch, decoded, encode
+from failwell.proxy.watching import Asked, Watch
 
 if TYPE_CHECKING:
     from failwell.proxy.retrying import Retries

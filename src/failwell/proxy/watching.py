@@ -9,13 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
 from failwell.json_types import is_array, is_object
 from failwell.proxy import glances
 from failwell.proxy.calls import Tools
-from failwell.proxy.glances import Id, Params
+from failwell.proxy.glances import Id, Params, decoded, encode
 
 if TYPE_CHECKING:
     from failwell.proxy.settling import Settler
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 _MOST_PENDING = 4096
 _MOST_ANSWERED = 4096
 _LONGEST_KEPT = 1 << 18
-
-_decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 
 
 class Asked(Struct, eq=False):
@@ -93,6 +89,8 @@ class Watch:
     def from_client(self, line: bytes) -> bytes | None:
         """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
         sent = glances.sent(line)
+        is_exact = sent is not None
+        sent = sent or glances.sent_loosely(line)
         if sent is None:
             self._odd_from_client(line)
             return None
@@ -102,7 +100,8 @@ class Watch:
         if id is None:
             return self._notified(method, params, line)
         if method == "tools/call" and params is not None and params.name is not None:
-            return self._called(Asked(id, method, params.name, line if len(line) <= _LONGEST_KEPT else None))
+            is_kept = is_exact and len(line) <= _LONGEST_KEPT  # what is written anew must not say anything else
+            return self._called(Asked(id, method, params.name, line if is_kept else None))
         is_first = method == "initialize"
         if is_first:
             self.handshake = [line]
@@ -249,19 +248,3 @@ class Watch:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
-
-
-def encode(message: Any) -> bytes:
-    """Return a message as it is written."""
-    try:
-        return _encode(message)
-    except UnicodeEncodeError:
-        return glances.encoded_with_halves(message)
-
-
-def decoded(line: bytes) -> Any:
-    """Return the message in a line, or None if it is not JSON."""
-    try:
-        return _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return glances.decoded_with_halves(line)

@@ -10,10 +10,9 @@ from multidict import CIMultiDict
 from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.events import Happening
-from failwell.proxy.glances import Id, came
+from failwell.proxy.glances import Id, came, decoded, encode, read
 from failwell.proxy.http.event_stream import Events, event_of, with_data
 from failwell.proxy.http.headers import to_client
-from failwell.proxy.http.lenient import read
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.refusing import LOST, NO_ANSWER, broken, failure_of, is_between_client_and_server, stated_by
@@ -22,7 +21,6 @@ from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Message
-from failwell.proxy.watching import decoded, encode
 
 _OK = 200
 _NO_BODY = (202, 204)

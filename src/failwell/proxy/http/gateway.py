@@ -5,6 +5,7 @@ from collections.abc import Callable
 from aiohttp import ClientResponse, web
 from multidict import CIMultiDict
 
+from failwell.proxy.glances import decoded, encode
 from failwell.proxy.http.event_stream import Events, data_of
 from failwell.proxy.http.exchange import Ask, Exchange
 from failwell.proxy.http.headers import to_client, to_server
@@ -17,7 +18,6 @@ from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Posted, Session, Sessions
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Upgrader
-from failwell.proxy.watching import decoded, encode
 
 _SESSION = "Mcp-Session-Id"
 _BAD_GATEWAY, _FORBIDDEN = 502, 403
@@ -65,7 +65,7 @@ class Gateway:
             else:
                 await self._other(request, headers, reply)
         except ClientGone:
-            pass
+            pass  # nobody is left to answer
         except Exception as failed:  # whatever it is, this client gets an answer and the others are served
             await self._lost(failed, None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)

@@ -13,17 +13,15 @@ from aiohttp import ClientResponse
 from failwell.failure import Failure
 from failwell.json_types import is_object
 from failwell.proxy.events import Happening
-from failwell.proxy.glances import Id, came
+from failwell.proxy.glances import Id, came, decoded, encode, read
 from failwell.proxy.http.event_stream import Events, data_of, event_of, name_of, with_data
 from failwell.proxy.http.exchange import Ask
-from failwell.proxy.http.lenient import read
 from failwell.proxy.http.refusing import LOST, broken, failure_of
 from failwell.proxy.http.replying import Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Message
-from failwell.proxy.watching import decoded, encode
 
 
 class Listening:
@@ -59,7 +57,7 @@ class Listening:
         try:
             await self._pass(response, opened)
         except BROKEN:
-            pass
+            pass  # what it leaves unanswered is answered below
         finally:
             for task in self._tries:
                 task.cancel()

@@ -4,13 +4,11 @@ from msgspec import Struct
 
 from failwell.failure import Failure
 from failwell.json_types import is_object
-from failwell.proxy.glances import Id, came
+from failwell.proxy.glances import Id, came, decoded, read
 from failwell.proxy.http.event_stream import data_of, id_of
-from failwell.proxy.http.lenient import read
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Session
 from failwell.proxy.upgrading import Message
-from failwell.proxy.watching import decoded
 
 
 class Answer(Struct):

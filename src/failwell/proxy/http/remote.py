@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 
 from failwell.json_types import is_object
 from failwell.proxy.events import Happening
-from failwell.proxy.glances import Id
+from failwell.proxy.glances import Id, decoded, encode
 from failwell.proxy.http.exchange import Ask, Exchange
 from failwell.proxy.http.headers import to_server
 from failwell.proxy.http.hearing import Hearing, Stream
@@ -27,7 +27,6 @@ from failwell.proxy.http.stdio import Lines, Output, StdioReply
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.options import Options
 from failwell.proxy.upgrading import Message
-from failwell.proxy.watching import decoded, encode
 
 _GOODBYE = 0.5
 _OLDER_TRANSPORT = (400, 404, 405)

@@ -9,9 +9,8 @@ from msgspec import Struct
 from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.calls import Call
-from failwell.proxy.glances import Id, came, sent
+from failwell.proxy.glances import Id, came, decoded, encode, sent
 from failwell.proxy.upgrading import Message, Upgrader
-from failwell.proxy.watching import decoded, encode
 from failwell.retry import Run
 
 _MOST_SESSIONS = 1024

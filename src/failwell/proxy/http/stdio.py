@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from failwell.json_types import is_object
-from failwell.proxy.glances import Id, came
+from failwell.proxy.glances import Id, came, encode, read
 from failwell.proxy.http.event_stream import Events, data_of, id_of, name_of, retry_of
-from failwell.proxy.http.lenient import read
 from failwell.proxy.http.replying import ClientGone, Headers
 from failwell.proxy.pumping import taken_of
-from failwell.proxy.watching import encode
 
 _CHUNK = 1 << 16
 _INTERNAL_ERROR = -32603
