@@ -501,6 +501,26 @@ class TestSecrets:
         assert (problem.path, problem.sent) == ("(root)", UNSET)
 
 
+class TestNamelessFields:
+    """JSON allows a key without a letter, which the validator leaves out of its paths."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "schema", "path"),
+        [
+            ({"": "x"}, {"properties": {"": {"type": "integer"}}}, '[""]'),
+            ({"a": {"": "x"}}, {"properties": {"a": {"properties": {"": {"type": "integer"}}}}}, 'a[""]'),
+            ({"": {"b": "x"}}, {"properties": {"": {"properties": {"b": {"type": "integer"}}}}}, '[""].b'),
+            ({"": {"": "x"}}, {"properties": {"": {"properties": {"": {"type": "integer"}}}}}, '[""][""]'),
+            ({"": {}}, {"properties": {"": {"minProperties": 1}}}, '[""]'),
+            ({"": 1}, {"minProperties": 2}, "(root)"),
+        ],
+    )
+    def test_their_problems_are_reported_where_they_are(self, arguments, schema, path):
+        (problem,) = problems(arguments, {"type": "object", **schema})
+
+        assert problem.path == path
+
+
 class _Text(str):
     __slots__ = ()
 

@@ -63,19 +63,27 @@ def problems_of(errors: Iterable["ValidationError"], arguments: Any, tree: Schem
 def _read(error: "ValidationError", arguments: Any, tree: SchemaTree) -> Iterable[FieldProblem]:
     path = error.evaluation_path
     spot = tree.spot(path if error.kind.name == "falseSchema" else path[:-1])
-    keys, value = _follow(arguments, error.instance_path)
+    keys, value = _follow(arguments, error)
     complaint = Complaint(error, Place(keys, value, spot.required), spot, tree, arguments)
     return _READERS.get(error.kind.name, _other)(complaint)
 
 
-def _follow(arguments: Any, path: Iterable[str | int]) -> tuple[tuple[str | int, ...], Any]:
+def _follow(arguments: Any, error: "ValidationError") -> tuple[tuple[str | int, ...], Any]:
+    """Return where an error is and what was sent there. jsonschema-rs leaves keys without a letter out of its paths."""
     keys: list[str | int] = []
-    for step in path:
+    for step in error.instance_path:
         key = key_of(arguments, step)
+        while key is None and is_object(arguments) and "" in arguments:
+            keys.append("")
+            arguments = arguments[""]
+            key = key_of(arguments, step)
         if key is None:
             return (*keys, step), UNSET
         keys.append(key)
         arguments = arguments[key]
+    while is_object(arguments) and "" in arguments and arguments != error.instance:
+        keys.append("")
+        arguments = arguments[""]
     return tuple(keys), arguments
 
 
