@@ -1,1 +1,15 @@
-"""Benchmarks: every figure is a ratio to something measured in the same run."""
+"""Benchmarks: every goal the project has set itself, measured in one run beside something else in the same run.
+
+`python -m bench` measures everything, `python -m bench NAME …` some suites, and `--quick` only shows that they still
+run. The figures go to `bench/results.json`; `docs/benchmarks.md`, its pictures and the figures that other pages quote
+are written from that file by `bench.reporting`.
+
+A suite is one module with a function `run()` that yields what it measured, one after another:
+
+- `measure.compare` and `measure.compare_async` give a `Figure`: ours beside something else, taken in turns;
+- a suite that measures in its own way makes a `Figure` itself or, where nothing stands beside it, an `Amount`.
+
+To add one, write the module, give it a row in `suites.py` (with the constants that make it quick), and give each of its
+figures a row in `promises.toml`, with a goal or without one where it is shown for information only. Goals stand there
+and nowhere else. `tests/test_bench.py` runs every suite quickly and fails when a figure has no row or a row no figure.
+"""

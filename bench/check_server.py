@@ -1,5 +1,6 @@
-"""A server of fastmcp with 50 tools, for the benchmark of `failwell check`."""
+"""A server of fastmcp with many tools, for the benchmark of `failwell check`."""
 
+import sys
 from typing import Literal
 
 from fastmcp import FastMCP
@@ -12,7 +13,7 @@ def look_up(name: str, kind: Literal["task", "note", "file"], most: int = 10, ta
     return f"{most} of {kind} {name} {tags}"
 
 
-for number in range(50):
+for number in range(int(sys.argv[1])):
     server.tool(look_up, name=f"look_up_{number}", annotations={"readOnlyHint": True})
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ from bench.measure import Figure, compare
 from bench.samples import SAMPLES
 from failwell.dialects import DIALECTS
 
-GOALS = {"compact": "≤ 2", "envelope": "≤ 2", "flat": "≤ 2", "meta": "≤ 2"}
-
 
 def run() -> Iterator[Figure]:
     """Measure each dialect on each sample."""
@@ -28,7 +26,6 @@ def run() -> Iterator[Figure]:
                 lambda module=module, safe=safe: module.encode(safe),
                 "json.dumps",
                 lambda payload=payload: json.dumps(payload),
-                goal=GOALS.get(dialect),
             )
             yield compare(
                 "dialects",
@@ -36,7 +33,6 @@ def run() -> Iterator[Figure]:
                 lambda module=module, wire=wire: module.decode(wire),
                 "json.loads",
                 lambda text=text: json.loads(text),
-                goal=GOALS.get(dialect, "≤ 6"),
             )
         yield compare(
             "redaction",

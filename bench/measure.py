@@ -1,15 +1,19 @@
 """Measure two things side by side, in turns, so that a noisy machine hits both alike."""
 
 import gc
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Struct
 
+# How often a call is made and how many rounds are taken at most: a quick run sets it to 1.
+most: float = math.inf
+
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """One line of the table: what was measured, beside what, and what we want it to be at most (or at least)."""
+    """What was measured, beside what. Whether that is good enough is said in `promises.py`."""
 
     group: str
     what: str
@@ -21,7 +25,17 @@ class Figure(Struct, frozen=True, kw_only=True):
     @property
     def ratio(self) -> float:
         """How many times as long it took as what stands beside it."""
-        return self.microseconds / self.beside_microseconds
+        return self.microseconds / self.beside_microseconds if self.beside_microseconds else math.inf
+
+
+class Amount(Struct, frozen=True, kw_only=True):
+    """What was counted or measured with nothing beside it."""
+
+    group: str
+    what: str
+    value: float
+    unit: str = ""
+    beside: str = ""
 
 
 def compare(
@@ -36,20 +50,13 @@ def compare(
     rounds: int = 15,
 ) -> Figure:
     """Return the best of several rounds of both, taken in turns, in microseconds of processor time."""
-    best = [float("inf"), float("inf")]
+    best = [math.inf, math.inf]
     ours()
     theirs()
-    for _ in range(rounds):
+    for _ in range(_bounded(rounds)):
         for index, call in enumerate((ours, theirs)):
-            best[index] = min(best[index], _once(call, number))
-    return Figure(
-        group=group,
-        what=what,
-        microseconds=best[0] * 1e6,
-        beside=beside,
-        beside_microseconds=best[1] * 1e6,
-        goal=goal,
-    )
+            best[index] = min(best[index], _once(call, _bounded(number)))
+    return _figure(group, what, beside, best, goal)
 
 
 async def compare_async(
@@ -64,27 +71,22 @@ async def compare_async(
     rounds: int = 40,
 ) -> Figure:
     """As `compare`, for calls that are awaited on the running loop."""
-    best = [float("inf"), float("inf")]
+    best = [math.inf, math.inf]
     await ours()
     await theirs()
-    for _ in range(rounds):
+    for _ in range(_bounded(rounds)):
         for index, call in enumerate((ours, theirs)):
-            gc.disable()
-            try:
-                start = time.process_time()
-                for _ in range(number):
-                    await call()
-                best[index] = min(best[index], (time.process_time() - start) / number)
-            finally:
-                gc.enable()
-    return Figure(
-        group=group,
-        what=what,
-        microseconds=best[0] * 1e6,
-        beside=beside,
-        beside_microseconds=best[1] * 1e6,
-        goal=goal,
-    )
+            best[index] = min(best[index], await _once_awaited(call, _bounded(number)))
+    return _figure(group, what, beside, best, goal)
+
+
+def _bounded(count: int) -> int:
+    return int(min(count, most))
+
+
+def _figure(group: str, what: str, beside: str, best: list[float], goal: str | None) -> Figure:
+    ours, theirs = (seconds * 1e6 for seconds in best)
+    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs, goal=goal)
 
 
 def _once(call: Callable[[], Any], number: int) -> float:
@@ -93,6 +95,17 @@ def _once(call: Callable[[], Any], number: int) -> float:
         start = time.process_time()
         for _ in range(number):
             call()
+        return (time.process_time() - start) / number
+    finally:
+        gc.enable()
+
+
+async def _once_awaited(call: Callable[[], Awaitable[Any]], number: int) -> float:
+    gc.disable()
+    try:
+        start = time.process_time()
+        for _ in range(number):
+            await call()
         return (time.process_time() - start) / number
     finally:
         gc.enable()

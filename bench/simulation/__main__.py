@@ -1,5 +1,13 @@
-"""Run the simulation and write docs/data/retries.json, docs/data/retries.svg and the table of docs/retrying.md."""
+"""Run the simulations, and write figures, pictures and tables: agents to docs/retrying.md, a fleet to docs/fleet.md.
 
-from bench.simulation.report import write
+`python -m bench.simulation fleet` runs one of them.
+"""
 
-write()
+import sys
+
+from bench.simulation import fleet_report, report
+
+SIMULATIONS = {"agents": report.write, "fleet": fleet_report.write}
+
+for name in sys.argv[1:] or SIMULATIONS:
+    SIMULATIONS[name]()

@@ -6,6 +6,8 @@ from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 860, 380, 60, 40, 20, 70
 COLOURS = {
+    "limits of its own": "#d9822b",
+    "shared limits": "#1f7a4d",
     "no retry": "#8a8f98",
     "tenacity": "#d9822b",
     "stamina": "#c23b5a",

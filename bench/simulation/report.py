@@ -12,7 +12,9 @@ DATA, PICTURE, PAGE = DOCS / "data" / "retries.json", DOCS / "data" / "retries.s
 BEGINS, ENDS = "<!-- simulation -->\n", "<!-- end of simulation -->"
 AGENTS, FEW_AGENTS = 10_000, 500
 
-_COLUMNS = {
+Columns = dict[str, tuple[str, str]]
+
+_COLUMNS: Columns = {
     "calls": ("calls that ended", "{:,}"),
     "succeeded": ("succeeded", "{:.1%}"),
     "tries": ("tries at the server", "{:,}"),
@@ -30,24 +32,24 @@ def measure() -> dict[str, Any]:
     return {"full": compare(AGENTS), "short": compare(FEW_AGENTS)}
 
 
-def table(found: dict[str, Any]) -> str:
+def table(found: dict[str, Any], columns: Columns = _COLUMNS) -> str:
     """Return one row for each client."""
-    head = ["", *(title for title, _ in _COLUMNS.values())]
+    head = ["", *(title for title, _ in columns.values())]
     rows = [
-        [name, *(form.format(client[key]) for key, (_, form) in _COLUMNS.items())]
+        [name, *(form.format(client[key]) for key, (_, form) in columns.items())]
         for name, client in found["clients"].items()
     ]
-    rule = ["---", *("---:" for _ in _COLUMNS)]
+    rule = ["---", *("---:" for _ in columns)]
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows))
 
 
-def page(text: str, found: dict[str, Any]) -> str:
+def page(text: str, found: dict[str, Any], columns: Columns = _COLUMNS) -> str:
     """Return the page with its table replaced."""
     before, begins, rest = text.partition(BEGINS)
     _, ends, after = rest.partition(ENDS)
     if not (begins and ends):
         raise ValueError(f"the page has no place for the table: {BEGINS.strip()} … {ENDS}")
-    return f"{before}{BEGINS}\n{table(found)}\n{ENDS}{after}"
+    return f"{before}{BEGINS}\n{table(found, columns)}\n{ENDS}{after}"
 
 
 def write() -> None:

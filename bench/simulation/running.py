@@ -28,7 +28,7 @@ def phases(agents: int) -> tuple[Phase, ...]:
 
 def simulate(name: str, agents: int, seed: int = SEED) -> dict[str, Any]:
     """Return what happened with one kind of client."""
-    found = _Simulation(CLIENTS[name](max(agents // AGENTS_PER_HOST, 1), seed), agents, seed)
+    found = Simulation(CLIENTS[name](max(agents // AGENTS_PER_HOST, 1), seed), agents, seed)
     found.run()
     return found.summary()
 
@@ -46,8 +46,11 @@ def compare(agents: int, seed: int = SEED) -> dict[str, Any]:
     }
 
 
-class _Simulation:
-    def __init__(self, client: Client, agents: int, seed: int) -> None:
+class Simulation:
+    """Agents, so many of them behind each client, and the server that they call."""
+
+    def __init__(self, client: Client, agents: int, seed: int, *, agents_per_host: int = AGENTS_PER_HOST) -> None:
+        self._agents_per_host = agents_per_host
         self.phases = phases(agents)
         self.ends = self.phases[-1].until
         self.server = Server(self.phases, seed)
@@ -92,7 +95,7 @@ class _Simulation:
 
     def _begin(self, agent: int, call: Call, now: float) -> None:
         call.began = now
-        self._try(agent, call, self.client(call, agent // AGENTS_PER_HOST), now)
+        self._try(agent, call, self.client(call, agent // self._agents_per_host), now)
 
     def _try(self, agent: int, call: Call, attempts: Attempts, now: float) -> None:
         if not attempts.may_begin(now):

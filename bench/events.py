@@ -1,0 +1,125 @@
+"""What recording costs: the thread that makes a call, and the thread that writes."""
+
+import gc
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import failwell as fw
+from bench.measure import Amount, compare
+from failwell.retry import Event
+from failwell.sent import Sent
+from failwell.telemetry.record import Record, cleaned, described
+from failwell.telemetry.recorder import Recorder
+from failwell.telemetry.sinks import open_sink
+
+TOLD = 20_000
+ROUNDS = 5
+WRITTEN = 5_000
+CAPACITY = 10_000
+BATCH = 500
+
+ARGUMENTS = {"task_id": "t-9", "limit": 5, "fields": ["title", "owner"]}
+MISSING = fw.Failure(code="NOT_FOUND", message="There is no task t-9.", actions=("list_tasks",), tool="find")
+RETRIED = fw.Failure(code="RATE_LIMITED", message="Slow down.", retry_after=3)
+
+
+class Nowhere:
+    """A sink that keeps nothing."""
+
+    def write(self, batch: Sequence[Record], /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def run() -> Iterator[Any]:
+    for what, make in TELLING.items():
+        yield Amount(
+            group="events", what=f"{what}, on the calling thread", value=_microseconds_to_tell(make), unit="µs"
+        )
+    with Recorder(Nowhere(), capacity=10**9) as recorder:
+        recorded, plain = fw.guard(observers=[recorder])(_work), fw.guard(observers=[fw.Meter()])(_work)
+        yield compare("events", "guarded success, recorded", recorded, "guarded success, metered", plain)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, address in (("JSON lines", "jsonl:{}/lines"), ("SQLite", "sqlite:///{}/store")):
+            value = _microseconds_to_write(address.format(Path(folder)))
+            yield Amount(group="events", what=f"a record written to {name}", value=value, unit="µs")
+    kept, lost = _kept_and_lost()
+    yield Amount(group="events", what="records lost before the buffer is full", value=float(CAPACITY - kept))
+    yield Amount(group="events", what="records lost beyond it and not counted", value=float(CAPACITY - lost))
+
+
+def _work() -> str:
+    return "ok"
+
+
+def _succeeded() -> fw.Observation:
+    return fw.Observation("find", 0.01, None, "tasks", None, Sent(ARGUMENTS))
+
+
+def _failed() -> fw.Observation:
+    return fw.Observation("find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", Sent(ARGUMENTS))
+
+
+def _retried() -> Event:
+    return Event(
+        server="s", tool="find", attempt=1, step="retry", elapsed=0.1, failure=RETRIED, delay=3.0, sent=Sent(ARGUMENTS)
+    )
+
+
+TELLING: dict[str, Callable[[], Any]] = {
+    "a success of a server": _succeeded,
+    "a failure of a server": _failed,
+    "a retry of a client": _retried,
+}
+
+
+def _microseconds_to_tell(make: Callable[[], Any]) -> float:
+    """Return the processor time of the thread that tells, without that of making what is told."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        told = [make() for _ in range(TOLD)]
+        with Recorder(Nowhere(), capacity=10**9) as recorder:
+            gc.disable()
+            start = time.thread_time()
+            for one in told:
+                recorder(one)
+            best = min(best, time.thread_time() - start)
+            gc.enable()
+            recorder.flush(60)
+    return best / TOLD * 1e6
+
+
+def _microseconds_to_write(address: str) -> float:
+    record = cleaned(Record(time=1.0, source="guard", kind="failure", session="s", tool="find", **described(MISSING)))
+    sink = open_sink(address)
+    sink.write([record])
+    start = time.process_time()
+    for _ in range(max(WRITTEN // BATCH, 1)):
+        sink.write([record] * BATCH)
+    spent = time.process_time() - start
+    sink.close()
+    return spent / (max(WRITTEN // BATCH, 1) * BATCH) * 1e6
+
+
+def _kept_and_lost() -> tuple[int, int]:
+    """Return how many of twice as many records as there is room for were kept, and how many were counted as lost."""
+    begun, go_on, written = threading.Event(), threading.Event(), list[Record]()
+
+    class Slow(Nowhere):
+        def write(self, batch: Sequence[Record], /) -> None:
+            begun.set()
+            go_on.wait(60)
+            written.extend(batch)
+
+    recorder = Recorder(Slow(), capacity=CAPACITY, batch=BATCH, interval=0)
+    recorder(_succeeded())
+    begun.wait(60)
+    for _ in range(2 * CAPACITY):
+        recorder(_succeeded())
+    go_on.set()
+    recorder.close(60)
+    return sum(record.kind == "success" for record in written) - 1, recorder.lost
