@@ -1,5 +1,6 @@
 """The programs in examples/ run, and print what they are meant to show."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,13 @@ SHOWN = {
 
 def test_every_example_is_run() -> None:
     assert {path.name for path in FOLDER.glob("*.py")} == set(SHOWN)
+
+
+def test_every_example_is_listed() -> None:
+    listed = set(re.findall(r"^\| \[`([\w./]+)`\]", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    folders = {f"{path.name}/" for path in FOLDER.iterdir() if path.is_dir() and path.name not in ("__pycache__", "ci")}
+
+    assert listed == {*SHOWN, *folders, "ci/check.yml"}
 
 
 @pytest.mark.parametrize("name", SHOWN)
