@@ -60,16 +60,6 @@ def test_the_fields_of_a_dialect_s_page_are_those_of_its_schema(name: str) -> No
     assert list(FIELDS[name]) == list(DIALECTS[name].json_schema()["properties"])  # type: ignore[attr-defined]  # see above
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
-    links = [
-        (page, link) for page in pages for link in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8"))
-    ]
-
-    assert len(links) > 20
-    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
-
-
 def test_the_tree_in_the_docs_is_the_one_in_the_code() -> None:
     from failwell import errors
 
@@ -87,7 +77,7 @@ def test_the_tree_in_the_docs_is_the_one_in_the_code() -> None:
 
 
 def test_decision_records_are_short_and_have_a_number_each() -> None:
-    records = sorted((DOCS / "decisions").glob("*.md"))
+    records = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
     assert len({record.name[:4] for record in records}) == len(records) > 10
     for record in records:

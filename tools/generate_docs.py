@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tools import check_page, code_page, dialect_pages, mapping_page, servers_page, stacks_page
+from tools import check_page, cli_page, code_page, dialect_pages, mapping_page, servers_page, stacks_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -12,6 +12,7 @@ def pages() -> dict[str, str]:
     """Return every generated page by its path below docs/."""
     return {
         "check_servers.md": check_page.page(),
+        "cli.md": cli_page.page(),
         "codes.md": code_page.page(),
         "mapping.md": mapping_page.page(),
         "stacks.md": stacks_page.page(),

@@ -1,0 +1,136 @@
+"""How the pages become a site: `make docs`. The pages stay plain Markdown that a code host shows too."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import failwell
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+NAVIGATION = {
+    "Start here": {
+        "start/server": "A server",
+        "start/agent": "An agent",
+        "start/proxy": "The proxy",
+        "start/check": "The check",
+        "demo": "The demo",
+    },
+    "Concepts": {
+        "concepts": "Three questions, six types",
+        "codes": "All codes",
+        "security": "What never leaves",
+    },
+    "Servers": {
+        "servers": "Adopt it",
+        "errors": "What to raise",
+        "guard": "Guard a tool",
+        "routing": "Several actions as one tool",
+        "mapping": "What exceptions become",
+        "testing": "Test how tools fail",
+        "what_clients_get": "What clients get",
+    },
+    "Agents": {
+        "agents": "Adopt it",
+        "reading": "What is understood",
+        "retrying": "What is retried",
+        "stacks": "What each stack gets",
+    },
+    "In between": {
+        "proxy": "The proxy",
+        "check": "The check",
+        "check_servers": "How real servers fare",
+    },
+    "Integrations": {"integrations/index": "SDKs and frameworks"},
+    "Dialects": {
+        "dialects/compact": "compact",
+        "dialects/envelope": "envelope",
+        "dialects/flat": "flat",
+        "dialects/meta": "meta",
+        "dialects/xml": "xml",
+        "dialects/limits": "What each cannot say",
+    },
+    "Move": {
+        "migration": "From one of five contracts",
+        "migration_fastmcp": "From fastmcp's middlewares",
+        "migration_tenacity": "From tenacity",
+    },
+    "Operate": {
+        "operations": "Logs, bounds, exit codes",
+        "fleet": "A fleet",
+        "limits": "Shared limits",
+        "telemetry": "Events",
+        "recovery": "Recovery",
+        "dashboard": "Dashboard",
+    },
+    "Reference": {
+        "cli": "Command line",
+        "benchmarks": "Benchmarks",
+        "decisions/index": "Decisions",
+    },
+}
+"""The side bar: pages and what they are called there. A page that is not here fails the tests and the site."""
+
+DOCS = Path(__file__).parent
+TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
+
+project = "failwell"
+project_copyright = "failwell contributors"
+release = failwell.__version__
+extensions = ["myst_parser"]
+exclude_patterns = ["data", "pictures"]
+html_static_path = ["_site"]
+
+# Anchors as code hosts make them, so that a link works in both places.
+myst_heading_anchors = 4
+nitpicky = True
+
+html_theme = "furo"
+html_title = "failwell"
+html_favicon = "_site/favicon.svg"
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+
+def navigation() -> str:
+    """Return the side bar as MyST writes it."""
+    lines: list[str] = []
+    for caption, pages in NAVIGATION.items():
+        named = [f"{title} <{page}>" for page, title in pages.items() if (DOCS / f"{page}.md").exists()]
+        lines += ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *named, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def records() -> str:
+    """Return a list of all decision records, by the heading of each."""
+    headings = {
+        record.name: record.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        for record in sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    }
+    return "\n".join(f"- [{heading}]({name})" for name, heading in headings.items())
+
+
+def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
+    """Give a page what a code host would show as it is: the side bar, lists of a folder, names above code."""
+    text = TITLED.sub(r"```{code-block} \1\n:caption: \2\n", source[0])
+    if name == app.config.root_doc:
+        text += navigation()
+    if name == "integrations/index":
+        text += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    if name == "decisions/index":
+        text += f"\n{records()}\n"
+    elif name.startswith("decisions/"):
+        text = f"---\norphan: true\n---\n{text}"  # their index lists them; in the side bar they would hide the rest
+    source[0] = text
+
+
+def setup(app: "Sphinx") -> dict[str, bool]:
+    """Take part in the build, which may read and write several pages at once."""
+    app.connect("source-read", prepare)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,109 @@
+"""The pages are whole: all in the navigation, every block of code run, every integration described."""
+
+import pkgutil
+
+import pytest
+from tools import included_code
+
+from failwell import integrations
+from failwell.dialects import DIALECTS
+from tests.site import pages
+
+# Pages that are followed as a stranger would: their programs are saved under the name above them, and run.
+FOLLOWED = ("docs/start/server.md", "docs/start/agent.md", "docs/start/proxy.md", "docs/start/check.md")
+# Modules that others stand on; nobody imports them.
+PARTS = {
+    "asgi_messages",
+    "error_responses",
+    "fastmcp_client",
+    "fastmcp_versions",
+    "framework_calls",
+    "mcp_client",
+    "mcp_client_errors",
+    "mcp_client_results",
+    "mcp_http",
+    "mcp_lowlevel",
+    "mcp_lowlevel_1",
+    "mcp_manager",
+    "patches",
+    "protocol_errors",
+    "versions",
+}
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    shown = pages.navigation()
+    listed_by_another = [page for page in pages.SITE if page.startswith(("decisions/0", "integrations/"))]
+    written = {*pages.SITE} - {"index", *listed_by_another} | {"integrations/index"}
+
+    assert len(shown) == len(set(shown))
+    assert written - set(shown) == set(), "add it to NAVIGATION in docs/conf.py"
+
+
+def test_a_page_begins_with_its_only_heading_of_the_first_level() -> None:
+    places = {
+        name: [
+            place for place, token in enumerate(pages.tokens(name)) if (token.type, token.tag) == ("heading_open", "h1")
+        ]
+        for name in pages.NAMES
+    }
+
+    assert len(places) > 80
+    assert [name for name, found in places.items() if found != [0]] == []
+
+
+def test_a_program_on_a_page_is_an_example_unless_the_page_is_followed() -> None:
+    titles = [
+        block.title for name in pages.NAMES if name not in FOLLOWED for block in pages.blocks(name) if block.title
+    ]
+
+    assert len(titles) > 8
+    assert [title for title in titles if not (title.startswith("examples/") and (pages.ROOT / title).is_file())] == []
+
+
+def test_programs_on_pages_are_those_in_the_repository() -> None:
+    found = {str(page.relative_to(pages.DOCS)): text == current for page, text, current in included_code.pages()}
+
+    assert len(found) == len(pages.SITE)
+    assert [page for page, is_current in found.items() if not is_current] == [], "python -m tools.included_code"
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_a_start_page_goes_from_installing_to_a_result(name: str) -> None:
+    found = pages.blocks(name)
+    kinds = [block.language for block in found]
+
+    assert found[0].code.startswith("pip install 'failwell[")
+    assert [block.title for block in found if block.language == "python" and not block.title] == []
+    assert kinds[kinds.index("text") - 1] == "sh"
+
+
+def test_every_integration_and_dialect_has_a_page() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(integrations.__path__)} - PARTS
+
+    assert len(modules) > 8
+    assert [name for name in sorted(modules) if f"integrations/{name}" not in pages.SITE] == []
+    assert [name for name in DIALECTS if f"dialects/{name}" not in pages.SITE] == []
+
+
+def test_the_index_of_integrations_links_to_all_of_them() -> None:
+    described = {page.removeprefix("integrations/") for page in pages.SITE if page.startswith("integrations/")}
+
+    assert described - {"index"} == {
+        link.removesuffix(".md") for link in pages.links("docs/integrations/index.md") if "/" not in link
+    }
+
+
+def test_every_picture_is_shown_and_can_be_described() -> None:
+    shown = {link.rpartition("/")[2] for name in pages.NAMES for link in pages.links(name)}
+    pictures = sorted((pages.DOCS / "pictures").iterdir())
+    nameless = [
+        name
+        for name in pages.NAMES
+        for token in pages.tokens(name)
+        for child in token.children or ()
+        if child.type == "image" and not child.content
+    ]
+
+    assert [picture.name for picture in pictures if picture.name not in shown] == []
+    assert nameless == []

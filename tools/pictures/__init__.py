@@ -1,0 +1,1 @@
+"""Pictures of the docs, each made by a program."""
