@@ -20,7 +20,7 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
-.PHONY: help demo test check bench matrix nightly clean
+.PHONY: help demo test check docs bench matrix nightly clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -38,7 +38,11 @@ check: $(DEV) ## lint, format, types and layers
 	$(BIN)/pyright --project pyproject.toml
 	$(BIN)/lint-imports --no-logo --no-cache
 
-bench: $(DEV) ## measure against the standard library, pydantic and mcp
+docs: $(DEV) ## build the site with search, for a browser: build/site/index.html
+	@$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
+
+bench: $(DEV) ## measure every goal beside something else, write docs/benchmarks.md (ten minutes)
 	@$(BIN)/python -m bench
 
 matrix: $(DEV) ## run the tests that need an environment of their own: SDKs, agent stacks, real servers, a browser
@@ -56,7 +60,7 @@ $(MADE):
 	@$(LOCKED) sh -ec 'test -e $@ || { echo "making $(VENV)"; $(PYTHON) -m venv --clear $(VENV); touch $@; }'
 
 $(CLI): $(MADE)
-	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing failwell"; rm -f $(VENV)/.cli-* $(VENV)/.dev-*; $(PIP) -e ".[cli]"; touch $@; }'
+	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing failwell"; rm -f $(VENV)/.cli-* $(VENV)/.dev-*; $(PIP) -e ".[demo]"; touch $@; }'
 
 $(DEV): $(CLI)
 	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing the development tools"; $(PIP) -e ".[dev]"; touch $@; }'

@@ -93,7 +93,7 @@ def run(session: nox.Session, sdk: str, **env: str) -> None:
 
 FOUND = [path for version in NEWER_PYTHONS if (path := interpreter(version))]
 
-nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript", "proxy", "browser", "stacks"]
+nox.options.sessions = ["sdk", *(["newer"] if FOUND else []), "typescript", "proxy", "browser", "stranger", "stacks"]
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
@@ -113,7 +113,7 @@ def newer(session: nox.Session, sdk: str) -> None:
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def browser(session: nox.Session) -> None:
-    """Look at the HTML report in chromium, which Debian gives us if there is no browser and we may install one."""
+    """Look at the HTML report and the site in chromium, which Debian gives us if we may install it."""
     if not any(map(shutil.which, BROWSERS)) and shutil.which("apt-get") and os.geteuid() == 0:
         session.run("apt-get", "update", "-qq", external=True)
         session.run(
@@ -121,11 +121,16 @@ def browser(session: nox.Session) -> None:
             external=True,
             env={"DEBIAN_FRONTEND": "noninteractive"},
         )
-    session.install("playwright", "pytest", "-e", ".", env={"PIP_CONSTRAINT": "constraints.txt"})
-    session.run(
-        *("python", "-m", "pytest", "tests/check_reports/in_browser.py", "--quiet"),
-        *("--confcutdir", "tests/check_reports"),
-    )
+    session.install("playwright", "pytest", "-e", ".[docs]", env={"PIP_CONSTRAINT": "constraints.txt"})
+    for place in ("tests/check_reports", "tests/site"):
+        session.run("python", "-m", "pytest", f"{place}/in_browser.py", "--quiet", "--confcutdir", place)
+
+
+@nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
+def stranger(session: nox.Session) -> None:
+    """Install the wheel into an empty environment, and follow the first pages of the docs to the letter."""
+    session.install("hatchling", "pytest", "-e", ".", env={"PIP_CONSTRAINT": "constraints.txt"})
+    session.run("python", "-m", "pytest", "tests/stranger/paths.py", "--quiet", "--confcutdir", "tests/stranger")
 
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
@@ -146,7 +151,9 @@ def stacks(session: nox.Session, stack: str) -> None:
     if adapter.exists() and stack not in UNTYPED:
         session.run("mypy", "--strict", "--follow-imports=silent", str(adapter))
     special = Path("tests/stacks/special") / f"{stack}.py"
-    tests = ("tests/stacks/agents.py", *([str(special)] if special.exists() else []))
+    has_example = (Path("examples/agents") / f"{stack.partition('-')[0]}_agent.py").exists()
+    example = ["tests/stacks/example.py"] if has_example else []
+    tests = ("tests/stacks/agents.py", *([str(special)] if special.exists() else []), *example)
     session.run(
         *("python", "-m", "pytest", *tests, "--quiet", "--confcutdir", "tests/stacks"),
         env={"STACK": stack, **OLDEST_S_TABLE},

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from failwell.retry import Policy, acall, call
     from failwell.routing import Group
     from failwell.shortcuts import error, required, tool_error
+    from failwell.telemetry.record import Record
+    from failwell.telemetry.recorder import Recorder
     from failwell.validation import Checker, check_arguments
 
 __version__ = "0.1.0"
@@ -92,6 +94,8 @@ _HOME = {
     "Protection": "protection",
     "QuotaExhausted": "errors",
     "RateLimited": "errors",
+    "Record": "telemetry.record",
+    "Recorder": "telemetry.recorder",
     "Repair": "repairing",
     "Result": "result",
     "SendFailed": "errors",
@@ -170,6 +174,8 @@ __all__ = [
     "Protection",
     "QuotaExhausted",
     "RateLimited",
+    "Record",
+    "Recorder",
     "Repair",
     "Result",
     "SendFailed",

@@ -16,6 +16,7 @@ from failwell.mapping import from_exception
 from failwell.meter import Observation, Observer
 from failwell.reader import read
 from failwell.result import Err, Ok
+from failwell.sent import Sent
 from failwell.suggest import closest
 
 log = logging.getLogger("failwell")
@@ -165,10 +166,31 @@ def _package(trace: TracebackType) -> str:
     return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def notify(observers: Iterable[Observer], tool: str, started: float, failure: Failure | None) -> None:
-    """Tell observers of a finished call that *started* at this reading of `perf_counter`; they cannot break it."""
+def notify(
+    observers: Iterable[Observer],
+    tool: str,
+    started: float,
+    failure: Failure | None,
+    *,
+    arguments: Any = None,
+    wire: dict[str, Any] | None = None,
+    server: str = "",
+) -> None:
+    """Tell observers of a finished call; they cannot break it.
+
+    Args:
+        observers: who is told.
+        tool: which tool it was.
+        started: the reading of `perf_counter` when it began.
+        failure: how it failed, if it did.
+        arguments: what it was called with; observers learn of it only what `Sent` tells.
+        wire: what a failure is answered with.
+        server: what the server is called.
+    """
+    text: str | None = wire["content"][0]["text"] if wire is not None else None
+    sent = None if arguments is None else Sent(arguments)
     for observer in observers:
         try:
-            observer(Observation(tool, perf_counter() - started, failure))
+            observer(Observation(tool, perf_counter() - started, failure, server, text, sent))
         except Exception:
             log.exception("an observer of tool %s failed", tool)

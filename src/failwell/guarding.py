@@ -191,6 +191,12 @@ class _Call:
         names = inspect.signature(self.around.rules.function).parameters
         return {**dict(zip(names, self.args, strict=False)), **self.kwargs}
 
+    def _told_arguments(self) -> Any:
+        try:
+            return self._named()
+        except Exception:  # a function without a signature
+            return self.kwargs
+
     def __enter__(self) -> "_Call":
         return self
 
@@ -203,7 +209,10 @@ class _Call:
         if exc is not None and not isinstance(exc, Exception):
             return False
         self.answer, failure = self._answered(exc)
-        notify(around.observers, around.rules.answers.tool, self.started, failure)
+        if around.observers:
+            wire = self.answer if failure is not None else None
+            tool = around.rules.answers.tool
+            notify(around.observers, tool, self.started, failure, arguments=self._told_arguments(), wire=wire)
         return True
 
     def _answered(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:

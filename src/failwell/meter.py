@@ -8,14 +8,22 @@ from msgspec.structs import replace
 
 from failwell.codes import Type
 from failwell.failure import Failure
+from failwell.sent import Sent
 
 
 class Observation(Struct, frozen=True):
-    """One finished call: the tool, how long it took in seconds, and the failure if it failed."""
+    """One finished call: the tool, how long it took in seconds, and the failure if it failed.
+
+    `server` is what the server is called, where that is known, `text` what the agent is told of a failure, and `sent`
+    tells whether two calls are the same.
+    """
 
     tool: str
     seconds: float
     failure: Failure | None = None
+    server: str = ""
+    text: str | None = None
+    sent: Sent | None = None
 
 
 Observer = Callable[[Observation], object]

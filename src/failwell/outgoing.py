@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from failwell import catalog, paths
 from failwell.failure import Failure, FieldProblem, is_code
 from failwell.json_types import is_mapping
-from failwell.redact import clean, is_secret_name, placeholder
+from failwell.redact import clean, clean_again, is_secret_name, placeholder
 
 # Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
 _LIMITS = {
@@ -73,7 +73,7 @@ def json_safe(value: Any, *, text_limit: int = _DETAIL, text_total: int = _MOST_
 
 
 def _line(text: Any, limit: int) -> str:
-    return clean(str(text), limit).strip()
+    return clean_again(str(text), limit).strip()
 
 
 def _known(text: Any, limit: int) -> str:
@@ -149,7 +149,7 @@ class _Plain:
         return self.nodes_left <= 0 or self.text_left <= 0
 
     def text(self, text: str) -> str:
-        found = clean(text, min(self.text_limit, max(self.text_left, 1)))
+        found = clean_again(text, min(self.text_limit, max(self.text_left, 1)))
         self.text_left -= len(found)
         return found
 

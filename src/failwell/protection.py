@@ -77,6 +77,7 @@ class Protection:
         self.single_effect = frozenset(single_effect)
         self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
         self.observers = tuple(observers)
+        self.server = ""
         self.settings = settings
         self.says = "This protection is not in use."
 
@@ -92,6 +93,7 @@ class Protection:
         name = getattr(server, "name", None) or type(server).__name__
         if getattr(server, _ATTRIBUTE, None) is not None:
             raise ValueError(f"{name} is protected already")
+        self.server = str(name)
         done = attach(server, self)
         setattr(server, _ATTRIBUTE, self)
         self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."
@@ -116,10 +118,18 @@ class Protection:
         """Return when a call began, for `finish`; no clock is read if nobody observes."""
         return perf_counter() if self.observers else 0.0
 
-    def finish(self, tool: str, started: float, failure: Failure | None = None) -> None:
-        """Tell the observers that a call ended."""
+    def finish(
+        self,
+        tool: str,
+        started: float,
+        failure: Failure | None = None,
+        *,
+        arguments: Any = None,
+        wire: dict[str, Any] | None = None,
+    ) -> None:
+        """Tell the observers that a call with these arguments ended, and what a failure is answered with."""
         if self.observers:
-            notify(self.observers, tool, started, failure)
+            notify(self.observers, tool, started, failure, arguments=arguments, wire=wire, server=self.server)
 
     def codes_of(self, tool: str, function: Callable[..., Any] | None = None) -> tuple[str, ...]:
         """Return the codes a tool declares, on its function and in the settings."""

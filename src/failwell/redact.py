@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
+from failwell.harmless import SHORTEST_TOKEN, is_harmless, is_plain, token_in
 from failwell.secret_names import is_secret_name, kind_of_name, may_name_a_secret
 from failwell.secrets import (
     BARE,
@@ -29,7 +30,7 @@ from failwell.secrets import (
 )
 from failwell.unseen import drop_unseen
 
-__all__ = ["clean", "is_secret_name", "placeholder", "scrub"]
+__all__ = ["clean", "clean_again", "is_secret_name", "placeholder", "scrub"]
 
 _MARK: Final = "…"
 _OPENING: Final = "[redacted:"
@@ -42,7 +43,7 @@ def placeholder(kind: str) -> str:
 
 def clean(text: str, limit: int) -> str:
     """Return *text* without secrets and unseen characters, at most *limit* code points long."""
-    if len(text) <= limit and _is_plain(text):
+    if len(text) <= limit and is_plain(text):
         return text
     if limit < 1:
         return ""
@@ -51,17 +52,37 @@ def clean(text: str, limit: int) -> str:
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
     for _ in range(4):
-        safe = _cut(_scrubbed(seen), limit)
+        scrubbed = seen if is_harmless(seen) else _scrubbed(seen)
+        safe = _cut(scrubbed, limit)
         if safe == seen:
-            return safe
+            return _remembered(safe) if scrubbed == safe else safe
         seen = safe
     # A cut can make a secret of what was none. Text that still changes after four rounds was made to.
     return _cut(placeholder("text"), limit)
 
 
+def clean_again(text: str, limit: int) -> str:
+    """Return what `clean` returns, at once for a text that `clean` has returned of late."""
+    return text if text in _cleaned and len(text) <= limit else clean(text, limit)
+
+
+# What holds nothing to scrub is as it should be under every limit that it is not longer than.
+_cleaned: Final[dict[str, None]] = {}
+_MOST_REMEMBERED: Final = 64
+_LONGEST_REMEMBERED: Final = 1000
+
+
+def _remembered(safe: str) -> str:
+    if len(safe) <= _LONGEST_REMEMBERED:
+        if len(_cleaned) >= _MOST_REMEMBERED:
+            _cleaned.clear()
+        _cleaned[safe] = None
+    return safe
+
+
 def scrub(text: str) -> str:
     """Return *text* with a placeholder for each secret in it, in time linear in its length."""
-    return text if _is_plain(text) else _scrubbed(text)
+    return text if is_plain(text) or is_harmless(text) else _scrubbed(text)
 
 
 def _scrubbed(text: str) -> str:
@@ -96,21 +117,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-# Most messages are plain: short printable words, none with a sign that joins a name to a value, no groups of digits.
-# No secret can be written that way, unless it follows one of a few words. The shortest token has 15 characters.
-_PLAIN: Final = r"(?:[!-#&-9;<?-~]{0,14}+ (?![0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?-~]{0,14}+\Z"
-
-
-def _is_plain(text: str) -> bool:
-    if not _compiled(_PLAIN).match(text):
-        return False
-    low = text.lower()
-    return not (
-        ("pass" in low or "pwd" in low or "--" in low or "login" in low)
-        or ("bearer" in low or "basic" in low or "authoriz" in low or "cookie" in low)
-    )
-
-
 Replace = Callable[[re.Match[str]], str]
 
 
@@ -122,23 +128,11 @@ def _shapes() -> list[tuple[tuple[str, ...], re.Pattern[str], Replace]]:
 @cache
 def _long_word() -> re.Pattern[str]:
     """Return what finds the words that are long enough for a token, which never holds white space."""
-    return _compiled(r"\S\S{14,}+")
-
-
-_TOKEN_START: Final = r"(?<![A-Za-z0-9])"
-# A letter before the token may belong to an escape: \n in JSON, %3D in a URL.
-_ESCAPED_TOKEN_START: Final = rf"(?:{_TOKEN_START}|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))"
-
-
-@cache
-def _token(start: str) -> re.Pattern[str]:
-    return _compiled(rf"{start}(?=[A-Za-z0-9]\S{{14}})(?:{'|'.join(TOKENS.values())})")
+    return _compiled(rf"\S\S{{{SHORTEST_TOKEN - 1},}}+")
 
 
 def _scrub_tokens(word: re.Match[str]) -> str:
-    text = word[0]
-    start = _ESCAPED_TOKEN_START if "\\" in text or "%" in text else _TOKEN_START
-    return _token(start).sub(_replace_token, text)
+    return token_in(word[0]).sub(_replace_token, word[0])
 
 
 @cache

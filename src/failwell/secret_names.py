@@ -60,20 +60,27 @@ def _last_words() -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(SECRET_WORDS)})(?![a-z])")
 
 
+@cache
+def _parts() -> re.Pattern[str]:
+    """Return what finds a part of any secret name. Grouped by first letter: that is twice as fast."""
+    found: dict[str, list[str]] = {}
+    for part in (*(root for root, _ in _by_root()), *SECRET_WORDS):
+        found.setdefault(part[0], []).append(part[1:])
+    return re.compile("|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in found.items()))
+
+
 def may_name_a_secret(text: str) -> bool:
     """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
     low = text.lower()
-    for word in SECRET_WORDS:
-        if word in low and _last_words().search(low):
-            return True
     if ("?" in low or "&" in low or "%" in low) and any(name in low for name in QUERY_NAMES):
         return True
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
-    for root, endings in _by_root():  # noqa: SIM110 - a generator would take twice as long
-        if root in flat and any(ending in flat for ending in endings):
-            return True
-    return False
+    if not _parts().search(flat):
+        return False
+    if any(word in low for word in SECRET_WORDS) and _last_words().search(low):
+        return True
+    return any(root in flat and any(ending in flat for ending in endings) for root, endings in _by_root())
 
 
 @cache

@@ -101,10 +101,10 @@ SHAPES: Final = (
         r"[^-]*+(?:-(?!----)[^-]*+)*+(?:-----END [^-\n]{0,60}-----|[\s\S]*+)",
     ),
     # First what stands before the last @ of the authority. Then passwords with / ? # in them, told from host:port.
-    Shape("url_credentials", ("://",), r"""(://)(?!\[redacted:\w+\]@|git@|@)(?:[^\s/?#"'<>`@]*+(@))++"""),
+    Shape("url_credentials", ("@",), r"""(://)(?!\[redacted:\w+\]@|git@|@)(?:[^\s/?#"'<>`@]*+(@))++"""),
     Shape(
         "url_credentials",
-        ("://",),
+        ("@",),
         r"""(://)(?!\[redacted:\w+\]@)[^\s/?#@:"'<>`]*+:(?!\d{1,5}(?![\w.~!$&*+=%@-]))"""
         r"""(?:(?:[^\s"'<>`@:]|:(?!//))*+(@))++""",
     ),

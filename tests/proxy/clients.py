@@ -35,6 +35,7 @@ class Client:
 
     def _run(self) -> None:
         self.code = self.proxy.session.run()
+        self.proxy.close()
         os.close(self._ends[1])
 
     def __enter__(self) -> "Client":

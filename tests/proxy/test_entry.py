@@ -73,8 +73,8 @@ def test_a_client_that_says_nothing_is_not_waited_for() -> None:
         (("--deadline=soon", "x"), "--deadline must be a number of seconds, not 'soon'"),
         (("--deadline=nan", "x"), "--deadline must be a number of seconds, not 'nan'"),
         (("--retry=yes", "x"), "--retry takes no value"),
-        (("--events", "--", "x"), "--events needs a value: --events FILE"),
-        (("--events=", "x"), "--events must be a file, not ''"),
+        (("--events", "--", "x"), "--events needs a value: --events WHERE"),
+        (("--events=", "x"), "--events must be a file, or the address of a store"),
         (("--flip-unflagged", ", ,", "x"), "--flip-unflagged must name tools, separated by commas, not ', ,'"),
     ],
 )

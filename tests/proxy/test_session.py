@@ -351,9 +351,9 @@ def test_events_tell_what_happened_without_secrets(tmp_path: Path) -> None:
         client.call("act", n=1, do="say:Error: connection refused")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
 
-    assert [line["event"] for line in lines] == ["retry", "recovered", "failure", "unflagged"]
+    assert [line["kind"] for line in lines] == ["retry", "recovered", "failure", "unflagged"]
     assert [line["tool"] for line in lines] == ["look", "look", "act", "act"]
-    assert lines[0]["attempt"] == 1
+    assert lines[1]["attempt"] == 2
     assert lines[0]["failure"]["type"] == "TRANSIENT"
     assert "hunter2" not in log.read_text()
 
@@ -369,8 +369,8 @@ def test_a_dry_run_reports_and_changes_nothing(tmp_path: Path) -> None:
     assert failed["result"]["content"][0]["text"] == "503 Service Unavailable"
     assert "isError" not in wrong["result"]
     assert said["result"]["isError"] is False
-    assert [line["event"] for line in lines] == ["retry", "failure", "refused", "retry", "flipped"]
-    assert all(line["dry_run"] for line in lines)
+    assert [line["kind"] for line in lines] == ["retry", "failure", "refused", "success", "retry", "flipped"]
+    assert all(line["details"]["dry_run"] for line in lines)
 
 
 def test_the_summary_counts_per_tool() -> None:

@@ -24,8 +24,11 @@ async def gateway(url: str, *words: str, seen: list[Happening] | None = None) ->
     setup = Setup(options, None)
     if seen is not None:
         setup.log = seen.append
-    async with listening(options, setup) as port:
-        yield f"http://127.0.0.1:{port}"
+    try:
+        async with listening(options, setup) as port:
+            yield f"http://127.0.0.1:{port}"
+    finally:
+        setup.close()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`, `proxy`."""
+"""The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`, `check`, `proxy`."""
 
 import sys
 

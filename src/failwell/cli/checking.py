@@ -26,10 +26,15 @@ def check(
     allow_writes: Annotated[
         str, typer.Option("--allow-writes", help="Tools, with commas, that may be called in earnest.", metavar="TOOL,…")
     ] = "",
-    values: Annotated[Path | None, typer.Option("--values", help="TOML: valid values for the fields of tools.")] = None,
-    probes: Annotated[Path | None, typer.Option("--probes", help="TOML: your own calls that must fail.")] = None,
+    values: Annotated[
+        Path | None, typer.Option("--values", help="TOML: valid values for the fields of tools.", metavar="FILE")
+    ] = None,
+    probes: Annotated[
+        Path | None, typer.Option("--probes", help="TOML: your own calls that must fail.", metavar="FILE")
+    ] = None,
     baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="Fail only on what got worse than this file; made if absent.")
+        Path | None,
+        typer.Option("--baseline", help="Fail only on what got worse than this file; made if absent.", metavar="FILE"),
     ] = None,
     update_baseline: Annotated[bool, typer.Option("--update-baseline", help="Write the baseline anew.")] = False,
     fail_under: Annotated[
@@ -37,15 +42,20 @@ def check(
         typer.Option("--fail-under", help="Fail only if the score is lower.", metavar="SCORE", min=0, max=100),
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds after which a call is cut off.", min=0.01)
+        float, typer.Option("--timeout", help="Seconds after which a call is cut off.", metavar="SECONDS", min=0.01)
     ] = 10.0,
     start_timeout: Annotated[
-        float, typer.Option("--start-timeout", help="Seconds that the server may take to start.", min=0.01)
+        float,
+        typer.Option("--start-timeout", help="Seconds that the server may take to start.", metavar="SECONDS", min=0.01),
     ] = 30.0,
-    overlapping: Annotated[int, typer.Option("--overlapping", help="So many calls at the same time.", min=1)] = 8,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")] = None,
-    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF to this file.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page for people to this file.")] = None,
+    overlapping: Annotated[
+        int, typer.Option("--overlapping", help="So many calls at the same time.", metavar="N", min=1)
+    ] = 8,
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.", metavar="FILE")] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF to this file.", metavar="FILE")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page for people to this file.", metavar="FILE")
+    ] = None,
     command: Annotated[
         list[str] | None, typer.Argument(help="Behind --: a server to start; or the URL of one.", metavar="COMMAND")
     ] = None,
@@ -56,11 +66,15 @@ def check(
     they are sent. Exits with 1 if something was found, with 2 if the server cannot be checked.
 
     Example: failwell check -- python server.py
+
+    Example: failwell check --baseline failwell.json -- python server.py
     """
     if not command:
         raise Misuse("say which server to check: failwell check -- COMMAND, or failwell check URL")
     if update_baseline and baseline is None:
         raise Misuse("--update-baseline needs --baseline FILE")
+    reports = {"junit": junit, "sarif": sarif, "html": html}
+    _check_places({**reports, "baseline": baseline})
     try:
         from failwell.check import own_probes, peers, running, session
     except ImportError:
@@ -80,7 +94,7 @@ def check(
         except peers.BadServer as bad:
             raise Misuse(str(bad)) from None
     report = _compared(report, baseline, before, streams.stderr)
-    for name, file in (("junit", junit), ("sarif", sarif), ("html", html)):
+    for name, file in reports.items():
         if file is not None:
             _write(file, importlib.import_module(_REPORTS[name]).write(report))
     if as_json:
@@ -101,7 +115,22 @@ def _connecting(command: list[str], limits: Any) -> Callable[[], Any]:
             return http.HttpPeer(command[0], start=limits.start, wait=limits.call)
 
         return connect
+    if len(command) == 1 and "://" in command[0]:
+        raise Misuse(f"{command[0]} is no address of an MCP server: it begins with http:// or https://")
     return lambda: stdio.StdioPeer.start(command)
+
+
+def _check_places(files: dict[str, Path | None]) -> None:
+    """Refuse files that cannot be written, before anything is sent to a server.
+
+    Raises:
+        Misuse: a file has no folder, or it is an option that was taken for one.
+    """
+    for option, file in files.items():
+        if file is not None and str(file).startswith("-"):
+            raise Misuse(f"--{option} needs a file, not {str(file)!r}")
+        if file is not None and not file.parent.is_dir():
+            raise Misuse(f"cannot write {str(file)!r}: there is no folder {str(file.parent)!r}")
 
 
 def _from(file: Path, read: Callable[[str], Value]) -> Value:

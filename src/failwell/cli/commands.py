@@ -1,66 +1,48 @@
-"""The commands: `codes`, `explain`, `read`, `convert`, `schema`, `demo`."""
+"""The commands `codes`, `explain`, `read`, `convert` and `schema`, beside those that have a module of their own."""
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any
 
-import msgspec
 import typer
-from typer.main import get_command
 
 import failwell as fw
 from failwell import dialects
-from failwell.cli import checking, demo, glossary, panels, proxying, readings, stage
-from failwell.cli.payloads import Misuse, Streams, decoded, from_file, json_object, payload
+from failwell.cli import checking, completing, demo, glossary, panels, proxying, readings
+from failwell.cli.payloads import (
+    Misuse,
+    dialect_named,
+    json_object,
+    payload,
+    write_json,
+)
 from failwell.codes import TYPES, Type
 from failwell.suggest import did_you_mean
 
-# The parser's errors: typer brought click along as a package of its own until it took the code in.
-_ParserError: type[Exception] = typer.BadParameter.__mro__[2]
-
-_app = typer.Typer(
+app = typer.Typer(
     name="failwell",
-    help="MCP tools that fail well: look codes up, read failures, convert them.",
-    add_completion=False,
+    help="MCP tools that fail well: watch, check and proxy servers; look codes up; read failures and convert them.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-File = Annotated[Path | None, typer.Option("--file", "-f", help="Read the payload from this file, not from stdin.")]
+File = Annotated[
+    Path | None, typer.Option("--file", "-f", help="Read the payload from this file, not from stdin.", metavar="FILE")
+]
 Spoken = Annotated[
-    str | None, typer.Option("--dialect", help="What the server speaks: its exact shapes count even if not flagged.")
+    str | None,
+    typer.Option(
+        "--dialect",
+        help="What the server speaks: its exact shapes count even if not flagged.",
+        autocompletion=completing.dialect_names,
+        metavar="NAME",
+    ),
 ]
 Unflagged = Annotated[bool, typer.Option("--unflagged", help="Look for a failure even if `isError` is false.")]
-Tool = Annotated[str | None, typer.Option("--tool", help="The tool that was called.")]
+Tool = Annotated[str | None, typer.Option("--tool", help="The tool that was called.", metavar="TOOL")]
 
 
-def perform(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """Run a command and return its exit code.
-
-    Raises:
-        Misuse: the arguments or the payload are not what the command takes.
-    """
-    command = get_command(_app)
-    try:
-        with command.make_context("failwell", list(argv), obj=Streams(stdin, stdout, stderr)) as context:
-            code = command.invoke(context)
-    except typer.Exit as done:
-        return done.exit_code
-    except _ParserError as refused:
-        _refuse(refused)
-    return code if isinstance(code, int) else 0
-
-
-def _refuse(refused: Exception) -> NoReturn:
-    text = getattr(refused, "format_message", refused.__str__)()
-    context = getattr(refused, "ctx", None)
-    help_of = context.command_path if context else "failwell"
-    raise Misuse(" ".join(f"{text.rstrip('.')}; see {help_of} --help".split())) from None
-
-
-@_app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True)
 def _start(
     context: typer.Context,
     *,
@@ -74,11 +56,19 @@ def _start(
         raise typer.Exit
 
 
-@_app.command()
+@app.command()
 def codes(
     context: typer.Context,
     *,
-    type_: Annotated[str | None, typer.Option("--type", help="Only codes of this type, such as TRANSIENT.")] = None,
+    type_: Annotated[
+        str | None,
+        typer.Option(
+            "--type",
+            help="Only codes of this type, such as TRANSIENT.",
+            autocompletion=completing.type_names,
+            metavar="TYPE",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List all codes: what each means, and whether a retry can help.
@@ -87,19 +77,28 @@ def codes(
     """
     entries = [glossary.entry(row) for row in glossary.rows(_type_named(type_) if type_ else None)]
     if as_json:
-        _write_json(context.obj.stdout, entries)
+        write_json(context.obj.stdout, entries)
     else:
         panels.show_codes(context.obj.stdout, entries)
 
 
-@_app.command()
+@app.command()
 def explain(
     context: typer.Context,
-    code: Annotated[str, typer.Argument(help="A code in any spelling, or one of the six types.", metavar="CODE")],
+    code: Annotated[
+        str,
+        typer.Argument(
+            help="A code in any spelling, or one of the six types.",
+            autocompletion=completing.code_names,
+            metavar="CODE",
+        ),
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a code means, what an agent should do, and what it is called in each dialect.
+    """Say what a code means, and what an agent should do about it.
+
+    Says what it is called in each dialect too.
 
     Example: failwell explain rate_limited
     """
@@ -107,16 +106,17 @@ def explain(
     try:
         row = fw.catalog.explain(code)
     except LookupError as unknown:
-        raise Misuse(unknown.args[0]) from None
+        text: str = unknown.args[0]
+        raise Misuse(text if text.endswith("?") else f"{text}; failwell codes lists them all") from None
     is_type_only = name in TYPES and row.code != name
     entry = glossary.type_entry(_type_named(code)) if is_type_only else glossary.entry(row)
     if as_json:
-        _write_json(context.obj.stdout, entry)
+        write_json(context.obj.stdout, entry)
     else:
         panels.show_entry(context.obj.stdout, entry)
 
 
-@_app.command()
+@app.command()
 def read(
     context: typer.Context,
     *,
@@ -125,9 +125,11 @@ def read(
     unflagged: Unflagged = False,
     tool: Tool = None,
     arguments: Annotated[
-        str | None, typer.Option("--arguments", help="What the tool was called with, as JSON.")
+        str | None, typer.Option("--arguments", help="What the tool was called with.", metavar="JSON")
     ] = None,
-    schema_file: Annotated[Path | None, typer.Option("--schema", help="A file with the tool's input schema.")] = None,
+    schema_file: Annotated[
+        Path | None, typer.Option("--schema", help="The tool's input schema.", metavar="FILE")
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
     idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
     as_json: AsJson = False,
@@ -135,7 +137,7 @@ def read(
         list[str] | None, typer.Argument(help="Behind --: a server to start and to call --tool of.", metavar="COMMAND")
     ] = None,
 ) -> None:
-    """Read a failure: what it is, by which rule, what an agent should do about it and why, and how to mend the call.
+    """Read a failure: what it is, what to do, how to mend the call.
 
     Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
     an object with `raw`, `tool`, `arguments` and `inputSchema`. Exits with 1 if nothing in the payload is a failure.
@@ -143,24 +145,28 @@ def read(
     With a command behind --, that server is started and the tool is called for real.
 
     Example: failwell read --idempotent < result.json
+
+    Example: failwell read --tool add --arguments '{"n": 5}' -- python server.py
     """
     if dialect is not None:
-        _dialect_named(dialect)
+        dialect_named(dialect)
     hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
-    sent = json_object("--arguments", arguments) if arguments is not None else None
+    sent = json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
     calls = None
     if command:
+        if file is not None:
+            raise Misuse("there is a command and a --file: read takes one of them")
         call = readings.made(command, tool, sent)
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     elif (calls := readings.lines_of(text := payload(context.obj, file))) is None:
-        known = json_object(str(schema_file), decoded(from_file(schema_file))) if schema_file is not None else None
+        known = readings.schema_in(schema_file) if schema_file is not None else None
         call = readings.Recorded(answer=text, tool=tool, arguments=sent, schema=known)
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     else:
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
     if as_json:
         shown = [one.as_json() for one in found]
-        _write_json(context.obj.stdout, shown[0] if calls is None else shown)
+        write_json(context.obj.stdout, shown[0] if calls is None else shown)
     elif calls is None:
         panels.show_found(context.obj.stdout, found[0])
     else:
@@ -169,11 +175,19 @@ def read(
         raise typer.Exit(1)
 
 
-@_app.command()
+@app.command()
 def convert(
     context: typer.Context,
     *,
-    to: Annotated[str, typer.Option("--to", help="The dialect to write: compact, envelope, flat, meta or xml.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="The dialect to write: compact, envelope, flat, meta or xml.",
+            autocompletion=completing.dialect_names,
+            metavar="NAME",
+        ),
+    ],
     file: File = None,
     dialect: Spoken = None,
     unflagged: Unflagged = False,
@@ -186,7 +200,7 @@ def convert(
 
     Example: failwell convert --to xml --text < result.json
     """
-    _dialect_named(to)
+    dialect_named(to)
     failure = _failure_in(payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
     if failure is None:
         context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
@@ -195,49 +209,37 @@ def convert(
     if text:
         context.obj.stdout.write(result["content"][0]["text"] + "\n")
     else:
-        _write_json(context.obj.stdout, result)
+        write_json(context.obj.stdout, result)
 
 
-@_app.command()
+@app.command()
 def schema(
     context: typer.Context,
     dialect: Annotated[
-        str, typer.Argument(help="compact, envelope, flat, or meta (the schema of its `_meta`).", metavar="DIALECT")
+        str,
+        typer.Argument(
+            help="compact, envelope, flat, or meta (the schema of its `_meta`).",
+            autocompletion=completing.schema_names,
+            metavar="DIALECT",
+        ),
     ],
 ) -> None:
     """Write the JSON Schema of a dialect.
 
     Example: failwell schema compact > compact.schema.json
     """
-    json_schema = getattr(_dialect_named(dialect), "json_schema", None)
+    json_schema = getattr(dialect_named(dialect), "json_schema", None)
     if json_schema is None:
         having = [name for name, module in dialects.DIALECTS.items() if hasattr(module, "json_schema")]
         raise Misuse(f"{dialect} is not JSON and has no JSON Schema: choose one of {', '.join(having)}")
-    _write_json(context.obj.stdout, json_schema())
+    write_json(context.obj.stdout, json_schema())
 
 
-@_app.command("demo")
-def show_demo(
-    context: typer.Context,
-    *,
-    dialect: Annotated[str | None, typer.Option("--dialect", help="Show this dialect only, in full.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Watch a server fail in every way, and what an agent decides with and without structure.
-
-    Example: failwell demo --dialect xml
-    """
-    if dialect is not None:
-        _dialect_named(dialect)
-    scenes = demo.play((dialect,) if dialect else tuple(dialects.DIALECTS))
-    if as_json:
-        _write_json(context.obj.stdout, {"scenes": msgspec.to_builtins(scenes), "score": demo.score(scenes)})
-    else:
-        stage.show_demo(context.obj.stdout, scenes, demo.score(scenes), in_full=dialect is not None)
-
-
-_app.command("check")(checking.check)
-_app.command("proxy", add_help_option=False, context_settings=proxying.TAKES_ALL)(proxying.proxy)
+app.command("demo")(demo.demo)
+app.command("check")(checking.check)
+app.command("proxy", cls=completing.ProxyCommand, add_help_option=False, context_settings=proxying.TAKES_ALL)(
+    proxying.proxy
+)
 
 
 def _type_named(name: str) -> Type:
@@ -248,20 +250,8 @@ def _type_named(name: str) -> Type:
     return found
 
 
-def _dialect_named(name: str) -> dialects.Dialect:
-    try:
-        return dialects.get(name)
-    except ValueError as unknown:
-        raise Misuse(str(unknown)) from None
-
-
 def _failure_in(payload: str, *, dialect: str | None, **how: Any) -> fw.Failure | None:
     if dialect is not None:
-        _dialect_named(dialect)
+        dialect_named(dialect)
     failure = fw.read(payload, dialect=dialect, **how)
     return None if failure is None else fw.canonical(failure)
-
-
-def _write_json(stdout: TextIO, value: Any) -> None:
-    is_unicode = (getattr(stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    stdout.write(json.dumps(value, indent=2, ensure_ascii=not is_unicode) + "\n")

@@ -36,7 +36,7 @@ def _output(stream: TextIO | None) -> TextIO:
 def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run one command on the given streams and return its exit code."""
     try:
-        from failwell.cli import commands, payloads
+        from failwell.cli import parsing, payloads
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in _NEEDED:
             raise
@@ -45,7 +45,7 @@ def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -
     try:
         # Help is written by the parser, which knows no streams but the process's.
         with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            code = commands.perform(argv, stdin=stdin, stdout=stdout, stderr=stderr)
+            code = parsing.perform(argv, stdin=stdin, stdout=stdout, stderr=stderr)
         stdout.flush()
     except payloads.Misuse as misuse:
         stderr.write(f"failwell: {misuse}\n")

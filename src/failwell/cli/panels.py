@@ -29,14 +29,12 @@ _WORD_FOR = {True: "yes", False: "no", None: "unknown"}
 _ORIGINS = {"inferred": "flat text: a guess"}
 
 
-@contextmanager
-def page(stdout: TextIO) -> Generator[Console]:
-    """Give a console to print on, and write what was printed without the blanks that fill its lines."""
+def console_for(stdout: TextIO, file: TextIO) -> Console:
+    """Return a console that prints to a file what suits a stream: colours on terminals that want them."""
     is_terminal = stdout.isatty()
     in_colour = is_terminal and not os.environ.get("NO_COLOR")
-    printed = io.StringIO()
-    console = Console(
-        file=printed,
+    return Console(
+        file=file,
         force_terminal=is_terminal,
         color_system="auto" if in_colour else None,
         width=None if is_terminal or os.environ.get("COLUMNS") else _PLAIN_WIDTH,
@@ -44,7 +42,13 @@ def page(stdout: TextIO) -> Generator[Console]:
         markup=False,
         emoji=False,
     )
-    yield console
+
+
+@contextmanager
+def page(stdout: TextIO) -> Generator[Console]:
+    """Give a console to print on, and write what was printed without the blanks that fill its lines."""
+    printed = io.StringIO()
+    yield console_for(stdout, printed)
     for line in printed.getvalue().splitlines():
         stdout.write(line.rstrip() + "\n")
 

@@ -1,8 +1,10 @@
-"""What a command is given: payloads from stdin or a file, JSON objects from options."""
+"""What commands are given and give: payloads, names and JSON objects come in, JSON goes out."""
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from failwell import dialects
 from failwell.dialects import json_text
 
 
@@ -45,7 +47,7 @@ def decoded(raw: bytes) -> str:
         raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
 
 
-def json_object(what: str, text: str) -> dict[str, Any]:
+def json_object(what: str, text: str, *, example: str) -> dict[str, Any]:
     """Return the JSON object that an option or a file holds.
 
     Raises:
@@ -53,8 +55,26 @@ def json_object(what: str, text: str) -> dict[str, Any]:
     """
     found = json_text.parse_object(text)
     if found is None:
-        raise Misuse(f'{what} must be a JSON object, such as {{"path": "a.txt"}}')
+        raise Misuse(f"{what} must be a JSON object, such as {example}")
     return found
+
+
+def dialect_named(name: str) -> dialects.Dialect:
+    """Return the dialect of a name.
+
+    Raises:
+        Misuse: there is none; the text names them all.
+    """
+    try:
+        return dialects.get(name)
+    except ValueError as unknown:
+        raise Misuse(str(unknown)) from None
+
+
+def write_json(stdout: TextIO, value: Any) -> None:
+    """Write a value as JSON, in letters that the stream can spell."""
+    is_unicode = (getattr(stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+    stdout.write(json.dumps(value, indent=2, ensure_ascii=not is_unicode) + "\n")
 
 
 def _from_stdin(streams: Streams) -> bytes:

@@ -1,7 +1,9 @@
 """What `failwell read` finds: the failure, the rule that gave it, the decision and the repair, for one call or many."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,7 +11,7 @@ from msgspec import Struct
 
 import failwell as fw
 from failwell.cli import live
-from failwell.cli.payloads import Misuse
+from failwell.cli.payloads import Misuse, decoded, from_file, json_object
 from failwell.dialects import json_text, whole
 from failwell.json_types import is_object
 from failwell.reader import explain
@@ -97,6 +99,15 @@ def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any
     )
 
 
+def schema_in(file: Path) -> dict[str, Any]:
+    """Return the JSON Schema that a file holds.
+
+    Raises:
+        Misuse: it cannot be read.
+    """
+    return json_object(f"the schema in {str(file)!r}", decoded(from_file(file)), example='{"type": "object"}')
+
+
 def summary(found: list[Found]) -> Iterator[tuple[str, int]]:
     """Yield how many answers there are of each type."""
     counts: dict[str, int] = {}
@@ -116,10 +127,12 @@ def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | N
         with live.Server(command) as server:
             tools = server.tools()
             if tool is None:
-                raise Misuse(f"say which tool to call with --tool: {', '.join(tools) or 'the server has none'}")
+                raise Misuse(f"say which tool to call with --tool: the server has {', '.join(tools)}")
             answer = server.call(tool, arguments or {})
-    except OSError as failed:
-        raise Misuse(f"{command[0]}: {failed.strerror or failed}") from None
+    except live.BadServer as bad:
+        is_data = len(command) == 1 and Path(command[0]).is_file() and not os.access(command[0], os.X_OK)
+        meant = f"; to read what it holds: failwell read --file {command[0]}" if is_data else ""
+        raise Misuse(f"{bad}{meant}") from None
     known = tools.get(tool, {})
     return Recorded(
         answer=json.dumps(answer),

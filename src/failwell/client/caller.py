@@ -10,7 +10,7 @@ from failwell.client.call import Call, Ended, Tried, ended, is_failed
 from failwell.client.fallback import Fallback, is_due
 from failwell.failure import Failure
 from failwell.repairing import Repair, repair
-from failwell.retry import Policy, Run, Shared, marks, surroundings
+from failwell.retry import Limits, Policy, Run, Shared, marks, surroundings
 from failwell.retry.layer import is_retrying, tell
 from failwell.retry.run import Hook
 
@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     """What `Caller` takes beside a policy."""
 
     shared: Shared | None
+    limits: Limits | str | None
     hook: Hook | None
     repair: bool
     fallbacks: Mapping[str, Fallback] | None
@@ -46,6 +47,8 @@ class Caller:
     Args:
         policy: how often and how long.
         shared: budget, breaker and repeats, to share them with other callers.
+        limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* has their
+            figures, and takes over while it is away.
         hook: told an `Event` after each try.
         repair: make one corrected call if the arguments were wrong and what is right follows from error and schema.
         fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.
@@ -62,6 +65,7 @@ class Caller:
         policy: Policy = _DEFAULT,
         *,
         shared: Shared | None = None,
+        limits: Limits | str | None = None,
         hook: Hook | None = None,
         repair: bool = False,
         fallbacks: Mapping[str, Fallback] | None = None,
@@ -73,7 +77,7 @@ class Caller:
         chance: Callable[[], float] = surroundings.chance,
     ) -> None:
         self.policy = policy
-        self.shared = shared or Shared.new()
+        self.shared = limits_of(limits, shared)
         self.hook = hook
         self.repair = repair
         self.fallbacks = dict(fallbacks or {})
@@ -141,8 +145,8 @@ class Caller:
     @property
     def _is_calm(self) -> bool:
         """Whether a success would change nothing, and nobody wants to be told of it."""
-        shared = self.shared
-        return self.hook is None and not (shared.breaker.failing or shared.budget.spent or shared.repeats.failing)
+        one, other, third = self.shared.troubles
+        return self.hook is None and not (one or other or third)
 
     def _call(
         self,
@@ -171,7 +175,7 @@ class Caller:
         refusal: Failure | None = None
         if first is not None:
             run.attempt = 1
-        while first or not (refusal := run.begin(self.clock())):
+        while first or not (refusal := await run.abegin(self.clock())):
             try:
                 last = await (call.understood(first, call.arguments) if first else call.attempt(call.arguments))
             except BaseException:
@@ -182,7 +186,7 @@ class Caller:
                 run.succeeded(self.clock())
                 return last
             run.hints = call.hints
-            verdict = run.failed(
+            verdict = await run.afailed(
                 last.failure, self.clock(), jitter=self.chance(), retried_below=last.attempts_below > 1
             )
             if verdict.delay is None:
@@ -239,6 +243,15 @@ class Caller:
         except Exception:
             _log.exception("nobody could say whether a server is trusted, so it is not")
             return False
+
+
+def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
+    """Return what calls share: in this process, or in many if the limits are somewhere else."""
+    if isinstance(limits, str):
+        from failwell.fleet import FleetLimits  # only here: most calls share nothing beyond their process
+
+        return FleetLimits.at(limits, shared)
+    return limits or shared or Shared.new()
 
 
 def _answer(call: Call, tried: Tried, *, attempts: int, repaired: Repair | None = None) -> Answer:

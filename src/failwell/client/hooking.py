@@ -35,7 +35,8 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
         session: the session or client.
         policy: how often and how long to try.
         server: what to call its server, if not as it calls itself.
-        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, dialect, unflagged, clock, sleep, chance.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, clock, sleep,
+            chance.
 
     Raises:
         TypeError: this is no session, or there is no such option.
@@ -117,7 +118,8 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[Options]) -> Installati
 
     Args:
         policy: how often and how long to try.
-        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, dialect, unflagged, clock, sleep, chance.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, clock, sleep,
+            chance.
 
     Raises:
         TypeError: there is no such option.

@@ -131,14 +131,14 @@ class FailwellMiddleware(Middleware):
         else:
             broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
             if broken is None:
-                protection.finish(context.message.name, started)
+                protection.finish(context.message.name, started, arguments=context.message.arguments)
                 return result
             answers = protection.answers(broken)
             failure = answers.broken_output()
         finally:
             _running.reset(token)
         wire, failure = answers.encoded(failure)
-        protection.finish(answers.tool, started, failure)
+        protection.finish(answers.tool, started, failure, arguments=context.message.arguments, wire=wire)
         return _LAYOUT.failed(wire)
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Sequence[Any]:

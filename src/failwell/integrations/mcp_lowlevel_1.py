@@ -116,10 +116,10 @@ class _Functions:
                 _running.reset(token)
             if failure is None:
                 if not self.is_inner:
-                    protection.finish(name, started)
+                    protection.finish(name, started, arguments=request.params.arguments)
                 return result
             wire, failure = protection.result(failure, self._called(request.params))
-            protection.finish(name, started, failure)
+            protection.finish(name, started, failure, arguments=request.params.arguments, wire=wire)
             return _server_result(types.CallToolResult.model_validate(wire))
 
         return handle

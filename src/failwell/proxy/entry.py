@@ -10,6 +10,10 @@ from failwell.proxy.options import Misuse, help_text, parse
 
 _MISUSE = 2
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SQLITE = (("sqlalchemy", "telemetry"),)
+_POSTGRESQL = (("sqlalchemy", "postgres"), ("psycopg", "postgres"))
+# What the address of a store begins with, and which modules of which extras it needs.
+_STORES = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL, "postgres": _POSTGRESQL}
 
 
 def main(argv: list[str]) -> int:
@@ -22,7 +26,9 @@ def main(argv: list[str]) -> int:
             return 0
         events = _opened(options.events)
         if options.validate:
-            _check_validation()
+            _check_installed("--validate", "jsonschema_rs", "jsonschema-rs", extra="validation")
+        if options.limits is not None:
+            _check_installed("--limits", "redis", "redis", extra="redis")
     except Misuse as misuse:
         return _refused(str(misuse), _MISUSE)
     if options.url is not None:
@@ -43,20 +49,29 @@ def _refused(sentence: str, code: int) -> int:
     return code
 
 
-def _opened(path: str | None) -> int | None:
-    if path is None:
+def _opened(where: str | None) -> int | str | None:
+    """Return an open file for records, or the address of a store, which is connected to later."""
+    if where is None:
         return None
+    scheme, colon, rest = where.partition("://")
+    if colon:
+        if scheme not in _STORES or not rest.strip("/"):
+            raise Misuse("--events takes a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
+        for module, extra in _STORES[scheme]:
+            _check_installed("--events", module, module, extra=extra)
+        return where
+    path = where.removeprefix("jsonl:")
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     except (OSError, ValueError) as failed:
         raise Misuse(f"--events {path}: {_reason(failed)}") from None
 
 
-def _check_validation() -> None:
+def _check_installed(option: str, module: str, package: str, *, extra: str) -> None:
     from importlib.util import find_spec
 
-    if find_spec("jsonschema_rs") is None:
-        raise Misuse("--validate needs jsonschema-rs: pip install 'failwell[validation]'")
+    if find_spec(module) is None:
+        raise Misuse(f"{option} needs {package}: pip install 'failwell[{extra}]'")
 
 
 def _cannot_start(program: str, failed: Exception) -> int:

@@ -8,6 +8,9 @@ from msgspec import UNSET, Struct
 Id = int | str
 T = TypeVar("T")
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises if a message is not what it should be."""
+
 
 class Params(Struct, gc=False):
     """The parameters that a proxy goes by."""
@@ -45,7 +48,25 @@ class Came(Struct, gc=False):
         return self.error is not UNSET or (self.result is not None and self.result.is_error is True)
 
 
-_decode_sent = msgspec.json.Decoder(Sent).decode
+class Plain(Flag, gc=False):
+    """A result that lists no tools."""
+
+    tools: None = None
+
+
+class Success(Struct, gc=False):
+    """An answer that nothing must be known of, unless its result calls itself an error. No other message is one."""
+
+    id: Id
+    result: Plain
+    method: None = None
+    error: None = None
+
+
+_sent = msgspec.json.Decoder(Sent)
+_success = msgspec.json.Decoder(Success)
+_decode_sent, decode_all_sent = _sent.decode, _sent.decode_lines
+decode_success, decode_successes = _success.decode, _success.decode_lines
 _decode_came = msgspec.json.Decoder(Came).decode
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -55,7 +76,7 @@ def sent(data: bytes) -> Sent | None:
     """Return what a client's message is about; None if its parts are not what they should be, as in a batch."""
     try:
         return _decode_sent(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 
@@ -68,7 +89,7 @@ def came(data: bytes) -> Came | None:
     """Return what a server's message is about; None if its parts are not what they should be, as in a batch."""
     try:
         return _decode_came(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return _converted(data, Came)
 
 
@@ -82,7 +103,7 @@ def read(data: bytes) -> Any:
     """
     try:
         return _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         import json  # only now: it is seldom needed
     try:
         return json.loads(data.decode("utf-8-sig", "replace"), strict=False)

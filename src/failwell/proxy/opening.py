@@ -2,7 +2,7 @@
 
 from _thread import allocate_lock, start_new_thread
 
-from failwell.proxy.pumping import Pump
+from failwell.proxy.pumping import Pump, split
 from failwell.proxy.waiting import Moment
 
 TYPE_CHECKING = False
@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from failwell.proxy.backlog import Backlog
     from failwell.proxy.watching import Watch
 
 _MOST_LINES = 100
@@ -19,15 +20,28 @@ class Opening:
     """Passes lines to a `Watch`, which it loads when the first tool is asked for, or behind the first answer.
 
     A host waits for the answer to `initialize`, and nothing in a handshake can fail in a way that is to be changed. So
-    that answer does not wait until a decoder is loaded. Once it is, the pumps ask the watch itself.
+    that answer does not wait until a decoder is loaded. Once it is, the pumps ask the watch itself, or a `Backlog` before
+    it while lines pass up as they are.
+
+    Args:
+        load: makes the watch.
+        is_lazy: lines pass up as they are, and `took` is told of them.
+
+    Attributes:
+        took: notes lines that the server has got without anybody having looked at them.
+        passes: returns whether a line from the server passes unread, and notes that it does.
     """
 
-    def __init__(self, load: "Callable[[], Watch]") -> None:
+    def __init__(self, load: "Callable[[], Watch]", *, is_lazy: bool = False) -> None:
         self.up: Pump | None = None
         self.down: Pump | None = None
         self.spoken = Moment()
         self._load = load
         self._loaded: Watch | None = None
+        self._backlog: Backlog | None = None
+        self.is_lazy = is_lazy
+        self.took: Callable[[bytes], object] = self._took
+        self.passes: Callable[[bytes], bool] = _is_not_known
         self._lock = allocate_lock()
         self._kept: list[tuple[bool, bytes]] = []
 
@@ -47,8 +61,10 @@ class Opening:
                         else:
                             watch.from_server(line)
                     self._kept.clear()
-                    self._loaded = watch
                     self._step_aside(watch)
+                    self._loaded = watch
+        if self._backlog is not None:
+            self._backlog.catch_up()
         return watch
 
     @property
@@ -81,6 +97,23 @@ class Opening:
             watch = self.watch
         return watch.from_server(line)
 
+    def _took(self, lines: bytes) -> None:
+        self.spoken.come()
+        for line in split(lines):
+            if b"tools" in line or not self._is_kept(line, is_sent=True):
+                self.watch.from_client(line)
+                self.watch.sent()
+
+    def look_at_each(self) -> None:
+        """Look at each line before it passes, from now on."""
+        with self._lock:
+            self.is_lazy = False
+            if self._backlog is not None:
+                self._backlog.catch_up()
+                self._backlog, self.took, self.passes = None, self._took, _is_not_known
+            if self._loaded is not None:
+                self._step_aside(self._loaded)
+
     def sent(self) -> None:
         """Note that the server has got all lines that were looked at so far."""
         if self._loaded is not None:
@@ -94,10 +127,16 @@ class Opening:
         _ = self.watch
 
     def _step_aside(self, watch: "Watch") -> None:
+        look_up, look_down = watch.from_client, watch.from_server
+        if self.is_lazy:
+            from failwell.proxy.backlog import Backlog  # only now: it stands on a decoder too
+
+            backlog = self._backlog = Backlog(watch)
+            self.took, self.passes, look_down = backlog.up, backlog.passes, backlog.down
         if self.up is not None:
-            self.up.look = watch.from_client
+            self.up.look = look_up
         if self.down is not None:
-            self.down.look = watch.from_server
+            self.down.look = look_down
 
     def _is_kept(self, line: bytes, *, is_sent: bool) -> bool:
         with self._lock:
@@ -105,3 +144,7 @@ class Opening:
             if is_kept:
                 self._kept.append((is_sent, line))
         return is_kept
+
+
+def _is_not_known(_: bytes) -> bool:
+    return False

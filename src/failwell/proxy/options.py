@@ -26,6 +26,7 @@ class Options:
         self.command: list[str] = []
         self.url: str | None = None
         self.listen: tuple[str, int] | None = None
+        self.workers = 1
         self.header: tuple[tuple[str, str], ...] = ()
         self.allow_origin: tuple[str, ...] = ()
         self.dialect = "compact"
@@ -35,8 +36,10 @@ class Options:
         self.retry_safe: tuple[str, ...] = ()
         self.attempts = 3
         self.deadline = 30.0
+        self.limits: str | None = None
         self.restart = False
         self.events: str | None = None
+        self.name: str | None = None
         self.dry_run = False
         self.quiet = False
         self.grace = 1.0
@@ -74,7 +77,13 @@ def _seconds(text: str) -> float:
 
 def _file(text: str) -> str:
     if not text:
-        raise ValueError("must be a file")
+        raise ValueError("must be a file, or the address of a store")
+    return text
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must be a name")
     return text
 
 
@@ -82,6 +91,13 @@ def _url(text: str) -> str:
     scheme, _, rest = text.partition("://")
     if scheme.lower() not in ("http", "https") or not rest.split("/")[0] or any(letter.isspace() for letter in text):
         raise ValueError("must be the address of a server, such as https://example.com/mcp")
+    return text
+
+
+def _store(text: str) -> str:
+    scheme, _, rest = text.partition("://")
+    if scheme.lower() not in ("redis", "rediss", "valkey", "valkeys", "unix") or not rest:
+        raise ValueError("must be the address of a Redis or Valkey server, such as redis://localhost:6379/0")
     return text
 
 
@@ -103,12 +119,13 @@ def _header(text: str) -> tuple[tuple[str, str], ...]:
 # Options that may be given more than once.
 _REPEATED = ("--header", "--allow-origin")
 # Options whose value may hold a password.
-_SECRET = ("--header", "--url")
+_SECRET = ("--events", "--header", "--limits", "--url")
 
 # Name, what stands for its value in the help (None for a switch), how the value is read, what it does.
 TABLE = (
     ("--url", "URL", _url, "stand in front of a server that runs elsewhere"),
     ("--listen", "ADDRESS", _address, "speak HTTP here, such as 127.0.0.1:8080, and not standard input and output"),
+    ("--workers", "N", _count, "how many processes listen there, 1 unless told"),
     ("--header", "NAME:VALUE", _header, "send this to the URL too; ${NAME} stands for a variable"),
     ("--allow-origin", "ORIGIN,…", _names, "let pages of these origins in; * for all"),
     ("--dialect", "NAME", _dialect, f"how failures are written: {', '.join(DIALECTS)}"),
@@ -118,8 +135,10 @@ TABLE = (
     ("--retry-safe", "TOOL,…", _names, "these tools may run twice, whatever they say themselves"),
     ("--attempts", "N", _count, "how often a call is made at most, 3 unless told"),
     ("--deadline", "SECONDS", _seconds, "how long a call may take with its retries, 30 unless told"),
+    ("--limits", "URL", _store, "share the limits of retries with other proxies, in a Redis or Valkey"),
     ("--restart", None, None, "start the server again if it dies"),
-    ("--events", "FILE", _file, "append a line of JSON per failure, retry and recovery"),
+    ("--events", "WHERE", _file, "keep records of all calls: a file for lines of JSON, sqlite:///FILE, postgresql://…"),
+    ("--name", "NAME", _name, "what records call the server"),
     ("--dry-run", None, None, "report what would change, and change nothing"),
     ("--quiet", None, None, "no summary on standard error at the end"),
     ("--grace", "SECONDS", _seconds, "how long a server may take to end, 1 unless told"),
@@ -147,6 +166,10 @@ def parse(argv: list[str]) -> Options:
         _take(options, word, rest)
         if options.help:
             return options
+    if options.limits is not None and not options.retry:
+        raise Misuse("--limits are those of retries, so it needs --retry")
+    if options.workers > 1 and options.listen is None:
+        raise Misuse("--workers listen somewhere, so they need --listen")
     if not options.command:
         if options.url is not None:
             return options
@@ -160,7 +183,9 @@ def _take(options: Options, word: str, rest: list[str]) -> None:
     name, equals, value = word.partition("=")
     row = _BY_NAME.get(name)
     if row is None:
-        raise Misuse(f"there is no option {name}; see failwell proxy --help")
+        from failwell.suggest import did_you_mean  # only when something is misspelt
+
+        raise Misuse(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, _BY_NAME)}")
     name, shown, read, _ = row
     attribute = name[2:].replace("-", "_")
     if read is None:

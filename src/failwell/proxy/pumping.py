@@ -7,8 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CHUNK = 1 << 16
-_LARGE_CHUNK = 1 << 20
+CHUNK = 1 << 16
+LARGE_CHUNK = 1 << 20
 
 
 class Pump:
@@ -26,52 +26,62 @@ class Pump:
         self, source: int, look: "Callable[[bytes], bytes | None]", write: "Callable[[bytes], object]"
     ) -> None:
         self.is_reading = False
-        self._source = source
+        self.source = source
         self.look = look
         self._write = write
+        self._held: list[bytes] = []
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether part of a line has come."""
+        return bool(self._held)
 
     def run(self) -> bytes:
         """Pass lines on, and return what came behind the last newline."""
-        held: list[bytes] = []
-        read, source, write = os.read, self._source, self._write
+        read, source, write, held = os.read, self.source, self._write, self._held
         while True:
             self.is_reading = True
             try:
-                chunk = read(source, _LARGE_CHUNK if held else _CHUNK)
+                chunk = read(source, LARGE_CHUNK if held else CHUNK)
             except OSError:
                 break
             self.is_reading = False
-            end = chunk.rfind(b"\n") + 1
-            if not end:
-                if not chunk:
-                    break
-                held.append(chunk)
-                continue
-            if held:
-                held.append(chunk[:end])
-                lines = b"".join(held)
-                held.clear()
-            else:
-                lines = chunk if end == len(chunk) else chunk[:end]
-            if end < len(chunk):
-                held.append(chunk[end:])
-            if lines.find(b"\n") + 1 == len(lines):
-                found = self.look(lines)
-                if found is None:
-                    write(lines)
-                elif found:
-                    write(found)
-            elif passed := _looked_at(lines, self.look):
+            if not chunk:
+                break
+            if (lines := self.cut(chunk)) and (passed := self.looked_at(lines)):
                 write(passed)
         return b"".join(held)
 
-
-def _looked_at(lines: bytes, look: "Callable[[bytes], bytes | None]") -> bytes:
-    each = lines.splitlines(keepends=True)
-    found = [look(line) for line in each]
-    if found.count(None) == len(found):
+    def cut(self, chunk: bytes) -> bytes:
+        """Return the whole lines that a chunk completes, and hold what is behind them."""
+        held = self._held
+        end = chunk.rfind(b"\n") + 1
+        if not end:
+            held.append(chunk)
+            return b""
+        lines = chunk if end == len(chunk) else chunk[:end]
+        if held:
+            lines = b"".join((*held, lines))
+            held.clear()
+        if end < len(chunk):
+            held.append(chunk[end:])
         return lines
-    return b"".join([line if one is None else one for line, one in zip(each, found, strict=True)])
+
+    def looked_at(self, lines: bytes) -> bytes:
+        """Return what goes on in place of lines."""
+        if lines.find(b"\n") + 1 == len(lines):
+            found = self.look(lines)
+            return lines if found is None else found
+        each = split(lines)
+        changed = [self.look(line) for line in each]
+        if changed.count(None) == len(changed):
+            return lines
+        return b"".join([line if one is None else one for line, one in zip(each, changed, strict=True)])
+
+
+def split(lines: bytes) -> list[bytes]:
+    """Return each line with its end. Only a line feed ends one: a carriage return may stand within a message."""
+    return [line + b"\n" for line in lines[:-1].split(b"\n")]
 
 
 def taken_of(data: bytes, target: int) -> int:

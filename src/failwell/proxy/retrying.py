@@ -9,7 +9,7 @@ from failwell.json_types import is_object
 from failwell.proxy.calls import Call
 from failwell.proxy.glances import Id
 from failwell.proxy.watching import Asked
-from failwell.retry import Policy, Run, Shared
+from failwell.retry import Limits, Policy, Run, Shared
 
 
 class Retries:
@@ -18,14 +18,15 @@ class Retries:
     Args:
         policy: how often and how long.
         safe: tools that may run twice, as the operator knows.
+        shared: budget, breaker and repeats, if not those of this proxy alone.
     """
 
-    def __init__(self, policy: Policy, *, safe: tuple[str, ...] = ()) -> None:
+    def __init__(self, policy: Policy, *, safe: tuple[str, ...] = (), shared: Limits | None = None) -> None:
         self.lock = Lock()
         self._waiting: dict[Id, Asked] = {}
         self._policy = policy
         self._safe = frozenset(safe)
-        self._shared = Shared.new()
+        self._shared = shared or Shared.new()
         self._numbers = count(1)
         self._progress: dict[Any, _Progress] = {}
 

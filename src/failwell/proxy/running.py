@@ -4,7 +4,7 @@ import os
 
 from failwell.proxy.child import Child
 from failwell.proxy.opening import Opening
-from failwell.proxy.options import Options
+from failwell.proxy.options import Misuse, Options
 from failwell.proxy.serving import Server
 from failwell.proxy.session import Session
 from failwell.proxy.signals import pass_on_signals
@@ -12,21 +12,23 @@ from failwell.proxy.signals import pass_on_signals
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
+    from failwell.fleet import FleetLimits
     from failwell.proxy.dying import Deaths
     from failwell.proxy.events import Happening
+    from failwell.proxy.recording import Recording
     from failwell.proxy.settling import Settler
     from failwell.proxy.summary import Tally
     from failwell.proxy.watching import Watch
 
 
-def run(options: Options, child: Child, events: int | None, *, source: int = 0, target: int = 1) -> int:
+def run(options: Options, child: Child, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
     """Pass lines between a client and a started server until that ends, and return its exit code."""
     proxy = Proxy(options, child, events, source=source, target=target)
     pass_on_signals(proxy.session.signalled)
     code = proxy.session.run()
+    proxy.close()
     if not options.quiet and proxy.opening.is_used:
         proxy.sum_up()
     return code
@@ -35,13 +37,15 @@ def run(options: Options, child: Child, events: int | None, *, source: int = 0, 
 class Proxy:
     """One session with everything it needs; what only failures need is loaded with the first of them."""
 
-    def __init__(self, options: Options, child: Child, events: int | None, *, source: int, target: int) -> None:
+    def __init__(self, options: Options, child: Child, events: int | str | None, *, source: int, target: int) -> None:
         self.options = options
         self._events = events
+        self._looks_at_calls = options.validate or options.retry or events is not None
+        self._limits: FleetLimits | None = None
         self._tally: Tally | None = None
         self._deaths: Deaths | None = None
-        self._log: Callable[[Happening], object] | None = None
-        self.opening = Opening(self._watch)
+        self._recording: Recording | None = None
+        self.opening = Opening(self._watch, is_lazy=not self._looks_at_calls)
         self.session = Session(
             Server(child, grace=options.grace),
             self.opening,
@@ -51,14 +55,16 @@ class Proxy:
             restart=options.restart,
         )
 
+    def close(self) -> None:
+        """Close what is open."""
+        if self._limits is not None:
+            self._limits.close()
+        if self._recording is not None:
+            self._recording.close()
+
     def sum_up(self) -> None:
         """Write the summary to standard error."""
-        lines = self.tally.lines(self.opening.watch.calls)
-        text = "".join(f"failwell: {line}\n" for line in lines)
-        try:
-            os.write(2, text.encode(errors="backslashreplace"))
-        except OSError:
-            return
+        _say(*self.tally.lines(self.opening.watch.calls))
 
     @property
     def tally(self) -> "Tally":
@@ -76,7 +82,7 @@ class Proxy:
         return Watch(
             self._settler,
             self.session.to_client,
-            looks_at_calls=options.validate or options.retry,
+            looks_at_calls=self._looks_at_calls,
             looks_at_successes=self._events is not None or options.dry_run or bool(options.flip_unflagged),
         )
 
@@ -100,6 +106,7 @@ class Proxy:
             dry_run=options.dry_run,
             tools=watch.tools,
             report=self._report,
+            tells_all=self._events is not None,
         )
         retries = None
         if options.retry:
@@ -107,9 +114,19 @@ class Proxy:
             from failwell.retry import Policy
 
             policy = Policy(attempts=options.attempts, deadline=options.deadline)
-            retries = Retries(policy, safe=options.retry_safe)
+            retries = Retries(policy, safe=options.retry_safe, shared=self._shared_limits())
         ways = Ways(session.to_client, session.to_server, later)
         return Settler(watch, upgrader, retries, ways, self._report)
+
+    def _shared_limits(self) -> "FleetLimits | None":
+        if self.options.limits is not None:
+            from failwell.proxy.limiting import limits_of
+
+            try:
+                self._limits = limits_of(self.options, scope="\0".join(self.options.command), warn=_say)
+            except Misuse as misuse:
+                _say(str(misuse))  # the server runs already, and does so without shared limits
+        return self._limits
 
     def _happened(self, event: "Any", **details: "Any") -> None:
         if self._events is None:
@@ -122,8 +139,16 @@ class Proxy:
         self.tally(happening)
         if self._events is None:
             return
-        if self._log is None:
-            from failwell.proxy.events import Log
+        if self._recording is None:
+            from failwell.proxy.recording import Recording, name_of
 
-            self._log = Log(self._events, dry_run=self.options.dry_run)
-        self._log(happening)
+            self._recording = Recording(self._events, self.options, server=name_of(self.options))
+        self._recording(happening)
+
+
+def _say(*lines: str) -> None:
+    """Write lines to standard error."""
+    try:
+        os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
+    except OSError:
+        return

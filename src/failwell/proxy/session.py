@@ -1,14 +1,17 @@
 """`Session`: a client, a server and the proxy between them, from the first line to the exit code.
 
-Three threads: one passes lines up to the server, one passes lines down to the client, and the first waits for the
-server to end. Each blocks where its work is, so a slow reader slows its writer down as it would without a proxy.
+A thread waits for the server to end. One passes lines both ways until somebody does not read what is written; from then
+on there is one for each way, which blocks where its work is. So a slow reader slows its writer down as it would without
+a proxy.
 """
 
 import os
 from _thread import allocate_lock, start_new_thread
 
 from failwell.proxy.child import Child, widen
+from failwell.proxy.duplex import Duplex
 from failwell.proxy.opening import Opening
+from failwell.proxy.outlets import to_client, to_server
 from failwell.proxy.pumping import Pump, taken_of
 from failwell.proxy.serving import Server
 from failwell.proxy.waiting import Moment
@@ -56,13 +59,16 @@ class Session:
         self._restart = restart
         self._client_lock = allocate_lock()
         self._silent = Moment()
+        self._both: Duplex | None = None
 
     def run(self) -> int:
         """Pass lines until the server ends for good, and return its exit code."""
-        start_new_thread(self._up, ())
-        self._start_down()
+        self._start()
         while True:
             code = self._server.wait()
+            if self._both is not None:
+                self._both.leave()
+                self._both = None
             while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
                 continue  # what the server said last is still dealt with
             if not self._restart or self._server.ending.has_come or not self._is_started_again(code):
@@ -87,27 +93,55 @@ class Session:
         if is_gone:
             self._server.hang_up()
 
-    def to_server(self, data: bytes) -> None:
-        """Write lines to the server; what a dying one did not take goes to its successor, or is answered at the end."""
+    def to_server(self, data: bytes, taken: int = 0, *, by: Child | None = None) -> None:
+        """Write lines to the server; what a dying one did not take goes to its successor, or is answered at the end.
+
+        A process may have *taken* some bytes of them already.
+        """
         server, opening = self._server, self._opening
         while True:
             with server.lock:
                 child = server.child
-                taken = taken_of(data, child.stdin)
+                taken = taken if child is by else 0
+                taken += taken_of(data[taken:], child.stdin)
                 if taken == len(data):
                     opening.sent()
                     return
                 whole = data.rfind(b"\n", 0, taken) + 1
                 opening.sent_only(data[:whole])
-            data = data[whole:]
+            data, by = data[whole:], None
             if not self._restart or not server.wait_for_successor(child):
                 return
 
-    def _up(self) -> None:
+    def _start(self) -> None:
+        opening, child = self._opening, self._server.child
+        opening.up = Pump(self._source, opening.from_client, self.to_server)
+        opening.down = Pump(child.stdout, opening.from_server, self.to_client)
+        client = to_client(self._target) if opening.is_lazy else None
+        if client is None:
+            opening.look_at_each()
+            start_new_thread(self._up, (opening.up,))
+            start_new_thread(self._down, (child, opening.down, self._silent))
+        else:
+            self._both = Duplex(
+                opening.up, opening.down, server=to_server(child.stdin), client=client, opening=opening
+            )
+            start_new_thread(self._pass_both, (self._both, child, opening.up, opening.down))
+
+    def _pass_both(self, both: Duplex, child: Child, up: Pump, down: Pump) -> None:
+        silent = self._silent
+        try:
+            widen(child.stdout, self._target)
+            both.run()
+        finally:
+            start_new_thread(self._down, (child, down, silent, lambda: self.to_client(both.take_unwritten())))
+            self._up(up, lambda: self.to_server(*both.take_unsent(), by=child))
+
+    def _up(self, up: Pump, begin: "Callable[[], object]" = lambda: None) -> None:
         opening = self._opening
         try:
-            opening.up = Pump(self._source, opening.from_client, self.to_server)
-            rest = opening.up.run()
+            begin()
+            rest = up.run()
             if rest:
                 found = opening.from_client(rest)
                 self.to_server(rest if found is None else found)
@@ -120,9 +154,12 @@ class Session:
         self._opening.down = Pump(child.stdout, self._opening.from_server, self.to_client)
         start_new_thread(self._down, (child, self._opening.down, self._silent))
 
-    def _down(self, child: Child, pump: Pump, silent: Moment) -> None:
+    def _down(
+        self, child: Child, pump: Pump, silent: Moment, begin: "Callable[[], object]" = lambda: None
+    ) -> None:
         try:
             widen(child.stdout, self._target)
+            begin()
             rest = pump.run()
             os.close(child.stdout)
             if rest and self._opening.watch.is_message(rest):

@@ -89,7 +89,7 @@ class Settler:
         if failure is None or self._upgrader.dry_run:
             return None
         self._retries.end(asked)
-        self._report(Happening("refused", call.tool, failure))
+        self._report(self._upgrader.happening("refused", call, failure))
         return _line(self._upgrader.failed(call, failure))
 
     def answer(self, asked: Asked, line: bytes) -> bytes | None:
@@ -105,9 +105,9 @@ class Settler:
 
     def _settled(self, asked: Asked, message: dict[str, Any]) -> bytes | None:
         call = self._call(asked)
-        failure = self._failure(call, message)
         if asked.run is None:
             return self._upgraded(asked, call, message)
+        failure = self._failure(call, message)
         if failure is None:
             return self._succeeded(asked, call, message)
         if self._is_retried(asked, call, failure, message, lambda: self._given_up(asked, call, message)):
@@ -130,7 +130,7 @@ class Settler:
             self._forget(asked)
             return _line(self._upgrader.failed(call, failure, attempts=_attempts(asked)))
 
-        self._report(Happening("failure", call.tool, failure))
+        self._report(self._upgrader.happening("failure", call, failure))
         if will_return and asked.run is not None and self._is_retried(asked, call, failure, {}, give_up):
             return b""
         return give_up()
@@ -178,7 +178,7 @@ class Settler:
     def _succeeded(self, asked: Asked, call: Call, message: dict[str, Any]) -> bytes | None:
         asked.run.succeeded(self._ways.clock())
         if asked.sent_as is not None:
-            self._report(Happening("recovered", call.tool, details={"attempts": asked.run.attempt}))
+            self._report(self._upgrader.happening("recovered", call, attempts=asked.run.attempt))
         return self._upgraded(asked, call, message)
 
     def _is_retried(
@@ -194,8 +194,8 @@ class Settler:
         verdict = asked.run.failed(failure, self._ways.clock(), jitter=self._ways.chance(), retried_below=below)
         if verdict.delay is None:
             return False
-        details = {"attempt": asked.run.attempt, "delay": round(verdict.delay, 3)}
-        self._report(Happening("retry", call.tool, failure, details))
+        attempt, delay = asked.run.attempt, round(verdict.delay, 3)
+        self._report(self._upgrader.happening("retry", call, failure, attempt=attempt, delay=delay))
         if self._upgrader.dry_run:
             return False
         asked.give_up = give_up

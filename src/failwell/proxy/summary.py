@@ -15,6 +15,7 @@ _WORDS = {
     "retry": "retried",
     "recovered": "recovered by retrying",
 }
+_WELL = ("begun", "success")
 _LONGEST_NAME = 100
 
 
@@ -27,7 +28,7 @@ class Tally:
 
     def __call__(self, happening: "Happening") -> None:
         """Count a happening."""
-        if happening.tool is None:
+        if happening.tool is None or happening.event in _WELL:
             return
         names = [str(happening.event)]
         if happening.event == "failure" and happening.failure is not None:
@@ -37,13 +38,25 @@ class Tally:
             for name in names:
                 seen[name] = seen.get(name, 0) + 1
 
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return what was counted, by tool."""
+        with self._lock:
+            return {tool: dict(counts) for tool, counts in self._seen.items()}
+
+    def add(self, others: Mapping[str, Mapping[str, int]]) -> None:
+        """Add what another process counted."""
+        with self._lock:
+            for tool, counts in others.items():
+                seen = self._seen.setdefault(tool, {})
+                for name, count in counts.items():
+                    seen[name] = seen.get(name, 0) + count
+
     def lines(self, calls: Mapping[str, int]) -> Iterator[str]:
         """Yield one line for all calls, and one for each tool that anything happened to."""
         total = sum(calls.values())
         if not total:
             return
-        with self._lock:
-            seen = {tool: dict(counts) for tool, counts in self._seen.items()}
+        seen = self.counts()
         failed = sum(counts.get("failure", 0) for counts in seen.values())
         yield f"{_number(total, 'call')}, {failed} failed"
         for tool, counts in sorted(seen.items()):

@@ -18,8 +18,9 @@ from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.outgoing import json_safe
 from failwell.proxy.calls import Call, Tool, Tools
-from failwell.proxy.events import Happening
+from failwell.proxy.events import Happening, Kind
 from failwell.reader import read
+from failwell.sent import Sent
 
 if TYPE_CHECKING:
     from failwell.schema_checks import SchemaChecks
@@ -46,6 +47,8 @@ class Upgrader:
         dry_run: report what would change, and change nothing.
         tools: what the server lists, if somebody else keeps it.
         report: told what happened.
+        tells_all: tell of calls that begin and succeed too, and more of each.
+        session: what to call the client's session where that is told.
 
     Raises:
         ValueError: there is no such dialect.
@@ -61,6 +64,8 @@ class Upgrader:
         dry_run: bool = False,
         tools: Tools | None = None,
         report: Callable[[Happening], object] = lambda _: None,
+        tells_all: bool = False,
+        session: str = "",
     ) -> None:
         dialects.get(dialect)
         self.dialect = dialect
@@ -69,16 +74,20 @@ class Upgrader:
         self.dry_run = dry_run
         self.tools = tools or Tools()
         self._report = report
+        self.tells_all = tells_all
+        self._session = session
         self.validates = validate
         self._checks: SchemaChecks | None = None
 
     def refusal(self, call: Call) -> Message | None:
         """Return the answer to a call that must not reach the server, or None: pass it on."""
+        if self.tells_all:
+            self._report(self.happening("begun", call))
         failure = self._refused(call) if self.validates else None
         if failure is None:
             return None
         failure = failure.replace(outcome="not_executed")
-        self._report(Happening("refused", call.tool, failure))
+        self._report(self.happening("refused", call, failure))
         return None if self.dry_run else self.failed(call, failure)
 
     def failure_in(self, call: Call, message: Message) -> Failure | None:
@@ -115,13 +124,15 @@ class Upgrader:
         """
         failure = self.failure_in(call, message)
         if failure is not None:
-            self._report(Happening("failure", call.tool, failure))
+            self._report(self.happening("failure", call, failure))
         else:
             failure = self.unflagged_in(call, message)
             if failure is None:
+                if self.tells_all and attempts is None and _has_succeeded(message):
+                    self._report(self.happening("success", call))
                 return None
             is_flipped = self.flips(call.tool)
-            self._report(Happening("flipped" if is_flipped else "unflagged", call.tool, failure))
+            self._report(self.happening("flipped" if is_flipped else "unflagged", call, failure))
             if not is_flipped:
                 return None
         return None if self.dry_run else self._upgraded(call, message, failure, attempts)
@@ -129,6 +140,13 @@ class Upgrader:
     def failed(self, call: Call, failure: Failure, *, attempts: int | None = None) -> Message:
         """Return the answer to a call for a failure that no server told of."""
         return self._message(call, self._result(call, failure, attempts))
+
+    def happening(self, event: Kind, call: Call, failure: Failure | None = None, **details: Any) -> Happening:
+        """Return what is told of a call."""
+        if not self.tells_all:
+            return Happening(event, call.tool, failure, details)
+        sent = None if event == "begun" else Sent(call.arguments)
+        return Happening(event, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
 
     def hints(self, tool: str) -> Hints:
         """Return whether a tool may run twice, as the server lists it."""
@@ -205,6 +223,11 @@ class Upgrader:
 def hints_of(tool: Tool) -> Hints:
     """Return whether a tool may run twice; nothing is promised by annotations that make no sense."""
     return Hints.of(tool.annotations if is_object(tool.annotations) else None)
+
+
+def _has_succeeded(message: Message) -> bool:
+    result = message.get("result")
+    return is_object(result) and result.get("isError") is not True
 
 
 def _is_text(block: Any) -> bool:

@@ -65,14 +65,14 @@ class Watch:
         self.tools = Tools()
         self.calls: dict[str, int] = {}
         self.handshake: list[bytes] = []
-        self._answered: set[Id] = set()
-        self._answered_before: set[Id] = set()
+        self.answered_ids: set[Id] = set()
+        self._answered_lately: set[Id] = set()
         self._unsent: deque[Asked] = deque()
         self._make = settler
         self._answer = answer
         self._settler: Settler | None = None
         self._looks_at_calls = looks_at_calls
-        self._looks_at_successes = looks_at_successes
+        self.looks_at_successes = looks_at_successes
 
     @property
     def settler(self) -> "Settler":
@@ -125,13 +125,16 @@ class Watch:
         """Return whether a line without its end is a whole message."""
         return decoded(line) is not None
 
+    def count(self, tool: str) -> None:
+        """Count a call."""
+        self.calls[tool] = self.calls.get(tool, 0) + 1
+
     def take(self, id: Id) -> Asked | None:
         """Return a pending request and forget it."""
         return self.pending.pop(id, None)
 
     def _called(self, asked: Asked) -> bytes | None:
-        tool = asked.tool
-        self.calls[tool] = self.calls.get(tool, 0) + 1
+        self.count(asked.tool)
         self._remember(asked)
         if not self._looks_at_calls or (refusal := self.settler.refusal(asked)) is None:
             return None
@@ -147,8 +150,8 @@ class Watch:
             pending.pop(next(iter(pending)), None)
         pending[asked.id] = asked
         self._unsent.append(asked)
-        self._answered.discard(asked.id)
-        self._answered_before.discard(asked.id)
+        self.answered_ids.discard(asked.id)
+        self._answered_lately.discard(asked.id)
 
     def resend(self, asked: Asked, id: Id) -> None:
         """Note that a request is about to be sent again, under another id."""
@@ -190,10 +193,10 @@ class Watch:
     def _came(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
         asked = self.pending.pop(id, None)
         if asked is None:
-            return b"" if id in self._answered or id in self._answered_before else None
+            return b"" if id in self.answered_ids else None
         self.answered(id)
         if asked.tool:
-            if is_failed or self._looks_at_successes or asked.run is not None:
+            if is_failed or self.looks_at_successes or asked.run is not None:
                 return self.settler.answer(asked, line)
         elif asked.method == "tools/list" and not is_failed:
             self._listed(asked, line)
@@ -204,10 +207,20 @@ class Watch:
 
     def answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
-        answered = self._answered
-        answered.add(id)
-        if len(answered) >= _MOST_ANSWERED:
-            self._answered, self._answered_before = set(), answered
+        known, lately = self.answered_ids, self._answered_lately
+        known.add(id)
+        lately.add(id)
+        if len(lately) >= _MOST_ANSWERED:
+            known.clear()
+            known.update(lately)
+            lately.clear()
+
+    def passed(self, id: Id, *, was_asked: bool) -> None:
+        """Note that an answer has passed of which nothing had to be known but its id."""
+        if self.pending.pop(id, None) is not None or was_asked:
+            self.answered(id)
+        else:
+            self.answered_ids.discard(id)  # nobody asked: another answer passes too
 
     def _listed(self, asked: Asked, line: bytes) -> None:
         message = decoded(line)
@@ -225,7 +238,7 @@ class Watch:
             params = one.get("params")
             if asked.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
                 asked.tool, asked.line = params["name"], encode(one)
-                self.calls[asked.tool] = self.calls.get(asked.tool, 0) + 1
+                self.count(asked.tool)
             self._remember(asked)
 
     def _odd_from_server(self, line: bytes) -> bytes | None:

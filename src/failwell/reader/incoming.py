@@ -13,6 +13,7 @@ _FLAG_NAMES = ("isError", "is_error")
 _STRUCTURED_NAMES = ("structuredContent", "structured_content")
 _META_NAMES = ("_meta", "meta", "metadata")
 _FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status")
+_RPC_NAMES = frozenset(("id", "result", "error"))
 _NO_META: dict[str, Any] = {}
 
 
@@ -30,14 +31,14 @@ class Incoming(Struct):
 def take_apart(what: Any) -> Incoming | None:
     """Return what a result, a JSON-RPC message, a payload or a text holds; None if it is nothing of these."""
     match what:
+        case dict():
+            return _from_dict(cast(dict[str, Any], what))
         case None:
             return None
         case str():
             return _from_text(what)
         case bytes() | bytearray():
             return _from_text(cast(bytes, what)[: 4 * json_text.LONGEST].decode("utf-8", "replace"))
-        case dict():
-            return _from_dict(cast(dict[str, Any], what))
         case list() | tuple():
             texts = _texts(cast(list[Any], what))
             return Incoming(texts=texts) if texts else None
@@ -51,7 +52,7 @@ def _from_text(text: str) -> Incoming:
 
 
 def _from_dict(what: dict[str, Any]) -> Incoming:
-    if "jsonrpc" in what or what.keys() <= {"id", "result", "error"}:
+    if "jsonrpc" in what or what.keys() <= _RPC_NAMES:
         if isinstance(what.get("result"), dict):
             return _from_result(what["result"])
         if _is_rpc_error(what.get("error")):
@@ -74,10 +75,13 @@ def _is_rpc_error(error: dict[str, Any] | None) -> bool:
 
 def _from_result(result: dict[str, Any]) -> Incoming:
     get = result.get
-    flag = next((said for name in _FLAG_NAMES if isinstance(said := get(name), bool)), False)
+    flag, meta, structured = False, _NO_META, None
+    for name in _FLAG_NAMES:
+        if isinstance(said := get(name), bool):
+            flag = said
+            break
     if get("status") == "error":  # how strands and langchain flag an error
         flag = True
-    meta, structured = _NO_META, None
     for name in _META_NAMES:
         if is_object(found := get(name)):
             meta = found
@@ -104,11 +108,11 @@ def _from_object(what: object) -> Incoming | None:
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content[: json_text.LONGEST]]
-    blocks: Iterable[Any] = content
-    if not isinstance(blocks, Iterable):
-        return []
+    blocks: Any = content
+    if not isinstance(blocks, list):
+        blocks = list(blocks) if isinstance(blocks, Iterable) else []
     found: list[str] = []
-    for block in list(blocks)[:_MOST_BLOCKS]:
+    for block in blocks[:_MOST_BLOCKS]:
         text = block.get("text") if is_object(block) else getattr(block, "text", block)
         if isinstance(text, str):
             found.append(text[: json_text.LONGEST])

@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from failwell.errors import Temporary
 from failwell.failure import Failure
-
-Key = tuple[str, str]
+from failwell.retry.limits import Key
 
 _MOST_TOOLS = 1000
 
@@ -51,16 +50,7 @@ class Breaker:
             if left <= 0:
                 state.prober, state.probe_ends = caller, now + self.pause
                 return None
-        server, tool = key
-        return Temporary(
-            f"Calls of {tool or server} are suspended after {self.most} failures.",
-            code="CIRCUIT_OPEN",
-            suggestion="Wait, then make the same call again.",
-            retry_after=left,
-            outcome="not_executed",
-            tool=tool or None,
-            details={"tool": tool, "server": server, "failures": self.most},
-        ).failure
+        return suspended(key, left, most=self.most)
 
     def suspension(self, key: Key, now: float) -> float:
         """Return for how many seconds calls will be refused; 0 if the next one will be made."""
@@ -72,7 +62,7 @@ class Breaker:
         self, key: Key, failure: Failure, now: float, *, caller: object = None, is_counted: bool = False
     ) -> None:
         """Count a failed call, unless it *is_counted* already. While it is open, only the probe's word counts."""
-        if failure.type != "TRANSIENT" and failure.outcome != "unknown":
+        if not counts(failure):
             self.succeeded(key)
             return
         with self._lock:
@@ -106,3 +96,22 @@ class Breaker:
     def _left(self, state: _State, now: float) -> float:
         ends = state.probe_ends if state.prober is not None else (state.opened or 0.0) + self.pause
         return ends - now
+
+
+def counts(failure: Failure) -> bool:
+    """Return whether a failure says that the tool does not work, and not that a call was wrong."""
+    return failure.type == "TRANSIENT" or failure.outcome == "unknown"
+
+
+def suspended(key: Key, left: float, *, most: int) -> Failure:
+    """Return the failure of a call that is not made for so many seconds more."""
+    server, tool = key
+    return Temporary(
+        f"Calls of {tool or server} are suspended after {most} failures.",
+        code="CIRCUIT_OPEN",
+        suggestion="Wait, then make the same call again.",
+        retry_after=left,
+        outcome="not_executed",
+        tool=tool or None,
+        details={"tool": tool, "server": server, "failures": most},
+    ).failure

@@ -33,9 +33,13 @@ class Budget:
         """Return how many tokens a server has left."""
         return self.capacity - self.spent.get(server, 0)
 
+    def price(self, failure: Failure) -> float:
+        """Return what a retry after a failure costs."""
+        return self.throttled_cost if is_throttled(failure) else self.cost
+
     def spend(self, server: str, failure: Failure) -> float | None:
         """Take the price of a retry and return it, or None if there is not enough left."""
-        price = self.throttled_cost if is_throttled(failure) else self.cost
+        price = self.price(failure)
         with self._lock:
             spent = self.spent.get(server, 0) + price
             if spent > self.capacity:

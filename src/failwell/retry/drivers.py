@@ -10,9 +10,9 @@ from failwell.reader import attempts_below, read, returned_failure
 from failwell.retry import marks, surroundings
 from failwell.retry.annotation import with_attempts
 from failwell.retry.layer import is_retrying
+from failwell.retry.limits import Limits
 from failwell.retry.policy import Policy
 from failwell.retry.run import Hook, Run
-from failwell.retry.shared import Shared
 from failwell.tool_failure import ToolFailure
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def call(
     tool: str = "",
     arguments: Any = None,
     hints: Any = None,
-    shared: Shared | None = None,
+    shared: Limits | None = None,
     hook: Hook | None = None,
     clock: Callable[[], float] = surroundings.clock,
     sleep: Callable[[float], object] = surroundings.sleep,
@@ -66,7 +66,8 @@ def call(
     shared = shared or surroundings.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
     run = None  # until something fails, or failed lately, or somebody wants to know
-    if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
+    one, other, third = shared.troubles
+    if hook is not None or one or other or third:
         run = _Driven(*settings)
         run.begin_next()
     layer: list[str | Failure] = ["under way"]
@@ -106,7 +107,7 @@ async def acall(
     tool: str = "",
     arguments: Any = None,
     hints: Any = None,
-    shared: Shared | None = None,
+    shared: Limits | None = None,
     hook: Hook | None = None,
     clock: Callable[[], float] = surroundings.clock,
     sleep: Callable[[float], Awaitable[object]] = surroundings.asleep,
@@ -122,9 +123,10 @@ async def acall(
     shared = shared or surroundings.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks.latest)
     run = None  # until something fails, or failed lately, or somebody wants to know
-    if hook is not None or shared.breaker.failing or shared.budget.spent or shared.repeats.failing:
+    one, other, third = shared.troubles
+    if hook is not None or one or other or third:
         run = _Driven(*settings)
-        run.begin_next()
+        await run.abegin_next()
     layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
     try:
@@ -135,7 +137,7 @@ async def acall(
                     return result
             except Exception as exc:
                 run = run or _Driven(*settings, attempt=1)
-                delay = run.raised(exc)
+                delay = await run.araised(exc)
                 if delay is None:
                     raise
             except BaseException:
@@ -144,11 +146,11 @@ async def acall(
                 raise
             else:
                 run = run or _Driven(*settings, attempt=1)
-                delay = run.returned(result)
+                delay = await run.areturned(result)
                 if delay is None:
                     return cast(T, run.answer(result))
             await sleep(delay)
-            run.begin_next()
+            await run.abegin_next()
         return cast(T, run.refused())
     finally:
         layer.clear()
@@ -169,26 +171,37 @@ class _Driven(Run, eq=False):
         """Begin the next attempt, unless a breaker is open."""
         self.refusal = self.begin(self.clock())
 
+    async def abegin_next(self) -> None:
+        """Do what `begin_next` does."""
+        self.refusal = await self.abegin(self.clock())
+
     def raised(self, exc: Exception) -> float | None:
         """Return the seconds to wait after an attempt raised, or None to let it pass."""
-        delay = self._delay(read(exc), retried_below=marks.is_marked(exc, since=self.marks_before))
-        if delay is not None:
-            self.last_exception, self.is_failed = exc, True
-        elif self.attempt > 1:
-            marks.mark(exc)
-        return delay
+        below = marks.is_marked(exc, since=self.marks_before)
+        verdict = self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
+        return self._kept_exception(exc, verdict.delay)
+
+    async def araised(self, exc: Exception) -> float | None:
+        """Do what `raised` does."""
+        below = marks.is_marked(exc, since=self.marks_before)
+        verdict = await self.afailed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
+        return self._kept_exception(exc, verdict.delay)
 
     def returned(self, result: Any) -> float | None:
         """Return the seconds to wait after an attempt returned, or None if that is the answer."""
-        if type(result) not in _NEVER_A_FAILURE:
-            if failure := returned_failure(result):
-                self.last_result, self.last_exception, self.is_failed = result, None, True
-                return self._delay(failure, retried_below=attempts_below(result) > 1)
-            self._check_settled(result)
-        self.succeeded(self.clock())
-        if self.is_failed:
-            self.last_exception, self.is_failed = None, False
-        return None
+        failure = self._failure_in(result)
+        if failure is None:
+            return None
+        below = attempts_below(result) > 1
+        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below).delay
+
+    async def areturned(self, result: Any) -> float | None:
+        """Do what `returned` does."""
+        failure = self._failure_in(result)
+        if failure is None:
+            return None
+        below = attempts_below(result) > 1
+        return (await self.afailed(failure, self.clock(), jitter=self.chance(), retried_below=below)).delay
 
     def answer(self, result: Any) -> Any:
         """Return the last result; a failure says how often it was tried."""
@@ -206,8 +219,24 @@ class _Driven(Run, eq=False):
         finally:
             del exc  # which holds this frame
 
-    def _delay(self, failure: Failure, *, retried_below: bool) -> float | None:
-        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=retried_below).delay
+    def _kept_exception(self, exc: Exception, delay: float | None) -> float | None:
+        if delay is not None:
+            self.last_exception, self.is_failed = exc, True
+        elif self.attempt > 1:
+            marks.mark(exc)
+        return delay
+
+    def _failure_in(self, result: Any) -> Failure | None:
+        """Return the failure that a result is, or note a success."""
+        if type(result) not in _NEVER_A_FAILURE:
+            if failure := returned_failure(result):
+                self.last_result, self.last_exception, self.is_failed = result, None, True
+                return failure
+            self._check_settled(result)
+        self.succeeded(self.clock())
+        if self.is_failed:
+            self.last_exception, self.is_failed = None, False
+        return None
 
     def _check_settled(self, result: object) -> None:
         if isinstance(result, CoroutineType):

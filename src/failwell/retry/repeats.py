@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from failwell.failure import Failure
-
-Key = tuple[str, str]
+from failwell.retry.limits import Key
 
 _MOST_TOOLS = 250
 _MOST_CALLS = 50
@@ -31,8 +30,8 @@ class Repeats:
 
     def failed(self, key: Key, arguments: Any, failure: Failure) -> bool:
         """Count a failed call and return whether calls like it have failed like this too often."""
-        digest = _digest(arguments)
-        reason = failure.code or failure.type
+        digest = digest_of(arguments)
+        reason = reason_of(failure)
         with self._lock:
             calls = self.failing.setdefault(key, OrderedDict())
             self.failing.move_to_end(key)
@@ -50,7 +49,7 @@ class Repeats:
         """Forget the failures of a call that succeeded."""
         if key not in self.failing:
             return
-        digest = _digest(arguments)
+        digest = digest_of(arguments)
         with self._lock:
             calls = self.failing.get(key, OrderedDict[bytes, tuple[str, int]]())
             calls.pop(digest, None)
@@ -58,7 +57,12 @@ class Repeats:
                 self.failing.pop(key, None)
 
 
-def _digest(arguments: Any) -> bytes:
+def reason_of(failure: Failure) -> str:
+    """Return what two failures of the same kind have in common."""
+    return failure.code or failure.type
+
+
+def digest_of(arguments: Any) -> bytes:
     """Return what two calls with the same arguments have in common, in whatever order they are named."""
     try:
         told = msgspec.json.encode(arguments, enc_hook=repr, order="deterministic")

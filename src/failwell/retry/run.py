@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from msgspec import Struct
@@ -10,10 +11,12 @@ from failwell.decision import Hints
 from failwell.failure import Failure
 from failwell.retry import surroundings
 from failwell.retry.event import Event, Step
+from failwell.retry.limits import Failing, Limits, Taken
 from failwell.retry.policy import Policy, Verdict
-from failwell.retry.shared import Shared
+from failwell.sent import Sent
 
 _log = logging.getLogger("failwell")
+_numbers = count(1)
 
 Hook = Callable[[Event], object]
 
@@ -22,6 +25,7 @@ class _Progress(Struct, kw_only=True, eq=False):
     attempt: int = 0
     paid: float = 0.0
     is_counted: bool = False
+    number: int = 0
 
 
 class Run(_Progress, eq=False):
@@ -31,7 +35,7 @@ class Run(_Progress, eq=False):
     """
 
     policy: Policy
-    shared: Shared
+    shared: Limits
     server: str = ""
     tool: str = ""
     arguments: Any = None
@@ -41,75 +45,79 @@ class Run(_Progress, eq=False):
 
     def begin(self, now: float) -> Failure | None:
         """Return the failure of an open breaker, or None: make the next attempt."""
-        breaker = self.shared.breaker
-        if breaker.failing and (refusal := breaker.refusal((self.server, self.tool), now, caller=self)):
-            self._tell(now, "refused", refusal, reason="calls are suspended")
-            return refusal
-        self.attempt += 1
-        return None
+        return self._begun(self.shared.begin((self.server, self.tool), now, caller=self), now)
+
+    async def abegin(self, now: float) -> Failure | None:
+        """Do what `begin` does."""
+        return self._begun(await self.shared.abegin((self.server, self.tool), now, caller=self), now)
 
     def succeeded(self, now: float) -> None:
         """Note that the attempt succeeded."""
-        shared, key = self.shared, (self.server, self.tool)
-        shared.breaker.succeeded(key)
-        shared.budget.refund(self.server, self.paid)
-        shared.repeats.succeeded(key, self.arguments)
+        self.shared.succeeded((self.server, self.tool), self.arguments, now, paid=self.paid)
         self._tell(now, "succeeded")
 
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
         """Note that the attempt failed, and return whether to wait and try again."""
-        verdict = self._verdict(failure, now, jitter=jitter, retried_below=retried_below)
-        step: Step = "gave_up" if verdict.delay is None else "retry"
-        self._tell(now, step, failure, delay=verdict.delay, reason=verdict.reason)
-        return verdict
+        wish = self._wish(failure, now, jitter=jitter, retried_below=retried_below)
+        return self._settled(failure, wish, self.shared.failed(self._failing(failure, wish), now), now)
+
+    async def afailed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
+        """Do what `failed` does."""
+        wish = self._wish(failure, now, jitter=jitter, retried_below=retried_below)
+        return self._settled(failure, wish, await self.shared.afailed(self._failing(failure, wish), now), now)
 
     def cancelled(self) -> None:
         """Note that the attempt was cancelled: nothing is known of it."""
-        self.shared.breaker.released((self.server, self.tool), caller=self)
+        self.shared.released((self.server, self.tool), caller=self)
 
     def follow_up(self, now: float, step: Step, failure: Failure | None, *, reason: str) -> None:
         """Tell the hook what was done after the tries: a corrected call was made, or a fallback answered."""
         self._tell(now, step, failure, reason=reason)
 
-    def _verdict(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
-        if self._keeps_failing(failure, now):
-            return Verdict(None, "the same call keeps failing the same way", failure.retry_after)
+    def _begun(self, refusal: Failure | None, now: float) -> Failure | None:
+        if refusal is None:
+            self.attempt += 1
+        else:
+            self._tell(now, "refused", refusal, reason="calls are suspended")
+        return refusal
+
+    def _wish(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
+        """Return what is due by what is known of this call alone."""
         if retried_below:
             return Verdict(None, "it was retried already", failure.retry_after)
         most = surroundings.current.attempts
         if most is not None and self.attempt >= most:
             return Verdict(None, f"no more than {most} attempts are made here", failure.retry_after)
-        verdict = self.policy.verdict(
+        return self.policy.verdict(
             failure,
             attempt=self.attempt,
             jitter=jitter,
             hints=self.hints and Hints.of(self.hints),
             elapsed=now - self.started,
         )
-        if verdict.delay is None:
-            return verdict
-        shared = self.shared
-        if shared.breaker.suspension((self.server, self.tool), now) > verdict.delay:
-            return Verdict(None, "calls are suspended", verdict.delay)
-        paid = shared.budget.spend(self.server, failure)
-        if paid is None:
-            return Verdict(None, "the retry budget of the server is used up", verdict.delay)
-        self.paid = paid
+
+    def _failing(self, failure: Failure, wish: Verdict) -> Failing:
+        is_counted, self.is_counted = self.is_counted, True
+        return Failing((self.server, self.tool), failure, self, self.arguments, is_counted, wish.delay)
+
+    def _settled(self, failure: Failure, wish: Verdict, taken: Taken, now: float) -> Verdict:
+        verdict = self._verdict(failure, wish, taken)
+        step: Step = "gave_up" if verdict.delay is None else "retry"
+        self._tell(now, step, failure, delay=verdict.delay, reason=verdict.reason)
         return verdict
 
-    def _keeps_failing(self, failure: Failure, now: float) -> bool:
-        """Count the failure, and return whether calls like this one failed like this too often.
-
-        Calls that nobody named have nothing in common.
-        """
-        key = (self.server, self.tool)
-        is_counted, self.is_counted = self.is_counted, True
-        if key == ("", ""):
-            return False
-        self.shared.breaker.failed(key, failure, now, caller=self, is_counted=is_counted)
-        if is_counted or self.arguments is None:
-            return False
-        return self.shared.repeats.failed(key, self.arguments, failure)
+    def _verdict(self, failure: Failure, wish: Verdict, taken: Taken) -> Verdict:
+        """Return what is done about a wish, by what calls share."""
+        if taken.keeps_failing:
+            return Verdict(None, "the same call keeps failing the same way", failure.retry_after)
+        if wish.delay is None:
+            return wish
+        if taken.is_suspended:
+            return Verdict(None, "calls are suspended", wish.delay)
+        if taken.paid is None:
+            return Verdict(None, "the retry budget of the server is used up", wish.delay)
+        self.paid = taken.paid
+        return wish
 
     def _tell(
         self,
@@ -122,6 +130,7 @@ class Run(_Progress, eq=False):
     ) -> None:
         if self.hook is None:
             return
+        self.number = self.number or next(_numbers)
         event = Event(
             server=self.server,
             tool=self.tool,
@@ -131,6 +140,9 @@ class Run(_Progress, eq=False):
             failure=failure,
             delay=delay,
             reason=reason,
+            call=self.number,
+            sent=None if self.arguments is None else Sent(self.arguments),
+            hints=self.hints,
         )
         try:
             self.hook(event)

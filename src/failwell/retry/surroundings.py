@@ -1,6 +1,5 @@
 """Where retried calls take time, sleep and chance from if nobody says so; tests put others in their place."""
 
-import asyncio
 import random
 import sys
 import time
@@ -10,10 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from failwell.retry.limits import Limits
 from failwell.retry.shared import Shared
 
 
 async def _asleep(seconds: float) -> None:
+    import asyncio  # only here: who never awaits need not wait for it to load
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -30,7 +32,7 @@ class Surroundings(Struct, frozen=True, eq=False):
     sleep: Callable[[float], object]
     asleep: Callable[[float], Awaitable[object]]
     chance: Callable[[], float]
-    shared: Shared
+    shared: Limits
     attempts: int | None = None
 
 

@@ -15,7 +15,7 @@ _MISUSE = 2
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def enter(options: Options, events: int | None) -> int:
+def enter(options: Options, events: int | str | None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
     logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
@@ -23,6 +23,10 @@ def enter(options: Options, events: int | None) -> int:
         from failwell.proxy.http.places import Place
 
         Place(options.url or "")
+        if options.workers > 1:
+            from failwell.proxy.http.workers import serve_together
+
+            return serve_together(options, events, run=_run)
         if options.listen is not None:
             from failwell.proxy.http.serving import serve
 

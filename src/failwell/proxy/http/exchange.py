@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import ClientResponse
 from msgspec import Struct
-from multidict import CIMultiDict
 
 from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
@@ -72,7 +71,7 @@ class Exchange:
         self._is_batch = len(self._waiting) != 1 or ask.posted.id is None
         self._is_elsewhere = False
         self._look = Look(self._waiting, ask.session, rules)
-        self._headers = json_headers()
+        self._headers: Headers | None = None
         self._out: list[bytes] = []
 
     async def run(self) -> None:
@@ -81,7 +80,7 @@ class Exchange:
         first = ask.posted.calls[0]
         for pending in ask.posted.calls:
             self._track(pending)
-        if not self._is_batch and (refusal := self._rules.refusal(first, ask.session)) is not None:
+        if not self._is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
             self._done(first)
             await self._write(refusal, None)
             await self._finish()
@@ -91,7 +90,7 @@ class Exchange:
                 answer, delay = again
                 await self._sleep(delay)
                 pending = answer.pending
-                if pending.is_cancelled or self._rules.suspension(pending, ask.session) is not None:
+                if pending.is_cancelled or await self._rules.suspension(pending, ask.session) is not None:
                     await self._settled(answer)
                     break
                 self._done(pending, is_answered=False)
@@ -151,7 +150,8 @@ class Exchange:
         if self._rules.dry_run or is_between_client_and_server(status, self._ask.headers, headers):
             for pending in self._waiting.values():
                 if self._rules.dry_run and status >= 400:
-                    self._rules.report(Happening("failure", pending.tool, failure_of(status, headers, None)))
+                    failure = failure_of(status, headers, None)
+                    self._rules.report(self._ask.session.upgrader.happening("failure", pending.call, failure))
             await self._pass_on(response)
             return None
         data = await response.content.read(_LONGEST_ERROR)
@@ -241,7 +241,7 @@ class Exchange:
         return None
 
     async def _answered(self, answer: Answer) -> tuple[Answer, float] | None:
-        delay = self._rules.delay(answer.pending, self._ask.session, answer.message)
+        delay = await self._rules.delay(answer.pending, self._ask.session, answer.message)
         if delay is not None:
             return answer, delay
         await self._settled(answer)
@@ -253,7 +253,7 @@ class Exchange:
         self._done(pending)
         message = {**answer.message, "id": pending.id}
         if answer.found is not None:
-            self._rules.report(Happening("failure", pending.tool, answer.found))
+            self._rules.report(upgrader.happening("failure", pending.call, answer.found))
             failure = answer.found.replace(tool=pending.tool)
             message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
         else:
@@ -286,4 +286,4 @@ class Exchange:
         if not self._out:
             return
         body = b"[" + b",".join(self._out) + b"]" if self._is_batch else self._out[0]
-        await self._reply.whole(_OK, CIMultiDict(self._headers), body)
+        await self._reply.whole(_OK, json_headers() if self._headers is None else self._headers, body)

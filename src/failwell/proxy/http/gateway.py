@@ -9,6 +9,7 @@ from failwell.proxy.glances import decoded, encode
 from failwell.proxy.http.event_stream import Events, data_of
 from failwell.proxy.http.exchange import Ask, Exchange
 from failwell.proxy.http.headers import to_client, to_server
+from failwell.proxy.http.learning import Learner
 from failwell.proxy.http.listening import Listening
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.places import Door
@@ -33,6 +34,7 @@ class Gateway:
         upgrader: makes what writes the failures of one client.
         door: who may come in.
         headers: what the server gets with each request, where the client sends none of that name.
+        asks_for_tools: the client's own question may have gone through another process.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class Gateway:
         upgrader: Callable[[], Upgrader],
         door: Door,
         headers: tuple[tuple[str, str], ...] = (),
+        asks_for_tools: bool = False,
     ) -> None:
         self._upstream = upstream
         self._rules = rules
         self._door = door
         self._sessions = Sessions(upgrader)
         self._streams: dict[str, Listening] = {}
+        self._learner = Learner(upstream, self._sessions.next_id) if asks_for_tools else None
         basic = upstream.place.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
 
@@ -87,6 +91,8 @@ class Gateway:
         ask = Ask(posted, url, headers, session, is_tracked=key is not None or stream is not None)
         if stream is not None:
             stream.posted(ask)
+        elif self._learner is not None:
+            await self._learner.learn(ask)
         exchange = Exchange(ask, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id)
         await exchange.run()
 
@@ -169,5 +175,5 @@ class Gateway:
 async def _body(request: web.BaseRequest) -> bytes:
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    chunks = [chunk async for chunk in request.content.iter_any()]
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    body = await request.content.readany()
+    return body if request.content.at_eof() else body + await request.content.read()

@@ -12,7 +12,6 @@ from aiohttp import ClientResponse
 
 from failwell.failure import Failure
 from failwell.json_types import is_object
-from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came, decoded, encode, read
 from failwell.proxy.http.event_stream import Events, data_of, event_of, name_of, with_data
 from failwell.proxy.http.exchange import Ask
@@ -96,15 +95,15 @@ class Listening:
             await self.reply.write(event)
             return
         self.session.ended(pending)
-        if not self._is_made_again(pending, message):
+        if not await self._is_made_again(pending, message):
             await self._write(pending, message, event)
 
     def _answered_by(self, message: Message) -> Pending | None:
         id = message.get("id")
         return self.session.pending(id) if isinstance(id, int | str) and message.get("method") is None else None
 
-    def _is_made_again(self, pending: Pending, message: Message) -> bool:
-        delay = self._rules.delay(pending, self.session, message)
+    async def _is_made_again(self, pending: Pending, message: Message) -> bool:
+        delay = await self._rules.delay(pending, self.session, message)
         ask = self._asked.get(pending.id)
         if delay is None or ask is None:
             return False
@@ -115,7 +114,7 @@ class Listening:
 
     async def _again(self, pending: Pending, message: Message, ask: Ask, delay: float) -> None:
         await asyncio.sleep(delay)
-        if pending.is_cancelled or self._rules.suspension(pending, self.session) is not None:
+        if pending.is_cancelled or await self._rules.suspension(pending, self.session) is not None:
             await self._write(pending, message, None)
             return
         pending.sent_as = self._next_id()
@@ -137,7 +136,7 @@ class Listening:
     async def _failed(self, pending: Pending, failure: Failure) -> None:
         """Write a failure that the proxy found."""
         self._forget(pending)
-        self._rules.report(Happening("failure", pending.tool, failure))
+        self._rules.report(self.session.upgrader.happening("failure", pending.call, failure))
         failure = failure.replace(tool=pending.tool)
         message = self.session.upgrader.failed(pending.call, failure, attempts=pending.attempts)
         await self.reply.write(event_of(encode(message)))

@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = "localhost"
 _ANY = "*"
+_MOST_KNOWN = 64
 
 
 class Place:
@@ -66,9 +67,18 @@ class Door:
         self._is_local = is_loopback(host)
         self._host = host.lower()
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._known: dict[tuple[str | None, str | None], str | None] = {}
 
     def objection(self, host: str | None, origin: str | None) -> str | None:
         """Return why a request with these headers may not come in, or None."""
+        asked = (host, origin)
+        if asked not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[asked] = self._objection(host, origin)
+        return self._known[asked]
+
+    def _objection(self, host: str | None, origin: str | None) -> str | None:
         name = _hostname(f"//{host}") if host else None
         if self._is_local and (name is None or not (is_loopback(name) or name == self._host)):
             return "this host is not served here"

@@ -11,7 +11,6 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell.json_types import is_object
-from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, decoded, encode
 from failwell.proxy.http.exchange import Ask, Exchange
 from failwell.proxy.http.headers import to_server
@@ -33,7 +32,7 @@ _OLDER_TRANSPORT = (400, 404, 405)
 _CANNOT = 1
 
 
-async def speak(options: Options, events: int | None, *, source: int = 0, target: int = 1) -> int:
+async def speak(options: Options, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
     """Pass the client's messages to the URL until it closes its end, and return the exit code."""
     assert options.url is not None
     setup = Setup(options, events)
@@ -53,6 +52,7 @@ async def speak(options: Options, events: int | None, *, source: int = 0, target
         async with asyncio.timeout(_GOODBYE):
             await remote.goodbye()
     await upstream.close()
+    setup.close()
     setup.sum_up(say)
     return remote.code
 
@@ -219,7 +219,7 @@ class Remote:
         for pending in posted.calls:
             if not pending.is_cancelled:
                 self._session.ended(pending)
-                self._rules.report(Happening("failure", pending.tool, LOST))
+                self._rules.report(self._session.upgrader.happening("failure", pending.call, LOST))
                 answer = self._session.failed(pending, LOST)
                 await reply.whole(200, CIMultiDict(), encode(answer))
         if not posted.calls:

@@ -13,7 +13,7 @@ from failwell.proxy.events import Happening
 from failwell.proxy.http.sessions import Pending, Session
 from failwell.proxy.upgrading import Message, Upgrader
 from failwell.reader import attempts_below
-from failwell.retry import Policy, Run, Shared
+from failwell.retry import Limits, Policy, Run, Shared
 
 _LONGEST_KEPT = 1 << 20
 
@@ -24,6 +24,7 @@ class Rules:
     Args:
         validates: wrong arguments are refused here.
         policy: how often and how long calls are made again; None: never.
+        shared: budget, breaker and repeats, if not those of this proxy alone.
         safe: tools that may run twice, as the operator knows.
         looks_at_successes: answers that are not flagged may be failures too.
         dry_run: report what would change, and change nothing.
@@ -37,6 +38,7 @@ class Rules:
         *,
         validates: bool = False,
         policy: Policy | None = None,
+        shared: Limits | None = None,
         safe: tuple[str, ...] = (),
         looks_at_successes: bool = False,
         dry_run: bool = False,
@@ -51,15 +53,16 @@ class Rules:
         self._validates = validates
         self._policy = policy
         self._safe = frozenset(safe)
-        self._shared = Shared.new()
+        self._shared = shared or Shared.new()
         self._clock = clock
         self._chance = chance
 
-    def refusal(self, pending: Pending, session: Session) -> Message | None:
+    async def refusal(self, pending: Pending, session: Session) -> Message | None:
         """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
         self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
         upgrader = session.upgrader
-        if self._validates and (refused := upgrader.refusal(pending.call)) is not None:
+        is_told = self._validates or upgrader.tells_all
+        if is_told and (refused := upgrader.refusal(pending.call)) is not None:
             return refused
         if self._policy is None or len(pending.body) > _LONGEST_KEPT:
             return None
@@ -68,17 +71,17 @@ class Rules:
         pending.run = Run(
             self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
         )
-        return self.suspension(pending, session)
+        return await self.suspension(pending, session)
 
-    def suspension(self, pending: Pending, session: Session) -> Message | None:
+    async def suspension(self, pending: Pending, session: Session) -> Message | None:
         """Begin the next try of a call, or return the answer in its place: calls of the tool are suspended."""
-        failure = None if pending.run is None else pending.run.begin(self._clock())
+        failure = None if pending.run is None else await pending.run.abegin(self._clock())
         if failure is None or self.dry_run:
             return None
-        self.report(Happening("refused", pending.tool, failure))
+        self.report(session.upgrader.happening("refused", pending.call, failure))
         return session.upgrader.failed(pending.call, failure)
 
-    def delay(self, pending: Pending, session: Session, message: Message) -> float | None:
+    async def delay(self, pending: Pending, session: Session, message: Message) -> float | None:
         """Take in an answer, and return after how many seconds the call is made again; None: this is its answer."""
         run = pending.run
         if run is None:
@@ -87,13 +90,14 @@ class Rules:
         if failure is None:
             run.succeeded(self._clock())
             if run.attempt > 1:
-                self.report(Happening("recovered", pending.tool, details={"attempts": run.attempt}))
+                self.report(session.upgrader.happening("recovered", pending.call, attempts=run.attempt))
             return None
         below = attempts_below(message.get("result")) > 1
-        delay = run.failed(failure, self._clock(), jitter=self._chance(), retried_below=below).delay
+        delay = (await run.afailed(failure, self._clock(), jitter=self._chance(), retried_below=below)).delay
         if delay is None or pending.is_cancelled:
             return None
-        self.report(Happening("retry", pending.tool, failure, {"attempt": run.attempt, "delay": round(delay, 3)}))
+        told = session.upgrader.happening("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
+        self.report(told)
         return None if self.dry_run else delay
 
     def is_progress(self, pending: Pending, message: Any) -> bool:

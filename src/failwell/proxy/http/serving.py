@@ -4,25 +4,31 @@ import asyncio
 import errno
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from socket import socket
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from failwell.proxy.events import Happening, Log
+from failwell.proxy.events import Happening
 from failwell.proxy.http.gateway import Gateway
 from failwell.proxy.http.places import Door, Place
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.upstream import Upstream
+from failwell.proxy.limiting import limits_of
 from failwell.proxy.options import Options
 from failwell.proxy.summary import Tally
 from failwell.proxy.upgrading import Upgrader
 from failwell.retry import Policy
 
+if TYPE_CHECKING:
+    from failwell.proxy.recording import Recording
+
 _REACHED_WITHIN = 1.5
 _LAST_ANSWERS = 0.5
 _LONGEST_HEADER = 1 << 16
-_CANNOT = 1
+CANNOT = 1
 
 Say = Callable[[str], object]
 
@@ -30,17 +36,19 @@ Say = Callable[[str], object]
 class Setup:
     """The parts that both forms of the proxy are made of, as the options say."""
 
-    def __init__(self, options: Options, events: int | None) -> None:
+    def __init__(self, options: Options, events: int | str | None) -> None:
         self._options = options
-        self._tally = Tally()
-        self.log: Callable[[Happening], object] | None = None
-        if events is not None:
-            self.log = Log(events, dry_run=options.dry_run)
+        self.tally = Tally()
+        self._recording = None if events is None else _recording(options, events)
+        self.log: Callable[[Happening], object] | None = self._recording
         self._looks = events is not None or options.dry_run
         policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
+        place = Place(options.url or "")
+        self.limits = limits_of(options, scope=f"{place.root}{place.path}", warn=say)
         self.rules = Rules(
             validates=options.validate,
             policy=policy,
+            shared=self.limits,
             safe=options.retry_safe,
             looks_at_successes=self._looks or bool(options.flip_unflagged),
             dry_run=options.dry_run,
@@ -57,18 +65,33 @@ class Setup:
             validate=options.validate,
             dry_run=options.dry_run,
             report=self._report,
+            tells_all=self._recording is not None,
+            session="" if self._recording is None else os.urandom(8).hex(),
         )
 
     def sum_up(self, say: Say) -> None:
         """Tell the operator what became of the calls."""
         if not self._options.quiet:
-            for line in self._tally.lines(self.rules.calls):
+            for line in self.tally.lines(self.rules.calls):
                 say(line)
 
+    def close(self) -> None:
+        """Close what is open."""
+        if self.limits is not None:
+            self.limits.close()
+        if self._recording is not None:
+            self._recording.close()
+
     def _report(self, happening: Happening) -> None:
-        self._tally(happening)
+        self.tally(happening)
         if self.log is not None:
             self.log(happening)
+
+
+def _recording(options: Options, events: int | str) -> "Recording":
+    from failwell.proxy.recording import Recording, name_of  # only where somebody keeps records
+
+    return Recording(events, options, server=name_of(options))
 
 
 def say(sentence: str) -> None:
@@ -84,8 +107,8 @@ class CannotServe(Exception):
 
 
 @asynccontextmanager
-async def listening(options: Options, setup: Setup) -> AsyncGenerator[int]:
-    """Listen as the options say inside the block, and give the port.
+async def listening(options: Options, setup: Setup, *, sockets: Sequence[socket] = ()) -> AsyncGenerator[int]:
+    """Listen as the options say inside the block, or on sockets that others listen on too, and give the port.
 
     Raises:
         CannotServe: the server cannot be reached, or the address is not free.
@@ -95,9 +118,17 @@ async def listening(options: Options, setup: Setup) -> AsyncGenerator[int]:
     place, (host, port) = Place(options.url), options.listen
     upstream = Upstream(place)
     try:
-        await _reach(upstream)
+        if not sockets:
+            await reach(upstream)
         door = Door(host, origins=options.allow_origin)
-        gateway = Gateway(upstream, setup.rules, upgrader=setup.upgrader, door=door, headers=options.header)
+        gateway = Gateway(
+            upstream,
+            setup.rules,
+            upgrader=setup.upgrader,
+            door=door,
+            headers=options.header,
+            asks_for_tools=(options.retry or options.validate) and (options.workers > 1 or options.limits is not None),
+        )
         server = web.Server(
             gateway,
             handler_cancellation=True,
@@ -106,46 +137,60 @@ async def listening(options: Options, setup: Setup) -> AsyncGenerator[int]:
             access_log=None,
         )
         try:
-            listener = await asyncio.get_running_loop().create_server(server, host, port)
+            create = asyncio.get_running_loop().create_server
+            listeners = [await create(server, sock=one) for one in sockets] or [await create(server, host, port)]
         except OSError as failed:
-            raise CannotServe(f"cannot listen on {host}:{port}: {_reason(failed)}") from None
+            raise CannotServe(f"cannot listen on {host}:{port}: {reason(failed)}") from None
         try:
-            yield listener.sockets[0].getsockname()[1]
+            yield listeners[0].sockets[0].getsockname()[1]
         finally:
-            listener.close()
+            for listener in listeners:
+                listener.close()
             await server.shutdown(_LAST_ANSWERS)
     finally:
         await upstream.close()
 
 
-async def serve(options: Options, events: int | None) -> int:
+async def serve(options: Options, events: int | str | None) -> int:
     """Listen until a signal ends it, and return the exit code."""
     setup, ended = Setup(options, events), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     try:
         async with listening(options, setup) as port:
-            assert options.url is not None
-            assert options.listen is not None
-            place, host = Place(options.url), options.listen[0]
-            shown = f"[{host}]" if ":" in host else host
-            say(f"listening on http://{shown}:{port}{place.path}, in front of {place.root}{place.path}")
+            say(greeting(options, port))
             await ended.wait()
     except CannotServe as cannot:
         say(str(cannot))
-        return _CANNOT
+        return CANNOT
+    finally:
+        setup.close()
     setup.sum_up(say)
     return 0
 
 
-async def _reach(upstream: Upstream) -> None:
+def greeting(options: Options, port: int) -> str:
+    """Return what the operator is told once the proxy listens."""
+    assert options.listen is not None
+    place, host = Place(options.url or ""), options.listen[0]
+    shown = f"[{host}]" if ":" in host else host
+    return f"listening on http://{shown}:{port}{place.path}, in front of {place.root}{place.path}"
+
+
+async def reach(upstream: Upstream) -> None:
+    """Do nothing if something listens where the server should be.
+
+    Raises:
+        CannotServe: nothing does.
+    """
     try:
         await upstream.reach(_REACHED_WITHIN)
     except OSError as failed:
-        raise CannotServe(f"cannot reach {upstream.place.root}: {_reason(failed)}") from None
+        raise CannotServe(f"cannot reach {upstream.place.root}: {reason(failed)}") from None
 
 
-def _reason(failed: OSError) -> str:
+def reason(failed: OSError) -> str:
+    """Return why something could not be reached or listened on, in words."""
     if isinstance(failed, TimeoutError) and failed.errno is None:
         return "it does not answer"
     if failed.errno is not None and failed.errno in errno.errorcode:

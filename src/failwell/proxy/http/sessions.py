@@ -1,5 +1,6 @@
 """`Session`: what is known of one client at one server: its tools, and the calls that have no answer yet."""
 
+import asyncio
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -88,6 +89,7 @@ class Session:
 
     def __init__(self, upgrader: Upgrader) -> None:
         self.upgrader = upgrader
+        self.asking: asyncio.Future[None] | None = None
         self._pending: dict[Id, Pending] = {}
 
     def began(self, pending: Pending) -> None:

@@ -1,6 +1,7 @@
 """What is known of a call beside the error's text: the tool, the arguments, their schema."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 from failwell import paths
@@ -9,6 +10,7 @@ from failwell.json_types import is_array, is_object
 
 _MOST_VALUES = 200
 _DEEPEST = 6
+_LONGEST_NAME = 100
 
 
 Value = TypeVar("Value")
@@ -63,17 +65,17 @@ class Context:
     @once
     def names(self) -> tuple[str, ...]:
         """The names of all arguments, those in the schema first."""
-        sent = (name for name in self.arguments if isinstance(name, str))
-        return tuple(dict.fromkeys((*self.properties, *sent)))[:_MOST_VALUES]
+        found = dict.fromkeys(self.properties)
+        for name in self.arguments:
+            if isinstance(name, str):
+                found[name] = None
+        return tuple(found)[:_MOST_VALUES]
 
     @once
     def values(self) -> list[tuple[tuple[str | int, ...], Any]]:
         """Every scalar that was sent, with the keys that lead to it."""
         found: list[tuple[tuple[str | int, ...], Any]] = []
-        for pair in _scalars(self.arguments, ()):
-            found.append(pair)
-            if len(found) == _MOST_VALUES:
-                break
+        _collect(self.arguments.items(), (), found)
         return found
 
     @once
@@ -91,6 +93,8 @@ class Context:
 
     def located(self, keys: list[str | int]) -> str | None:
         """Return the path of the longest beginning of *keys* that leads somewhere in the arguments or the schema."""
+        if len(keys) == 1:
+            return path_of(keys[0])
         if keys and keys[0] not in self.names and len(keys) > 1 and keys[1] in self.names:
             keys = keys[1:]  # the name of the whole came first
         here: Any = self.arguments
@@ -111,14 +115,30 @@ class Context:
         return paths.join(kept) if kept else None
 
 
-def _scalars(value: Any, keys: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if len(keys) > _DEEPEST:
+def path_of(key: str | int) -> str:
+    """Return the path of an argument by its name, or of an item by its index."""
+    return _named(key) if type(key) is str and len(key) <= _LONGEST_NAME else paths.join([key])
+
+
+@lru_cache(maxsize=1024)
+def _named(name: str) -> str:
+    return paths.join([name])
+
+
+def _collect(
+    members: Iterable[tuple[str | int, Any]],
+    keys: tuple[str | int, ...],
+    found: list[tuple[tuple[str | int, ...], Any]],
+) -> None:
+    """Add the scalars among *members*, and those within them, to what was found."""
+    if len(keys) == _DEEPEST:
         return
-    if is_object(value):
-        for key, item in value.items():
-            yield from _scalars(item, (*keys, key))
-    elif is_array(value):
-        for index, item in enumerate(value[:_MOST_VALUES]):
-            yield from _scalars(item, (*keys, index))
-    elif keys:
-        yield keys, value
+    for key, value in members:
+        if len(found) == _MOST_VALUES:
+            return
+        if is_object(value):
+            _collect(value.items(), (*keys, key), found)
+        elif is_array(value):
+            _collect(enumerate(value[:_MOST_VALUES]), (*keys, key), found)
+        else:
+            found.append(((*keys, key), value))

@@ -1,16 +1,16 @@
 """Which argument a text is about: one it names, one whose value it quotes, or the only one there is."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
+from operator import itemgetter
 
 from failwell import paths
 from failwell.reader.text.context import Context
+from failwell.reader.text.phrases import words_of
 from failwell.suggest import normalised
 
-_WORD = re.compile(r"[a-z0-9]+")
 _MOST = 3
-_SHORTEST_VALUE = 2
+_SHORTEST_VALUE, _LONGEST_VALUE = 2, 500
 _TOGETHER = re.compile(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
 
 
@@ -18,17 +18,15 @@ def find(text: str, context: Context, span: tuple[int, int] | None = None, code:
     """Return the keys of the arguments that a text blames, best first; nothing if it cannot be told."""
     if not context.names:
         return []
-    quoted = list(_quoted(text, context))
     if code == "UNAUTHORIZED":  # only an address that was quoted is at fault, not what happens to be named alike
-        return [keys for _, keys in quoted[:1]]
-    named = _exact_names(text, context)
-    if named:
+        return [keys for _, keys in _quoted(text, context)[:1]]
+    if named := _exact_names(text, context):
         return [[name] for name in named[:_MOST]]
     spoken = _spoken(text, context)
     if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in spoken if not context.arguments.get(name)]):
         due = [name for name in unsent if name in context.required]
         return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
-    if quoted:
+    if quoted := _quoted(text, context):
         if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
             return [keys for _, keys in sorted(quoted)[:2]]
         if span is not None:
@@ -51,28 +49,35 @@ def _exact_names(text: str, context: Context) -> list[str]:
     for name in context.names:
         if name not in text:
             continue
-        is_compound = "_" in name or "-" in name or name.lower() != name
-        pattern = rf"(?<![\w.]){re.escape(name)}(?![\w])" if is_compound else rf"[\"'`]{re.escape(name)}[\"'`]"
-        if match := re.search(pattern, text):
+        if match := _written(name).search(text):
             found.append((match.start(), name))
     return [name for _, name in sorted(found)]
 
 
-def _quoted(text: str, context: Context) -> Iterator[tuple[int, list[str | int]]]:
-    """Yield where values that were sent stand in the text, the longest first, each place once."""
-    values = sorted(context.values, key=lambda pair: -len(str(pair[1])))
+@lru_cache(maxsize=256)
+def _written(name: str) -> re.Pattern[str]:
+    is_compound = "_" in name or "-" in name or name.lower() != name
+    return re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w])" if is_compound else rf"[\"'`]{re.escape(name)}[\"'`]")
+
+
+def _quoted(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
+    """Return where values that were sent stand in the text, the longest first, each place once."""
+    values: list[tuple[int, str, tuple[str | int, ...]]] = []
+    for keys, value in context.values:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            shown = str(value)
+            values.append((-len(shown), shown.strip(), keys))
+    values.sort(key=itemgetter(0))
+    found: list[tuple[int, list[str | int]]] = []
     taken: list[tuple[int, int]] = []
-    for keys, value in values:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            continue
-        words = str(value).strip()
-        if len(words) < _SHORTEST_VALUE or len(words) > 500:
-            continue
-        for start in _places(words, text):
-            if not any(begin <= start < end for begin, end in taken):
-                taken.append((start, start + len(words)))
-                yield start, list(keys)
-                break
+    for _, words, keys in values:
+        if _SHORTEST_VALUE <= len(words) <= _LONGEST_VALUE:
+            for start in _places(words, text):
+                if not any(begin <= start < end for begin, end in taken):
+                    taken.append((start, start + len(words)))
+                    found.append((start, list(keys)))
+                    break
+    return found
 
 
 def _places(words: str, text: str) -> list[int]:
@@ -91,20 +96,29 @@ def _places(words: str, text: str) -> list[int]:
 
 def _spoken(text: str, context: Context) -> list[str]:
     """Return the arguments whose names the text speaks in words: `paragraph index` for `paragraph_index`."""
-    words = _WORD.findall(text.lower()[:2000])
-    held = {word.removesuffix("s") if len(word) > 3 else word for word in words}
-    scores: list[tuple[float, int, str]] = []
+    words = words_of(text.lower()[:2000])
+    scores: list[tuple[int, int, str]] = []
     for order, name in enumerate(context.names):
         parts = _parts(name)
-        if parts and held.issuperset(parts):
-            scores.append((-float(len(parts)), order, name))
+        for forms in parts:
+            if words.isdisjoint(forms):
+                break
+        else:
+            if parts:
+                scores.append((-len(parts), order, name))
     return [name for _, _, name in sorted(scores)]
 
 
 @lru_cache(maxsize=1024)
-def _parts(name: str) -> tuple[str, ...]:
-    """Return the words of a name, without the ending of their plural."""
-    return tuple(part.removesuffix("s") if len(part) > 3 else part for part in normalised(name).split("_") if part)
+def _parts(name: str) -> tuple[frozenset[str], ...]:
+    """Return the words of a name, each as a text may write it: in the singular and in the plural."""
+    return tuple(_forms(part) for part in normalised(name).split("_") if part)
+
+
+def _forms(word: str) -> frozenset[str]:
+    """Return every word that is the same without the ending of its plural; words of three letters have none."""
+    stem = word.removesuffix("s") if len(word) > 3 else word
+    return frozenset(form for form in (stem, f"{stem}s") if (form.removesuffix("s") if len(form) > 3 else form) == stem)
 
 
 def _distance(at: int, span: tuple[int, int]) -> int:

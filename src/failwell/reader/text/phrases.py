@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 _TOKEN = re.compile(r"\([^)]*\)\??|\S+")
 _WORD = re.compile(r"[a-z0-9]+")
+_SPACED = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for byte in range(256))
 _CAMEL_HUMP = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # capitals are rare, so to begin with one is fast
 _BETWEEN = r"[^a-z0-9\n]{1,6}"
 _GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
@@ -50,17 +51,23 @@ class Match(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    rank: int
+    order: int
+    rule: Rule
     phrase: str
     needs: tuple[frozenset[str], ...]
 
 
 def plain(text: str) -> str:
     """Return a text as phrases are matched against it: lower case, compound names taken apart, negations spelt out."""
-    text = _CAMEL_HUMP.sub(r" \g<0>", text).lower()
+    text = (_CAMEL_HUMP.sub(r" \g<0>", text) if _CAMEL_HUMP.search(text) else text).lower()
     if "'" in text or "’" in text:
         text = text.replace("’", "'").replace("can't", "cannot").replace("won't", "will not").replace("n't", " not")
     return text
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words in a text of lower case, whatever stands between them."""
+    return set(text.encode("ascii", "replace").translate(_SPACED).decode().split())
 
 
 class Table:
@@ -68,22 +75,28 @@ class Table:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
-        self._by_word: dict[str, list[_Entry]] = {}
+        self._by_words: dict[str, dict[str, list[_Entry]]] = {}
         self._unspaced: list[_Entry] = []
-        for rank, rule in enumerate(self.rules):
-            for phrase in map(str.strip, rule.phrases.strip().splitlines()):
-                if not phrase.isascii():
-                    self._unspaced.append(_Entry(rank, phrase, ()))
-                    continue
-                anchor, *needs = _needs(phrase)
-                for word in anchor:
-                    self._by_word.setdefault(word, []).append(_Entry(rank, phrase, tuple(needs)))
+        phrases = [(rule, phrase) for rule in self.rules for phrase in sorted(_lines(rule))]
+        for order, (rule, phrase) in enumerate(phrases):
+            if not phrase.isascii():
+                self._unspaced.append(_Entry(order, rule, phrase, ()))
+                continue
+            anchor, *needs = _needs(phrase)
+            entry = _Entry(order, rule, phrase, tuple(needs[1:]))
+            for word in anchor:
+                by_second = self._by_words.setdefault(word, {})
+                for second in needs[0] if needs else (word,):
+                    by_second.setdefault(second, []).append(entry)
+        # To meet a set with another one is faster than with the keys of a dict.
+        self._anchors = frozenset(self._by_words)
+        self._seconds = {word: frozenset(by_second) for word, by_second in self._by_words.items()}
 
     def without(self, phrases: Collection[str]) -> "Table":
         """Return the table without some phrases, to see how much depends on them."""
         kept: list[Rule] = []
         for rule in self.rules:
-            lines = [line for line in map(str.strip, rule.phrases.strip().splitlines()) if line not in phrases]
+            lines = [line for line in _lines(rule) if line not in phrases]
             kept += [replace(rule, phrases="\n".join(lines))] if lines else []
         return Table(kept)
 
@@ -93,21 +106,27 @@ class Table:
 
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
-        words = set(_WORD.findall(text))
+        words = words_of(text)
         candidates: list[_Entry] = []
-        for word in words:
-            for entry in self._by_word.get(word, ()):
-                for group in entry.needs:
-                    if words.isdisjoint(group):
-                        break
-                else:
-                    candidates.append(entry)
+        for word in words & self._anchors:
+            by_second = self._by_words[word]
+            for second in words & self._seconds[word]:
+                for entry in by_second[second]:
+                    for group in entry.needs:
+                        if words.isdisjoint(group):
+                            break
+                    else:
+                        candidates.append(entry)
         if not text.isascii():
-            candidates += self._unspaced
+            candidates += [entry for entry in self._unspaced if entry.phrase in text]
         candidates.sort()
-        for rank, phrase, _ in candidates:
+        for _, rule, phrase, _ in candidates:
             if found := _compiled(phrase).search(text):
-                yield Match(self.rules[rank], found.start(), found.end(), phrase)
+                yield Match(rule, found.start(), found.end(), phrase)
+
+
+def _lines(rule: Rule) -> list[str]:
+    return [line.strip() for line in rule.phrases.strip().splitlines()]
 
 
 def _needs(phrase: str) -> list[frozenset[str]]:
@@ -132,8 +151,11 @@ def _telling(word: str) -> int:
 def _compiled(phrase: str) -> re.Pattern[str]:
     if not phrase.isascii():
         return re.compile(re.escape(phrase))
-    pattern = joint = ""
-    for token in _TOKEN.findall(phrase):
+    first, *rest = _TOKEN.findall(phrase)
+    pattern, joint = _first_piece(first), _BETWEEN
+    if not pattern:
+        pattern, joint, rest = r"(?<![a-z0-9])", "", [first, *rest]
+    for token in rest:
         if token == "~":
             joint = _GAP
         elif not token.endswith("?"):
@@ -144,12 +166,27 @@ def _compiled(phrase: str) -> re.Pattern[str]:
         else:
             pattern += f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?"
             joint = ""
-    return re.compile(rf"(?<![a-z0-9]){pattern}(?![a-z0-9])")
+    return re.compile(rf"{pattern}(?![a-z0-9])")
+
+
+def _first_piece(token: str) -> str:
+    """Return a piece that looks behind its first letter, not before it: to search for letters is fast. Or nothing."""
+    choices = _choices(token)
+    if token.endswith("?") or not all(choice[:1].isalnum() for choice in choices):
+        return ""
+    return _either(f"{choice[0]}(?<![a-z0-9]{choice[0]}){choice[1:]}" for choice in choices)
 
 
 def _piece(token: str) -> str:
-    choices = (
+    return _either(_choices(token))
+
+
+def _choices(token: str) -> list[str]:
+    return [
         re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*")
         for choice in token.removeprefix("(").removesuffix(")").split("|")
-    )
+    ]
+
+
+def _either(choices: Iterable[str]) -> str:
     return f"(?:{'|'.join(choices)})"

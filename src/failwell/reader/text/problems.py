@@ -83,7 +83,7 @@ def kind_of(said: str) -> str | None:
 def problem(context: Context, keys: list[str | int], said: str, kind: str | None = None, **more: Any) -> FieldProblem:
     """Return the problem of the argument that *keys* lead to, with what was sent there."""
     path = context.located(keys) or ROOT
-    sent = sent_at(context.arguments, path) if context.is_known else UNSET
+    sent = _sent(context, keys, path) if context.is_known else UNSET
     if kind == "missing" and sent is not UNSET and sent is not None:
         kind = "type"
     is_safe = len(said) <= _LONGEST_SENTENCE and said in context.safe_text
@@ -92,6 +92,12 @@ def problem(context: Context, keys: list[str | int], said: str, kind: str | None
         kind = "missing"
     required = True if kind == "missing" else None
     return FieldProblem(path=path, kind=kind, message=message, sent=sent, required=required, **more)
+
+
+def _sent(context: Context, keys: list[str | int], path: str) -> Any:
+    if len(keys) != 1 or path != keys[0]:
+        return sent_at(context.arguments, path)
+    return UNSET if is_secret_name(path) else context.arguments.get(path, UNSET)
 
 
 def sent_at(arguments: Any, path: str) -> Any:

@@ -1,0 +1,1 @@
+"""The demo: one real MCP server that fails in every way, run bare and protected, and an agent without a model."""

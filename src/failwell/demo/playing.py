@@ -1,0 +1,129 @@
+"""Playing the demo: two servers started, every scene attended by the agent of each, side effects counted."""
+
+import asyncio
+import json
+import sqlite3
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from failwell.demo import bare, informed
+from failwell.demo.connecting import Answer, Connection, connected
+from failwell.demo.course import Course, Ending, Step, Tell
+from failwell.demo.scenes import SCENES, Scene
+from failwell.demo.shop import SECRET
+
+SIDES = ("bare", "failwell")
+"""The server as it is written today, and the protected one."""
+
+_LONGEST = 60.0
+_ATTENDING = {"bare": bare.attend, "failwell": informed.attend}
+
+
+class Played(NamedTuple):
+    """A scene, and what the agent of each side did about it."""
+
+    scene: Scene
+    courses: dict[str, Course]
+
+
+class Stuck(Exception):
+    """The demo cannot be played; the text is one line that says why."""
+
+
+def unseen(*_: object) -> None:
+    """Watch nothing."""
+
+
+async def play(
+    dialect: str,
+    *,
+    stepped: Callable[[str, Scene, Step], None] = unseen,
+    done: Callable[[Played], None] = unseen,
+) -> list[Played]:
+    """Play all scenes and return them; tell of each step, and of each scene when both sides are done with it.
+
+    Raises:
+        Stuck: a server could not be started, or fell silent.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="failwell-demo-") as folder:
+            async with asyncio.timeout(_LONGEST):
+                return await _play(Path(folder), dialect, stepped, done)
+    except TimeoutError:
+        raise Stuck(f"the servers of the demo did not finish within {_LONGEST:g} s") from None
+    except ExceptionGroup as failed:
+        cause: BaseException = failed
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        raise Stuck(f"the servers of the demo do not run: {type(cause).__name__}: {cause}") from None
+
+
+async def _play(
+    folder: Path, dialect: str, stepped: Callable[[str, Scene, Step], None], done: Callable[[Played], None]
+) -> list[Played]:
+    played: list[Played] = []
+    ready = {side: asyncio.Queue[Course]() for side in SIDES}
+    async with asyncio.TaskGroup() as group:
+        for side in SIDES:
+            spoken = dialect if side == "failwell" else None
+            group.create_task(_side(side, folder / side, spoken, stepped, ready[side]))
+        for scene in SCENES:
+            played.append(Played(scene, {side: await ready[side].get() for side in SIDES}))
+            done(played[-1])
+    return played
+
+
+async def _side(
+    side: str,
+    journal: Path,
+    dialect: str | None,
+    stepped: Callable[[str, Scene, Step], None],
+    ready: asyncio.Queue[Course],
+) -> None:
+    async with connected(journal, dialect) as connection:
+        for scene in SCENES:
+            tell = _telling(side, scene, stepped)
+            ready.put_nowait(await _attended(_ATTENDING[side], connection, scene, journal, tell))
+
+
+def _telling(side: str, scene: Scene, stepped: Callable[[str, Scene, Step], None]) -> Callable[[Step], None]:
+    return lambda step: stepped(side, scene, step)
+
+
+async def _attended(
+    attend: Callable[[Connection, Scene, Tell], Awaitable[Answer | None]],
+    connection: Connection,
+    scene: Scene,
+    journal: Path,
+    tell: Callable[[Step], None],
+) -> Course:
+    steps: list[Step] = []
+    answers: list[Answer] = []
+
+    def told(step: Step, answer: Answer) -> None:
+        steps.append(step)
+        answers.append(answer)
+        tell(step)
+
+    taken = await attend(connection, scene, told)
+    return Course(
+        steps=tuple(steps),
+        ending=_ending(taken, scene),
+        effects=_count(journal, scene.effect) if scene.effect else 0,
+        secrets=sum(SECRET in json.dumps(answer.received, default=str) for answer in answers),
+    )
+
+
+def _ending(taken: Answer | None, scene: Scene) -> Ending:
+    if taken is None:
+        return "handed over"
+    return "recovered" if scene.proof in taken.text else "misled"
+
+
+def _count(journal: Path, effect: str) -> int:
+    with closing(sqlite3.connect(journal)) as database:
+        [count] = database.execute("SELECT count(*) FROM effects WHERE effect = ?", (effect,)).fetchone()
+    return int(count)

@@ -1,0 +1,256 @@
+"""`FleetLimits`: the limits that processes share, and what each process makes of them by itself."""
+
+import asyncio
+import logging
+import random
+import secrets
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from failwell.failure import Failure
+from failwell.fleet.errands import Errands
+from failwell.fleet.store import Away, State, Store
+from failwell.retry.breaker import suspended
+from failwell.retry.limits import NOBODY, Failing, Key, Taken
+from failwell.retry.repeats import digest_of
+from failwell.retry.shared import Shared
+
+_log = logging.getLogger("failwell")
+
+_MOST_KNOWN = 1000
+_MOST_THREADS = 4
+_CHECKED_EVERY = 1.0
+
+T = TypeVar("T")
+
+
+class _Known(Struct):
+    """What the store said of a tool: believed until then, refused until then, and whether successes are told."""
+
+    until: float
+    refused_until: float
+    is_noted: bool
+
+
+class FleetLimits:
+    """Budget, breaker and identical-call guard of many processes, asked with one round trip in each step.
+
+    What the store says of a tool is believed for *freshness* seconds, so that most successes ask nothing. While the
+    store is away, this process goes by what it saw itself; nobody waits for the store to come back.
+
+    Args:
+        store: where they are kept.
+        local: those of this process, with the same figures.
+        freshness: seconds for which an answer is believed; 0: ask each time.
+        warn: told once when the store is away, and once when it is back.
+        errands: makes what works in the background.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        local: Shared,
+        *,
+        freshness: float = 0.5,
+        warn: Callable[[str], object] = _log.warning,
+        errands: type[Errands] = Errands,
+    ) -> None:
+        self.local = local
+        self.is_away = False
+        self.troubles = ((True,), (), ())
+        self._store = store
+        self._freshness = freshness
+        self._warn = warn
+        self._known: dict[Key, _Known] = {}
+        self._lock = Lock()
+        self._errands = errands(self._checked)
+        self._threads: ThreadPoolExecutor | None = None
+        self._name = secrets.token_hex(8)
+
+    @classmethod
+    def at(
+        cls,
+        url: str,
+        local: Shared | None = None,
+        *,
+        scope: str = "",
+        prefix: str = "failwell",
+        freshness: float = 0.5,
+        patience: float = 0.1,
+        warn: Callable[[str], object] = _log.warning,
+    ) -> "FleetLimits":
+        """Return those that are kept in the Redis or Valkey at a URL.
+
+        Args:
+            url: such as `redis://localhost:6379/0`; nothing is connected yet.
+            local: the limits of this process: their figures count, and they take over while Redis is away.
+            scope: tells one upstream from another where servers have no names.
+            prefix: begins every key.
+            freshness: seconds for which an answer is believed.
+            patience: seconds for which an answer is waited for.
+            warn: told when Redis is away, and when it is back.
+
+        Raises:
+            ValueError: that is no such URL.
+            ImportError: the library is not installed.
+        """
+        from failwell.fleet.redis_store import RedisStore
+
+        figures = local or Shared.new()
+        # A row of failures must last until all who saw a success have said so.
+        store = RedisStore(url, figures, scope=scope, prefix=prefix, patience=patience, settling=2 * freshness)
+        return cls(store, figures, freshness=freshness, warn=warn)
+
+    def begin(self, key: Key, now: float, *, caller: object) -> Failure | None:
+        """Return the failure of an open breaker, or None: make the call."""
+        if self.is_away or key == NOBODY:
+            return self.local.begin(key, now, caller=caller)
+        if (known := self._known.get(key)) is not None:
+            if now < known.refused_until:
+                return suspended(key, known.refused_until - now, most=self.local.breaker.most)
+            if now < known.until:
+                return None
+        try:
+            return self._begun(key, self._store.begin(key, caller=self._called(caller)), now)
+        except Away as away:
+            self._lost(away)
+            return self.local.begin(key, now, caller=caller)
+
+    async def abegin(self, key: Key, now: float, *, caller: object) -> Failure | None:
+        """Do what `begin` does."""
+        if not self._must_ask(key, now):
+            return self.begin(key, now, caller=caller)
+        return await self._beside(
+            partial(self.begin, key, now, caller=caller), undo=partial(self.released, key, caller=caller)
+        )
+
+    def failed(self, failing: Failing, now: float) -> Taken:
+        """Count a failed try here and there, and pay for the retry that is wanted."""
+        seen_here = self.local.failed(failing, now)
+        if self.is_away:
+            return seen_here
+        try:
+            state = self._store.failed(failing, caller=self._called(failing.caller))
+        except Away as away:
+            self._lost(away)
+            return seen_here
+        self._note(failing.key, state, now)
+        if state.taken.paid is None and seen_here.paid is not None:
+            self.local.budget.refund(failing.key[0], seen_here.paid)
+        return state.taken
+
+    async def afailed(self, failing: Failing, now: float) -> Taken:
+        """Do what `failed` does."""
+        if self.is_away:
+            return self.failed(failing, now)
+        return await self._beside(partial(self.failed, failing, now))
+
+    def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:
+        """Note a success. The store is told in the background, and only if that changes anything."""
+        self.local.succeeded(key, arguments, now, paid=paid)
+        known = self._known.get(key)
+        if self.is_away or not (paid or (known is not None and known.is_noted)):
+            return
+        if known is not None:
+            known.refused_until = 0.0
+        digest = "" if arguments is None else digest_of(arguments).hex()
+        refund = paid or self.local.budget.gain
+        self._errands.do(partial(self._tell_success, key, digest, refund))
+
+    def released(self, key: Key, *, caller: object) -> None:
+        """Note that a call ended without an answer."""
+        self.local.released(key, caller=caller)
+        known = self._known.get(key)
+        if known is None or not known.is_noted or self.is_away:
+            return
+        self._known.pop(key, None)  # another call of this process may probe
+        self._errands.do(partial(self._told, partial(self._store.released, key, caller=self._called(caller))))
+
+    def flush(self) -> None:
+        """Wait until the store was told what it is told in the background, but not for long."""
+        self._errands.finish()
+
+    def close(self) -> None:
+        """Tell what is still to be told, but not for long, and close the connections."""
+        self._errands.end()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+        self._store.close()
+        self.is_away = True
+
+    def _must_ask(self, key: Key, now: float) -> bool:
+        known = self._known.get(key)
+        is_known = known is not None and now < max(known.until, known.refused_until)
+        return not (self.is_away or key == NOBODY or is_known)
+
+    def _called(self, caller: object) -> str:
+        return f"{self._name}:{id(caller)}"
+
+    def _begun(self, key: Key, state: State, now: float) -> Failure | None:
+        self._note(key, state, now)
+        is_refused = state.left > 0 and not state.is_probe
+        return suspended(key, state.left, most=self.local.breaker.most) if is_refused else None
+
+    def _note(self, key: Key, state: State, now: float) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = _Known(now + self._freshness, now + state.left if state.left > 0 else 0.0, state.is_noted)
+
+    def _tell_success(self, key: Key, digest: str, refund: float) -> None:
+        def tell() -> None:
+            state = self._store.succeeded(key, digest=digest, refund=refund)
+            if (known := self._known.get(key)) is not None:
+                known.is_noted = state.is_noted
+
+        self._told(tell)
+
+    def _told(self, tell: Callable[[], object]) -> None:
+        if self.is_away:
+            return
+        try:
+            tell()
+        except Away as away:
+            self._lost(away)
+
+    def _lost(self, away: Away) -> None:
+        with self._lock:
+            was_away, self.is_away = self.is_away, True
+        if not was_away:
+            self._known.clear()
+            self._warn(f"{self._store.name} is away: {away}. Until it is back, each process keeps limits of its own.")
+            self._errands.do(lambda: None)  # wakes the thread, which looks for it from now on
+
+    def _checked(self) -> float | None:
+        """Look whether the store is back, and return after how many seconds to look again."""
+        if not self.is_away:
+            return None
+        try:
+            self._store.check()
+        except Away:
+            return _CHECKED_EVERY * random.uniform(0.5, 1.5)  # a whole fleet does not come at once
+        self.is_away = False
+        self._warn(f"{self._store.name} is back: limits are shared again.")
+        return None
+
+    async def _beside(self, ask: Callable[[], T], *, undo: Callable[[], object] = lambda: None) -> T:
+        """Ask in another thread, on asyncio or trio; who is cancelled meanwhile has asked for nothing."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            trio: Any = sys.modules["trio"]  # nothing else runs here; who runs trio has imported it
+            found: T = await trio.to_thread.run_sync(ask)
+            return found
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="failwell limits")
+        asked: Future[T] = self._threads.submit(ask)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(asked, loop=loop))
+        except asyncio.CancelledError:
+            asked.add_done_callback(lambda _: undo())
+            raise

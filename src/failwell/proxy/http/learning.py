@@ -1,0 +1,97 @@
+"""`Learner`: asks a server for its tools where the client's own question went through another process."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import ClientResponse
+from multidict import CIMultiDict
+
+from failwell.json_types import is_object
+from failwell.proxy.glances import Id, decoded, encode
+from failwell.proxy.http.event_stream import Events, data_of
+from failwell.proxy.http.exchange import Ask
+from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.upgrading import Message
+
+_MOST_PAGES = 20
+_SECONDS = 2.0
+_OF_ONE_CALL = ("mcp-name", "mcp-param-")
+
+
+class Learner:
+    """Asks once for each session, before its first call, unless its tools are known already.
+
+    A server that does not answer soon delays no call for more than two seconds: then nothing is known of its tools.
+
+    Args:
+        upstream: the server.
+        next_id: gives ids that no client uses.
+    """
+
+    def __init__(self, upstream: Upstream, next_id: Callable[[], Id]) -> None:
+        self._upstream = upstream
+        self._next_id = next_id
+
+    async def learn(self, ask: Ask) -> None:
+        """Learn the tools of the session that a call is made in, with the rights of its client."""
+        session = ask.session
+        if session.asking is None:
+            if session.upgrader.tools.names():
+                return
+            session.asking = asyncio.ensure_future(self._learnt(ask))
+        await asyncio.shield(session.asking)
+
+    async def _learnt(self, ask: Ask) -> None:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._ask_for_all(ask)
+        except BROKEN:
+            return  # the call itself finds out what is wrong
+
+    async def _ask_for_all(self, ask: Ask) -> None:
+        headers = _headers(ask)
+        params = _params(ask)
+        for _ in range(_MOST_PAGES):
+            body = encode({"jsonrpc": "2.0", "id": self._next_id(), "method": "tools/list", "params": params})
+            response = await self._upstream.send("POST", ask.url, headers, body)
+            try:
+                message = await _answer(response) if response.status == 200 else None
+            finally:
+                response.release()
+            ask.session.learn(message, is_page=True)
+            result = message.get("result") if is_object(message) else None
+            cursor = result.get("nextCursor") if is_object(result) else None
+            if not isinstance(cursor, str):
+                return
+            params = {**params, "cursor": cursor}
+
+
+def _headers(ask: Ask) -> CIMultiDict[str]:
+    kept = [(name, value) for name, value in ask.headers.items() if not name.lower().startswith(_OF_ONE_CALL)]
+    headers = CIMultiDict(kept)
+    if "Mcp-Method" in headers:
+        headers["Mcp-Method"] = "tools/list"
+    return headers
+
+
+def _params(ask: Ask) -> dict[str, Any]:
+    """Return what a client that says who it is with each request says."""
+    message = decoded(ask.posted.calls[0].body)
+    params = message.get("params") if is_object(message) else None
+    meta = params.get("_meta") if is_object(params) else None
+    kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}
+    return {"_meta": kept} if kept else {}
+
+
+async def _answer(response: ClientResponse) -> Message | None:
+    """Return the answer, in whichever form it comes."""
+    if response.content_type != "text/event-stream":
+        return decoded(await response.read())
+    events = Events()
+    async for chunk in response.content.iter_any():
+        for event in events.feed(chunk):
+            message = decoded(data_of(event))
+            if is_object(message) and "id" in message and "method" not in message:
+                return message
+    return None

@@ -1,0 +1,22 @@
+"""`limits_of`: the limits that a proxy's retries share with other proxies."""
+
+from collections.abc import Callable
+
+from failwell.fleet import FleetLimits
+from failwell.proxy.options import Misuse, Options
+
+
+def limits_of(options: Options, *, scope: str, warn: Callable[[str], object]) -> FleetLimits | None:
+    """Return the limits at the address that the options name; None if they name none.
+
+    Proxies in front of the same server share them: *scope* says which one that is.
+
+    Raises:
+        Misuse: it is no address.
+    """
+    if options.limits is None:
+        return None
+    try:
+        return FleetLimits.at(options.limits, scope=scope, warn=warn)
+    except ValueError as wrong:
+        raise Misuse(f"--limits: {wrong}") from None

@@ -1,0 +1,129 @@
+"""`Recording`: what the proxy saw or did, as records in a file or a store."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from failwell.encoding import encode
+from failwell.proxy.events import Happening
+from failwell.proxy.options import Options
+from failwell.telemetry.adapting import Told, decision_on, of_arguments
+from failwell.telemetry.record import FAILED, Kind, Record, described
+from failwell.telemetry.recorder import Recorder
+from failwell.telemetry.sinks import Sink, open_sink
+from failwell.telemetry.sinks.jsonl import Lines
+
+_MOST_BEGUN = 4096
+_LAST_RECORDS = 2.0
+_LAUNCHERS = ("bun", "bunx", "deno", "docker", "node", "npx", "pipx", "pnpx", "python", "python3", "uv", "uvx")
+
+
+class Recording:
+    """Keeps records of what happens, and how long calls take.
+
+    Args:
+        events: an open file, or the address of a store.
+        options: what the operator wants.
+        server: what to call the server.
+        clock: tells seconds.
+    """
+
+    def __init__(
+        self, events: int | str, options: Options, *, server: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        sink: Sink = Lines("", file=events) if isinstance(events, int) else _Later(events)
+        self._dialect = options.dialect
+        self._dry_run = options.dry_run
+        self._recorder = Recorder(sink, server=server, readers={_Timed: self._record})
+        self._clock = clock
+        self._begun: dict[Any, float] = {}
+
+    def __call__(self, happening: Happening) -> None:
+        """Take note of what happened."""
+        key = (happening.session, happening.call)
+        if happening.event == "begun":
+            if len(self._begun) >= _MOST_BEGUN:
+                self._begun.pop(next(iter(self._begun)), None)
+            self._begun[key] = self._clock()
+            return
+        is_on_its_way = happening.event == "retry"
+        began = self._begun.get(key) if is_on_its_way else self._begun.pop(key, None)
+        self._recorder(_Timed(happening, None if began is None else self._clock() - began))
+
+    def close(self) -> None:
+        """Write what waits, and do not wait long for a store that is away."""
+        self._recorder.close(_LAST_RECORDS)
+
+    def _record(self, told: Told) -> Record:
+        timed: _Timed = told.what
+        seen = timed.happening
+        failure, details = seen.failure, dict(seen.details)
+        attempt = details.pop("attempt", None) or details.pop("attempts", None) or 1
+        if self._dry_run:
+            details["dry_run"] = True
+        is_answer = seen.event in FAILED and failure is not None
+        return Record(
+            time=told.time,
+            session=seen.session or told.session,
+            source="proxy",
+            kind=cast(Kind, seen.event),  # `begun` is never told
+            tool=seen.tool or "",
+            call="" if seen.call is None else f"{seen.call}",
+            attempt=attempt,
+            elapsed=timed.elapsed,
+            delay=details.pop("delay", None),
+            text=self._text(timed) if is_answer and not self._dry_run else None,
+            decision=decision_on(failure, seen.hints, attempt) if is_answer else None,
+            details=details,
+            **of_arguments(seen.sent),
+            **described(failure),
+        )
+
+    def _text(self, timed: "_Timed") -> str | None:
+        failure = timed.happening.failure
+        if failure is None:
+            return None
+        text: str = encode(failure, self._dialect)["content"][0]["text"]
+        return text
+
+
+class _Later:
+    """A store that is opened by the thread that writes: no call waits until its library is loaded."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._sink: Sink | None = None
+
+    def write(self, batch: Sequence[Record], /) -> None:
+        if self._sink is None:
+            self._sink = open_sink(self._address)
+        self._sink.write(batch)
+
+    def close(self) -> None:
+        if self._sink is not None:
+            self._sink.close()
+
+
+def name_of(options: Options) -> str:
+    """Return what to call the server: what its operator calls it, or where it is, or what is started."""
+    if options.name is not None:
+        return options.name
+    if options.url is not None:
+        return options.url.partition("?")[0]
+    program, *words = options.command
+    name = os.path.basename(program)
+    if name not in _LAUNCHERS:
+        return name
+    return next((os.path.basename(word) for word in words if word[:1] != "-" and word != "run"), name)
+
+
+class _Timed:
+    """What happened, and how many seconds after its call began."""
+
+    __slots__ = ("elapsed", "happening", "sent")
+
+    def __init__(self, happening: Happening, elapsed: float | None) -> None:
+        self.happening = happening
+        self.elapsed = elapsed
+        self.sent = happening.sent

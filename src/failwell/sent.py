@@ -1,0 +1,78 @@
+"""`Sent`: what can be told of the arguments of a call without telling them: their names, and a digest."""
+
+import os
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from failwell.json_types import is_object
+
+_MOST_NAMES = 50
+_LONGEST_KEPT = 1024
+
+# Short values could be guessed from a plain digest. With this they can only be compared, and only where this process
+# and those it forked wrote them.
+_KEY = os.urandom(16)
+
+_encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
+
+
+class Sent:
+    """The arguments of a call, for who wants to know whether two calls are the same. It never shows a value.
+
+    Nothing is looked at before somebody asks. Who wants to ask later says `keep`, before the arguments change.
+    """
+
+    __slots__ = ("_arguments", "_digest", "_names", "_told")
+
+    def __init__(self, arguments: Any) -> None:
+        self._arguments = arguments
+        self._names: tuple[Any, ...] = ()
+        self._told: bytes | None = None
+        self._digest: str | None = None
+
+    def __repr__(self) -> str:
+        return "<Sent>"
+
+    def keep(self) -> None:
+        """Remember the arguments as they are now."""
+        arguments, self._arguments = self._arguments, None
+        if arguments is None:
+            return
+        if is_object(arguments):
+            self._names = tuple(arguments)
+        try:
+            told = _encoder.encode(arguments)
+        except Exception:  # too deep, a key that JSON does not know, an object that does not like to be looked at
+            told = os.urandom(16)
+        if len(told) > _LONGEST_KEPT:
+            self._digest = _digest(told)
+        else:
+            self._told = told
+
+    @property
+    def digest(self) -> str:
+        """What two calls with the same arguments have in common, in whatever order they are named."""
+        self.keep()
+        if self._digest is None:
+            self._told, self._digest = None, _digest(self._told or b"")
+        return self._digest
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments."""
+        self.keep()
+        return tuple(map(str, self._names[:_MOST_NAMES]))
+
+
+def _digest(told: bytes) -> str:
+    digest: str = _hash()(_KEY + told, digest_size=16).hexdigest()
+    return digest
+
+
+@cache
+def _hash() -> Any:
+    from hashlib import blake2b  # only now: it takes longer to load than all that is loaded without it
+
+    return blake2b

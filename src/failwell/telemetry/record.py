@@ -1,0 +1,138 @@
+"""`Record`: one thing that happened to a tool call, in one form for guard, client and proxy."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from failwell.codes import Outcome, Type
+from failwell.dialects import whole
+from failwell.failure import Failure
+from failwell.outgoing import canonical, json_safe
+from failwell.redact import clean
+
+VERSION = 1
+
+Source = Literal["guard", "client", "proxy", "recorder"]
+Kind = Literal[
+    "success",
+    "recovered",
+    "failure",
+    "refused",
+    "unflagged",
+    "flipped",
+    "retry",
+    "repaired",
+    "fallback",
+    "breaker",
+    "died",
+    "restarted",
+    "dropped",
+    "lost",
+]
+
+SUCCEEDED = frozenset(("success", "recovered", "unflagged"))
+FAILED = frozenset(("failure", "refused", "flipped"))
+ENDS = SUCCEEDED | FAILED
+"""Kinds that end a call, each call once. A fallback, or a correction of the arguments, may follow its end."""
+
+_NAME, _SENTENCE, _TEXT = 200, 1000, 4000
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that happened, redacted, with the version of this form.
+
+    Kinds that end a call: `success`; `recovered`, after retries; `failure`; `refused`, it was not made; `flipped`, an
+    error text called a success, made an error; `unflagged`, the same, passed as it is. On the way: `retry`, a try
+    failed and the next follows after `delay` seconds. After the end: `repaired`, a call with corrected arguments was
+    made, and failed if there is a `type`; `fallback`, something else answered. Of a tool: `breaker`, `reason` says
+    whether it opened or closed. Of a server: `died`, `restarted`, `dropped` (a line nobody could have used). Of the
+    recorder: `lost`, `details` says how many records found no room.
+
+    `time` is in seconds since 1970, `elapsed` in seconds since the call began. `call` joins the records of one call in
+    a session of one source. `text` is what the agent was sent, `decision` what it should do, `reason` why nothing else
+    was tried. Of the arguments there are the names, and a digest that tells equal ones. `failure` is its whole form.
+    """
+
+    time: float
+    source: Source
+    kind: Kind
+    session: str = ""
+    server: str = ""
+    tool: str = ""
+    call: str = ""
+    attempt: int = 1
+    elapsed: float | None = None
+    delay: float | None = None
+    type: Type | None = None
+    code: str | None = None
+    outcome: Outcome | None = None
+    retryable: bool | None = None
+    message: str | None = None
+    id: str | None = None
+    text: str | None = None
+    decision: str | None = None
+    reason: str | None = None
+    arguments: str | None = None
+    names: tuple[str, ...] = ()
+    failure: dict[str, Any] | None = None
+    details: dict[str, Any] = {}
+    v: int = VERSION
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether it ends a call that the agent got a result of."""
+        return self.kind in SUCCEEDED
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ends a call that the agent got an error of."""
+        return self.kind in FAILED
+
+
+def described(failure: Failure | None) -> dict[str, Any]:
+    """Return what a record says of a failure; the failure itself is redacted here."""
+    if failure is None:
+        return {}
+    safe = canonical(failure)
+    return {
+        "type": safe.type,
+        "code": safe.code,
+        "outcome": safe.outcome,
+        "retryable": safe.retryable,
+        "message": safe.message,
+        "id": safe.id,
+        "failure": whole.write(safe),
+    }
+
+
+def cleaned(record: Record) -> Record:
+    """Return a record whose other texts are redacted and cut as well. Doing it twice changes nothing."""
+    return msgspec.structs.replace(
+        record,
+        session=clean(record.session, _NAME),
+        server=clean(record.server, _NAME),
+        tool=clean(record.tool, _NAME),
+        call=clean(record.call, _NAME),
+        text=None if record.text is None else clean(record.text, _TEXT),
+        reason=None if record.reason is None else clean(record.reason, _SENTENCE),
+        names=tuple(clean(name, _NAME) for name in record.names),
+        details=json_safe(record.details) if record.details else {},
+    )
+
+
+_decoder = msgspec.json.Decoder(Record)
+_encoder = msgspec.json.Encoder()
+
+
+def encode(record: Record) -> bytes:
+    """Return a record as one line of JSON, without its end; the version always stands in it."""
+    return _encoder.encode({"v": record.v, **msgspec.to_builtins(record)})
+
+
+def decode(line: bytes) -> Record | None:
+    """Return the record in a line, or None for one that was cut off or is none. What a later version added is lost."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

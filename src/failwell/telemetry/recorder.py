@@ -1,0 +1,214 @@
+"""`Recorder`: takes what happens from any thread and writes it from one of its own. It never blocks or fails a call."""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+from failwell.telemetry.adapting import Adapter, Reader, Told
+from failwell.telemetry.record import Record
+from failwell.telemetry.sinks import Sink, open_sink
+from failwell.telemetry.writing import Writer
+
+_log = logging.getLogger("failwell")
+_session: ContextVar[str | None] = ContextVar("failwell_session", default=None)
+_LAST_WORDS = 5.0
+
+
+class Recorder:
+    """Writes a record of every call that it is told of. It is an observer for servers, and a hook for agents.
+
+    `protect(server, observers=[recorder])`, `install(hook=recorder)`. What finds no room is counted in `lost`, told
+    once in the log, and written to the store. Use it as a context manager, `close` it, or let the end of the process
+    do that.
+
+    Args:
+        sink: where to write: a `Sink`, or the address of one, as `open_sink` takes it.
+        server: what to call a server that nobody named.
+        session: what to call what the process does, if it is one conversation; a new name unless told.
+        capacity: how many records wait at most.
+        batch: how many are written at once at most.
+        interval: how many seconds a record waits at most, where there are fewer.
+        readers: by type of what is told, what makes a record of it, beside observations and events.
+        clock: tells seconds since 1970.
+
+    Raises:
+        ValueError: there is no such sink, or a number makes no sense.
+        ImportError: the sink needs a library that is not installed.
+    """
+
+    def __init__(
+        self,
+        sink: Sink | str,
+        *,
+        server: str = "",
+        session: str | None = None,
+        capacity: int = 10_000,
+        batch: int = 500,
+        interval: float = 0.25,
+        readers: Mapping[type, Reader] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not (capacity >= 1 and batch >= 1 and interval >= 0):
+            raise ValueError("capacity and batch must be at least 1, and interval a number of seconds")
+        self.name = session or os.urandom(8).hex()
+        found = open_sink(sink) if isinstance(sink, str) else sink
+        self._writer = Writer(found, Adapter(readers, server=server), self._lose)
+        self._capacity = capacity
+        self._batch = batch
+        self._interval = interval
+        self._clock = clock
+        self._is_closed = False
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        self._waiting: deque[Told | threading.Event] = deque()
+        self._lost = self._lost_told = 0
+        self._lock = threading.Lock()
+        self._wake, self._hurry = threading.Event(), threading.Event()
+        self._is_asleep = True
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, what: Any) -> None:
+        """Take an `Observation`, an `Event` or a `Record`; it is written a moment later."""
+        waiting = self._waiting
+        if len(waiting) >= self._capacity or self._is_closed:
+            self._lose(1)
+            return
+        sent = getattr(what, "sent", None)
+        if sent is not None:
+            sent.keep()  # now, before somebody changes the arguments
+        waiting.append(Told(self._clock(), _session.get() or self.name, what))
+        if self._is_asleep or len(waiting) == self._batch:
+            self._rouse(is_urgent=len(waiting) >= self._batch)
+
+    @property
+    def lost(self) -> int:
+        """How many records were not written: there was no room, or nobody could write them."""
+        return self._lost
+
+    @contextmanager
+    def session(self, name: str) -> Generator[None]:
+        """Call what happens inside the block, in this task or thread, one session of this name."""
+        token = _session.set(name)
+        try:
+            yield
+        finally:
+            _session.reset(token)
+
+    def flush(self, timeout: float = _LAST_WORDS) -> bool:
+        """Wait until all that was told so far is written; return whether it was, within so many seconds."""
+        if self._is_closed:
+            return not self._waiting
+        written = threading.Event()
+        self._waiting.append(written)
+        self._rouse(is_urgent=True)
+        return written.wait(timeout)
+
+    def close(self, timeout: float = _LAST_WORDS) -> None:
+        """Write what waits, for so many seconds at most, and close the sink. Doing it twice changes nothing."""
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
+            return
+        self._wake.set()
+        self._hurry.set()
+        if self._thread is None:
+            self._end()
+        else:
+            self._thread.join(timeout)
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rouse(self, *, is_urgent: bool) -> None:
+        with self._lock:
+            self._is_asleep = False
+            if self._thread is None and not self._is_closed:
+                self._thread = threading.Thread(target=self._run, name="failwell records", daemon=True)
+                self._thread.start()
+        if is_urgent:
+            self._hurry.set()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            if not self._waiting and not self._writer.held:
+                self._is_asleep = True
+                if not self._waiting:  # nobody came between the look and the flag
+                    self._wake.wait()
+                self._is_asleep = False
+            self._wake.clear()
+            self._hurry.wait(self._writer.pause or self._interval)
+            self._hurry.clear()
+            self._write_all()
+        self._end()
+
+    def _write_all(self) -> None:
+        """Write what waits, batch by batch, until nothing does or the sink takes no more."""
+        is_written = self._writer.settle()
+        while is_written and (self._waiting or self._lost > self._lost_told):
+            batch = self._next_batch()
+            if batch:
+                is_written = self._writer.write(batch)
+            elif isinstance(written := self._waiting.popleft(), threading.Event):
+                written.set()
+
+    def _next_batch(self) -> list[Told]:
+        waiting, batch = self._waiting, list[Told]()
+        lost, self._lost_told = self._lost - self._lost_told, self._lost
+        if lost > 0:
+            now = self._clock()
+            record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
+            batch.append(Told(now, self.name, record))
+        while waiting and len(batch) < self._batch and isinstance(told := waiting[0], Told):
+            batch.append(told)
+            waiting.popleft()
+        return batch
+
+    def _lose(self, count: int) -> None:
+        with self._lock:
+            is_first = self._lost == 0
+            self._lost += count
+        if is_first and count:
+            _log.warning("records of calls are lost: more happens than can be written")
+
+    def _end(self) -> None:
+        self._write_all()
+        self._lose(len(self._waiting) + len(self._writer.held))
+        self._waiting.clear()
+        self._writer.close()
+
+    def forked(self) -> None:
+        """Begin anew in a forked process: what waits is written by the process that took it, whose thread is there."""
+        self._writer.forked()
+        self._begin()
+
+
+_all: WeakSet[Recorder] = WeakSet()
+
+
+def _close_all() -> None:
+    for recorder in list(_all):
+        recorder.close()
+
+
+def _all_forked() -> None:
+    for recorder in list(_all):
+        recorder.forked()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_all_forked)

@@ -1,0 +1,153 @@
+"""Records in SQLite or PostgreSQL: `pip install 'failwell[telemetry]'`, and `failwell[postgres]` for the latter.
+
+A batch is one transaction: after a crash it is there as a whole or not at all.
+"""
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+from weakref import WeakSet
+
+from failwell.telemetry.record import Record
+from failwell.telemetry.sinks.tables import as_row, prepare, records
+
+try:
+    from sqlalchemy import URL, Engine, StaticPool, create_engine, event, insert, make_url
+    from sqlalchemy.exc import ArgumentError
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
+
+_DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "sqlite": "sqlite+pysqlite"}
+_PATIENCE = 10
+"""How many seconds a process waits for another one that writes, or for a server that does not answer."""
+
+
+def open_address(address: str) -> "Tables":
+    """Return the store at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
+
+    Raises:
+        ValueError: nobody could connect to such an address.
+        ImportError: the driver is not installed.
+    """
+    return Tables(url_of(address))
+
+
+def url_of(address: str) -> URL:
+    """Return the address with the driver that we use.
+
+    Raises:
+        ValueError: nobody could connect to such an address.
+        ImportError: the driver is not installed.
+    """
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database") from None
+    url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+    if url.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
+        raise ImportError("this needs psycopg: pip install 'failwell[postgres]'")
+    if url.get_backend_name() == "sqlite" and not url.database:
+        raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
+    return url
+
+
+def connect(url: URL, *, is_writer: bool = False) -> Engine:
+    """Return an engine for a store; SQLite files are made for the owner's eyes only, and never wait for readers."""
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args={"connect_timeout": _PATIENCE})
+    if is_writer:
+        _make_private(url.database or "")
+    pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
+    engine = create_engine(url, connect_args={"timeout": _PATIENCE, "check_same_thread": False}, **pool)
+    event.listen(engine, "connect", _on_connect)
+    if is_writer:
+        event.listen(engine, "begin", _on_begin)
+    return engine
+
+
+class Tables:
+    """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork."""
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._engine: Engine | None = None
+        self._lock = Lock()
+        _all.add(self)
+
+    def write(self, batch: Sequence[Record], /) -> None:
+        """Insert a batch."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._connected()
+            with self._engine.begin() as connection:
+                connection.execute(insert(records), [as_row(record) for record in batch])
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            self._disconnect()
+
+    def before_fork(self) -> None:
+        """Let a batch that is being written end, and disconnect: SQLite breaks if two processes share a connection."""
+        self._lock.acquire()
+        self._disconnect()
+
+    def after_fork(self) -> None:
+        """Go on, in both processes."""
+        self._lock.release()
+
+    def _connected(self) -> Engine:
+        engine = connect(self._url, is_writer=True)
+        try:
+            prepare(engine)
+        except Exception:
+            engine.dispose()
+            raise
+        return engine
+
+    def _disconnect(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+_all: WeakSet[Tables] = WeakSet()
+_fork_lock = Lock()
+_forking: list[Tables] = []
+
+
+def _before_fork() -> None:
+    _fork_lock.acquire()
+    _forking[:] = _all
+    for tables in _forking:
+        tables.before_fork()
+
+
+def _after_fork() -> None:
+    for tables in _forking:
+        tables.after_fork()
+    _forking.clear()
+    _fork_lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def _make_private(path: str) -> None:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def _on_connect(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # the driver begins no transaction by itself; `_on_begin` does
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    # In this mode a crash of the machine may lose the last batch, but never the file.
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()
+
+
+def _on_begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # two writers that began as readers would refuse each other

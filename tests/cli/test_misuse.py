@@ -1,0 +1,99 @@
+"""Wrong input of all kinds: one line that says what is wrong and what to do, and exit code 2."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.streams import refusal
+
+COMMANDS = "codes, explain, read, convert, schema, demo, check, proxy"
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (("chek",), f"there is no command 'chek': choose one of {COMMANDS}; did you mean 'check'?"),
+        (("",), f"there is no command '': choose one of {COMMANDS}"),
+        (("explain", "zzz"), "unknown code 'zzz'; failwell codes lists them all"),
+        (("explain", "TIMOUT"), "unknown code 'TIMOUT'; did you mean 'TIMEOUT'?"),
+        (("read", "--arguments", "[]"), '--arguments must be a JSON object, such as {"path": "a.txt"}'),
+        (("read", "-f", "a.json", "--", "server"), "there is a command and a --file: read takes one of them"),
+        (("read", "--", "no-such-server"), "cannot start 'no-such-server': No such file or directory"),
+        (("check", "--junit", "--", "server"), "--junit needs a file, not '--'"),
+        (
+            ("check", "htp://example.com/mcp"),
+            "htp://example.com/mcp is no address of an MCP server: it begins with http:// or https://",
+        ),
+        (
+            ("check", "--html", "no-such-folder/report.html", "--", "server"),
+            "cannot write 'no-such-folder/report.html': there is no folder 'no-such-folder'",
+        ),
+        (
+            ("proxy", "--retyr", "--", "x"),
+            "there is no option --retyr; see failwell proxy --help; did you mean '--retry'?",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_it_is_said_what_is_wrong_and_what_to_do(argv: tuple[str, ...], line: str) -> None:
+    assert refusal(*argv) == line
+
+
+@pytest.mark.parametrize(
+    ("argv", "example"),
+    [
+        (("explain",), "failwell explain rate_limited"),
+        (("codes", "--type"), "failwell codes --type TRANSIENT"),
+        (("convert",), "failwell convert --to xml --text < result.json"),
+        (("check", "--timeout", "soon", "--", "x"), "failwell check -- python server.py"),
+        (("demo", "surplus"), "failwell demo"),
+    ],
+    ids=" ".join,
+)
+def test_what_the_parser_refuses_comes_with_an_example_and_the_right_help(argv: tuple[str, ...], example: str) -> None:
+    assert refusal(*argv).endswith(f"; write it like: {example}; see failwell {argv[0]} --help")
+
+
+def test_an_option_of_no_command_points_to_the_help() -> None:
+    assert refusal("--nonsense").endswith("; see failwell --help")
+
+
+def test_a_schema_that_is_no_object_is_named_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text("[1]")
+
+    assert refusal("read", "--schema", str(file), stdin="boom") == (
+        f'the schema in {str(file)!r} must be a JSON object, such as {{"type": "object"}}'
+    )
+
+
+def test_a_file_given_as_a_command_is_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    file.write_text("{}")
+
+    assert refusal("read", str(file)).endswith(f"; to read what it holds: failwell read --file {file}")
+
+
+def test_a_server_that_dies_is_quoted() -> None:
+    program = "import sys; sys.exit('no database')"
+
+    assert refusal("read", "--tool", "x", "--", sys.executable, "-c", program) == "the server ended: no database"
+
+
+def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> None:
+    from tests.test_cli import SERVER
+
+    (tmp_path / "server.py").write_text(SERVER)
+
+    assert refusal("read", "--", sys.executable, str(tmp_path / "server.py")) == (
+        "say which tool to call with --tool: the server has add"
+    )
+
+
+def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.cli.live._START", 0.2)
+
+    assert refusal("read", "--", sys.executable, "-c", "import time; time.sleep(60)") == (
+        "the server did not answer within 0.2 s"
+    )

@@ -1,0 +1,159 @@
+"""What `failwell demo` shows, on terminals and elsewhere."""
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.pictures import demo as picture
+
+from failwell import cli
+from failwell.cli import stage
+from failwell.demo import playing, score
+from failwell.demo.playing import SIDES, Played
+
+ROOT = Path(__file__).parents[2]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(played: list[Played], stdout: io.StringIO | None = None, *, in_full: bool = False) -> str:
+    stdout = stdout or io.StringIO()
+    with stage.watching(stdout, in_full=in_full) as seen:
+        for one in played:
+            for side in SIDES:
+                for step in one.courses[side].steps:
+                    seen.stepped(side, one.scene, step)
+            seen.done(one)
+    stage.show_score(stdout, score.scores(played))
+    return stdout.getvalue()
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return Terminal()
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_line_is_wider_than_the_window(columns: int, played: list[Played], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    lines = shown(played).splitlines()
+
+    assert max(map(len, lines)) <= columns
+    assert not [line for line in lines if line != line.rstrip()]
+
+
+def test_each_scene_shows_what_both_agents_got_and_did(played: list[Played]) -> None:
+    text = shown(played)
+
+    assert [int(number) for number in re.findall(r"^ ?(\d+)\. ", text, re.MULTILINE)] == list(range(1, 15))
+    assert re.search(r"^    database is locked +LOCK_TIMEOUT: A lock was not released in time\.$", text, re.MULTILINE)
+    assert re.search(r"^    → hand it over  – 1 call +→ look in list_orders  ✓ 3 calls$", text, re.MULTILINE)
+    assert text.count("✗ 3 calls, happened 3 times, 2 wasted") == 2
+
+
+def test_the_score_stands_at_the_end(played: list[Played]) -> None:
+    rows = dict(re.findall(r"^    ([a-z ]+?)  +(\d.*)$", shown(played).partition("bare    failwell")[2], re.MULTILINE))
+
+    assert {name: re.split(r" {2,}", numbers) for name, numbers in rows.items()} == {
+        "recovered without a model": ["2 of 14", "11 of 14"],
+        "calls made": ["24", "26"],
+        "calls wasted": ["8", "0"],
+        "side effects repeated": ["4", "0"],
+        "passwords seen": ["3", "0"],
+    }
+
+
+def test_in_full_the_texts_are_not_cut(played: list[Played]) -> None:
+    assert "…" not in shown(played, in_full=True)
+    assert '{"type":"NOT_FOUND"' in shown(played, in_full=True)
+
+
+def test_a_terminal_sees_the_scene_that_is_played_and_colours(played: list[Played], terminal: Terminal) -> None:
+    text = shown(played, terminal)
+
+    assert "\x1b[32m" in text
+    assert "\x1b[?25h" in text  # the cursor is shown again
+    assert text.count("14. an error sent as a success") > 1
+
+
+def test_no_colour_is_honoured(played: list[Played], terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert not re.search(r"\x1b\[\d*;?3\dm", shown(played, terminal))
+
+
+def test_a_dumb_terminal_gets_plain_lines(
+    played: list[Played], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+
+    assert "\x1b" not in shown(played, terminal)
+
+
+def test_the_picture_in_the_docs_is_current_and_loads_nothing(played: list[Played]) -> None:
+    drawn = picture.drawn(played)
+
+    assert (ROOT / "docs/pictures/demo.svg").read_text(encoding="utf-8") == drawn, "python -m tools.pictures demo"
+    assert not re.search(r"@font-face|@import|url\((?!#)|href|<image|<script", drawn)
+
+
+def test_the_command_writes_json_in_the_chosen_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "SCENES", playing.SCENES[:1])
+    stdout, stderr = io.StringIO(), io.StringIO()
+
+    code = cli.run(["demo", "--json", "--dialect", "xml"], stdin=io.StringIO(), stdout=stdout, stderr=stderr)
+
+    found = json.loads(stdout.getvalue())
+    assert (code, stderr.getvalue(), found["dialect"]) == (0, "", "xml")
+    assert {side: counts["recovered"] for side, counts in found["score"].items()} == {"bare": 0, "failwell": 1}
+    assert found["scenes"][0]["failwell"]["steps"][0]["text"].startswith('<tool_error code="NOT_FOUND">')
+    assert found["scenes"][0]["bare"]["steps"][0]["text"].startswith("Error executing tool read_order: ")
+
+
+def test_the_command_plays_on_a_real_terminal() -> None:
+    outer, inner = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "failwell", "demo"], stdout=inner, stderr=inner, env=environment
+    ) as ran:
+        os.close(inner)
+        seen = b""
+        while chunk := _read(outer):
+            seen += chunk
+    os.close(outer)
+
+    text = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", seen.decode())
+    assert ran.returncode == 0
+    assert "recovered without a model    2 of 14    11 of 14" in text
+    assert "Traceback" not in text
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # how Linux says that the other side of a terminal is closed
+        return b""
+
+
+def test_without_the_sdk_the_command_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("failwell.demo", "failwell.cli.stage"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(cli, "stage", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    stderr = io.StringIO()
+
+    code = cli.run(["demo"], stdin=io.StringIO(), stdout=io.StringIO(), stderr=stderr)
+
+    assert (code, stderr.getvalue()) == (2, "failwell: the demo needs the mcp SDK: pip install 'failwell[demo]'\n")

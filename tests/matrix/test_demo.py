@@ -1,0 +1,12 @@
+"""The demo plays with every version of the mcp SDK, and ends the same."""
+
+import asyncio
+
+from failwell.demo import playing, score
+
+
+def test_the_score_does_not_depend_on_the_version_of_the_sdk() -> None:
+    found = score.scores(asyncio.run(playing.play("compact")))
+
+    assert (found["bare"].recovered, found["bare"].duplicates) == (2, 4)
+    assert (found["failwell"].recovered, found["failwell"].duplicates) == (11, 0)

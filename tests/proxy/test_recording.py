@@ -1,0 +1,155 @@
+"""What the proxy keeps of all calls: in a file or a store, from both of its forms, and nothing unless asked."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from failwell.proxy.entry import _opened
+from failwell.proxy.http.serving import Setup, listening
+from failwell.proxy.options import Misuse, parse
+from failwell.proxy.recording import name_of
+from failwell.telemetry.sinks.jsonl import read_lines
+from failwell.telemetry.sinks.store import Store
+from tests.proxy.clients import Client
+from tests.proxy_http.setting import call, failing, post, scripted, success
+
+
+def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    with Client("--events", address, "--name", "tasks") as client:
+        client.call("look", n=1)
+        failed = client.call("act", n=2, do="fail:404 Not Found")
+        client.call("look", n=1)
+
+    with Store(address) as store:
+        records = list(store.records())
+
+    assert [(one.source, one.server, one.tool, one.kind, one.names) for one in records] == [
+        ("proxy", "tasks", "look", "success", ("n",)),
+        ("proxy", "tasks", "act", "failure", ("n", "do")),
+        ("proxy", "tasks", "look", "success", ("n",)),
+    ]
+    assert records[0].arguments == records[2].arguments
+    assert records[1].text == failed["result"]["content"][0]["text"]
+    assert len({one.session for one in records}) == 1
+    assert [one.call for one in records] == ["3", "4", "5"]
+    assert all(one.elapsed is not None and one.elapsed > 0 for one in records)
+
+
+def test_a_server_that_dies_is_on_record(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    with Client("--events", f"jsonl:{path}") as client:
+        client.call("act", n=1, do="exit:3")
+        client.wait()
+    records = list(read_lines(str(path)))
+
+    assert [(one.kind, one.code) for one in records] == [("died", None), ("failure", "CONNECTION_LOST")]
+    assert records[0].details == {"exit_code": 3, "pending": 1}
+
+
+def test_clients_of_the_gateway_are_sessions_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+
+    async def handler(request: web.Request) -> web.Response:
+        asked = await request.json()
+        fails = asked["params"]["arguments"].get("fail")
+        return web.json_response(failing(asked["id"], "404 Not Found") if fails else success(asked["id"]))
+
+    async def run() -> None:
+        async with scripted(handler) as url:
+            options = parse(["--url", f"{url}/mcp?key=planted", "--listen", "127.0.0.1:0", "--events", str(path)])
+            setup = Setup(options, _opened(options.events))
+            async with listening(options, setup) as port:
+                base = f"http://127.0.0.1:{port}/mcp"
+                for name, fail in (("ann", 1), ("bob", 0), ("ann", 0)):
+                    await post(base, call("work", 1, fail=fail), Mcp_Session_Id=name)
+            setup.close()
+
+    asyncio.run(run())
+    records = list(read_lines(str(path)))
+
+    assert [(one.kind, one.code) for one in records] == [("failure", "NOT_FOUND"), ("success", None), ("success", None)]
+    assert records[0].session == records[2].session != records[1].session
+    assert all(one.elapsed is not None for one in records)
+    assert "planted" not in path.read_text()
+    assert "ann" not in path.read_text()
+
+
+def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    answers: list[Any] = [failing(text="503 Service Unavailable"), success()]
+
+    async def handler(request: web.Request) -> web.Response:
+        asked = await request.json()
+        return web.json_response({**answers.pop(0), "id": asked["id"]})
+
+    async def run() -> None:
+        async with scripted(handler) as url:
+            words = ["--retry", "--retry-safe", "work", "--events", str(path)]
+            options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0", *words])
+            setup = Setup(options, _opened(options.events))
+            async with listening(options, setup) as port:
+                await post(f"http://127.0.0.1:{port}/mcp", call())
+            setup.close()
+
+    asyncio.run(run())
+    records = list(read_lines(str(path)))
+
+    assert [(one.kind, one.attempt, one.call) for one in records] == [("retry", 1, "1"), ("recovered", 2, "1")]
+    assert records[0].delay is not None
+
+
+@pytest.mark.parametrize(
+    "where", ["mysql://planted@h/d", "sqlite://", "sqlite:///", "postgresql://", "http://planted.example/x"]
+)
+def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        _opened(where)
+
+    assert str(caught.value) == "--events takes a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
+def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "psycopg" else object())
+
+    with pytest.raises(Misuse, match=r"--events needs psycopg: pip install 'failwell\[postgres\]'"):
+        _opened("postgresql://host/calls")
+    assert _opened("sqlite:///calls.db") == "sqlite:///calls.db"
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--name", "mine", "--", "npx", "x"], "mine"),
+        (["--", "npx", "-y", "@scope/server-files", "/srv"], "server-files"),
+        (["--", "/usr/bin/python3", "-m", "tasks.server"], "tasks.server"),
+        (["--", "uv", "run", "server.py"], "server.py"),
+        (["--", "/opt/bin/my-server", "--port", "1"], "my-server"),
+        (["--", "node"], "node"),
+        (["--url", "https://example.com/mcp?key=x"], "https://example.com/mcp"),
+    ],
+)
+def test_a_server_has_a_name_that_an_operator_knows_it_by(words: list[str], name: str) -> None:
+    assert name_of(parse(words)) == name
+
+
+def test_a_proxy_that_keeps_nothing_loads_nothing_of_it() -> None:
+    program = """
+import sys
+sys.argv = ["failwell"]
+from failwell.proxy.options import parse
+from failwell.proxy import running, settling, upgrading, watching, dying, summary
+assert not [name for name in sys.modules if "telemetry" in name or "sqlalchemy" in name]
+import failwell
+assert failwell.Failure and not [name for name in sys.modules if "telemetry" in name]
+print("fine")
+"""
+
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "fine\n"
+    )

@@ -1,0 +1,237 @@
+"""Every sink keeps what it is given, whoever writes beside it; JSON lines, a real SQLite and a real PostgreSQL."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from sqlalchemy import inspect, text
+
+from failwell.telemetry.record import Record, cleaned, decode, described, encode
+from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks.jsonl import read_lines
+from failwell.telemetry.sinks.store import Store
+from failwell.telemetry.sinks.tables import VERSION, NoStore, WrongVersion, records, schema
+from tests.mapping.servers import Postgres, postgres
+from tests.strategies import failures
+from tests.telemetry.making import DOWN, MISSING, record
+
+__all__ = ["postgres"]
+
+WHOLE = cleaned(
+    Record(
+        time=1.25,
+        source="client",
+        kind="failure",
+        session="s",
+        server="tasks",
+        tool="find",
+        call="7",
+        attempt=2,
+        elapsed=0.5,
+        delay=1.5,
+        text="what the agent was sent",
+        decision="use",
+        reason="the same call cannot succeed",
+        arguments="0123",
+        names=("id", "limit"),
+        details={"count": 3},
+        **described(MISSING),
+    )
+)
+PLAIN = record(2.5, "success")
+
+
+@pytest.fixture(params=["jsonl", "sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "jsonl":
+        yield f"jsonl:{tmp_path / 'calls.jsonl'}"
+    elif request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'calls.db'}"
+    else:
+        server: Postgres = request.getfixturevalue("postgres")
+        yield f"postgresql://{server.url}"
+        with Store(f"postgresql://{server.url}") as store, store.engine.begin() as connection:
+            connection.execute(text(f"DROP TABLE {records.name}, {schema.name}"))
+
+
+def read_back(address: str) -> list[Record]:
+    if address.startswith("jsonl:"):
+        return list(read_lines(address.removeprefix("jsonl:")))
+    with Store(address) as store:
+        return list(store.records())
+
+
+def test_what_is_written_is_read_back_whole(address: str) -> None:
+    sink = open_sink(address)
+    sink.write([WHOLE, PLAIN])
+    sink.write([WHOLE])
+    sink.close()
+
+    assert read_back(address) == [WHOLE, PLAIN, WHOLE]
+
+
+def test_a_closed_sink_can_be_written_again(address: str) -> None:
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    sink.close()
+    sink.write([WHOLE])
+    sink.close()
+
+    assert read_back(address) == [PLAIN, WHOLE]
+
+
+PROGRAM = """
+import sys
+from failwell.telemetry.record import Record
+from failwell.telemetry.sinks import open_sink
+
+sink = open_sink(sys.argv[1])
+for number in range(20):
+    sink.write([Record(time=float(number), source="guard", kind="success", tool=sys.argv[2])] * 5)
+sink.close()
+"""
+
+
+def test_several_processes_write_one_store_from_its_beginning(address: str) -> None:
+    names = ["a", "b", "c"]
+    writers = [subprocess.Popen([sys.executable, "-c", PROGRAM, address, name]) for name in names]
+    codes = [writer.wait(60) for writer in writers]
+
+    found = read_back(address)
+
+    assert codes == [0, 0, 0]
+    for name in names:
+        assert [one.time for one in found if one.tool == name] == [float(at) for at in range(20) for _ in range(5)]
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(failures)
+def test_any_failure_can_be_kept(tmp_path: Path, failure: object) -> None:
+    one = cleaned(Record(time=1.0, source="proxy", kind="failure", **described(failure)))  # type: ignore[arg-type]
+    path = tmp_path / f"{os.urandom(8).hex()}.db"
+    sink = open_sink(f"sqlite:///{path}")
+    sink.write([one])
+    sink.close()
+
+    assert read_back(f"sqlite:///{path}") == [one]
+    assert decode(encode(one)) == one
+    assert cleaned(one) == one
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+def test_only_the_owner_may_read_a_new_file(tmp_path: Path, scheme: str) -> None:
+    sink = open_sink(f"{scheme}{tmp_path / 'calls'}")
+    sink.write([PLAIN])
+
+    assert {mode_of(path) for path in tmp_path.iterdir()} == {0o600}
+    sink.close()
+
+
+def test_a_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(encode(WHOLE) + b"\n" + encode(WHOLE)[:40])
+
+    sink = open_sink(f"jsonl:{path}")
+    sink.write([PLAIN])
+    sink.close()
+
+    assert list(read_lines(str(path))) == [WHOLE, PLAIN]
+
+
+@pytest.mark.parametrize("line", [b"", b"[]", b"{}", b'{"time":"x"}', b"\xff", b'{"time":1,"source":"client"}'])
+def test_a_line_that_is_no_record_is_none(line: bytes) -> None:
+    assert decode(line) is None
+
+
+def test_a_line_always_says_its_version_and_a_later_one_may_say_more() -> None:
+    line = encode(PLAIN)
+
+    assert line.startswith(b'{"v":1,')
+    assert decode(line[:-1] + b',"news":[1]}') == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("calls.db", "records go to jsonl:PATH, sqlite:///PATH or postgresql://HOST/DATABASE"),
+        ("mysql://h/d", "records go to jsonl:PATH, sqlite:///PATH or postgresql://HOST/DATABASE"),
+        ("jsonl:", "jsonl: needs the path of a file"),
+        ("sqlite:", "a store is at an address such as"),
+        ("sqlite://", "a SQLite store needs a file"),
+        ("postgresql://user:planted@host:port/calls", "a store is at an address such as"),
+    ],
+)
+def test_an_address_that_makes_no_sense_is_refused_without_being_shown(address: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as caught:
+        open_sink(address)
+
+    assert "planted" not in str(caught.value)
+
+
+def test_a_store_made_by_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    sink.close()
+    with Store(address) as store, store.engine.begin() as connection:
+        connection.execute(schema.update().values(version=VERSION + 1))
+
+    for attempt in (lambda: open_sink(address).write([PLAIN]), lambda: Store(address)):
+        with pytest.raises(
+            WrongVersion, match=f"the tables have version {VERSION + 1}, and this failwell knows {VERSION}"
+        ):
+            _called(attempt)
+    assert (tmp_path / "calls.db").exists()
+
+
+def _called(attempt: Callable[[], object]) -> None:
+    attempt()
+
+
+def test_there_is_no_store_where_nobody_wrote(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+
+    for name in ("nothing.db", "empty.db"):
+        with pytest.raises(NoStore, match="nobody has written records there yet"):
+            Store(f"sqlite:///{tmp_path / name}")
+
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def test_records_are_chosen_by_time_and_name(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    sink = open_sink(address)
+    sink.write([record(float(at), "failure", DOWN if at % 2 else MISSING, server=f"s{at % 3}") for at in range(12)])
+    sink.close()
+
+    with Store(address) as store:
+        by_code = [one.time for one in store.records(code="NOT_FOUND", since=4, until=9)]
+        by_server = [one.time for one in store.records(server="s1")]
+        page = store.page(after=3, most=2)
+
+        with pytest.raises(TypeError, match="not by message"):
+            list(store.records(message="x"))
+    assert by_code == [4, 6, 8]
+    assert by_server == [1, 4, 7, 10]
+    assert [(number, one.time) for number, one in page] == [(4, 3.0), (5, 4.0)]
+
+
+def test_the_table_has_an_index_for_each_question(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    sink.close()
+
+    with Store(address) as store:
+        found = {tuple(index["column_names"]) for index in inspect(store.engine).get_indexes(records.name)}
+
+    assert found == {("time",), *((name, "time") for name in ("kind", "server", "tool", "code", "session"))}
