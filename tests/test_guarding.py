@@ -89,6 +89,18 @@ def test_a_crash_reaches_the_agent_as_an_id_and_the_log_as_a_traceback(
     assert record.levelno == logging.ERROR
 
 
+@pytest.mark.parametrize(("level", "has_traceback"), [(logging.INFO, False), (logging.DEBUG, True)])
+def test_a_failure_that_a_rule_understands_is_logged_in_one_line(
+    level: int, has_traceback: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(level, logger="failwell"):
+        found = seen(fw.guard(raising(ConnectionRefusedError(111, "Connection refused")))())
+
+    [record] = caplog.records
+    assert record.getMessage() == f"tool body failed, id {found.id}: ConnectionRefusedError(111, 'Connection refused')"
+    assert (record.levelno, bool(record.exc_info)) == (logging.WARNING, has_traceback)
+
+
 def test_what_was_raised_on_purpose_is_not_logged_as_a_crash(caplog: pytest.LogCaptureFixture) -> None:
     result = fw.guard(raising(fw.NotFound("m")))()
 

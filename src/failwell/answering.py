@@ -52,8 +52,19 @@ class Answers(NamedTuple):
         if failure.origin == "declared":
             return failure
         id = failure.id or _new_id()
-        log.error("tool %s failed, id %s", self.tool, id, exc_info=exc)
+        self._log(exc, failure, id)
         return failure.replace(id=id, tool=failure.tool or self.tool, outcome=self._outcome(failure, ran=ran))
+
+    def _log(self, exc: Exception, failure: Failure, id: str) -> None:
+        """Log a crash with its traceback, and a failure that a rule understands in one line.
+
+        Handlers that draw tracebacks take up to a second for one, and the caller waits for that.
+        """
+        if failure.code in _TELLS_NOTHING:
+            log.error("tool %s failed, id %s", self.tool, id, exc_info=exc)
+        else:
+            shown = exc if log.isEnabledFor(logging.DEBUG) else None
+            log.warning("tool %s failed, id %s: %r", self.tool, id, exc, exc_info=shown)
 
     def said(self, exc: Exception, *, ran: bool = True) -> Failure:
         """Return the failure of an SDK's own error, whose text somebody wrote for the caller.
