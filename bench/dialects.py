@@ -12,41 +12,33 @@ from failwell.dialects import DIALECTS
 def run() -> Iterator[Figure]:
     """Measure each dialect on each sample."""
     for name, failure in SAMPLES.items():
-        safe = fw.canonical(failure)
-        for dialect, module in DIALECTS.items():
-            wire = module.encode(safe)
-            is_json = wire.text.startswith("{")
-            # What is not JSON is measured beside the compact payload, which says the same.
-            text = wire.text if is_json else DIALECTS["compact"].encode(safe).text
-            payload = json.loads(text)
-            text = json.dumps(payload)
-            yield compare(
-                "dialects",
-                f"encode {dialect}, {name}",
-                lambda module=module, safe=safe: module.encode(safe),
-                "json.dumps",
-                lambda payload=payload: json.dumps(payload),
-            )
-            yield compare(
-                "dialects",
-                f"decode {dialect}, {name}",
-                lambda module=module, wire=wire: module.decode(wire),
-                "json.loads",
-                lambda text=text: json.loads(text),
-            )
-        yield compare(
-            "redaction",
-            f"canonical, {name}",
-            lambda failure=failure: fw.canonical(failure),
-            "json.dumps",
-            lambda payload=payload: json.dumps(payload),
-        )
-        result = fw.encode(failure)
-        line = json.dumps(result)
-        yield compare(
-            "reading",
-            f"read a whole result, {name}",
-            lambda result=result: fw.read(result),
-            "json.loads of the line",
-            lambda line=line: json.loads(line),
-        )
+        for dialect in DIALECTS:
+            yield from _coded(dialect, name, fw.canonical(failure))
+        yield from _whole(name, failure)
+
+
+def _coded(dialect: str, name: str, safe: fw.Failure) -> Iterator[Figure]:
+    module = DIALECTS[dialect]
+    wire = module.encode(safe)
+    # What is not JSON is measured beside the compact payload, which says the same.
+    payload = json.loads(wire.text if wire.text.startswith("{") else DIALECTS["compact"].encode(safe).text)
+    text = json.dumps(payload)
+    what = f"{dialect}, {name}"
+    yield compare("dialects", f"encode {what}", lambda: module.encode(safe), "json.dumps", lambda: json.dumps(payload))
+    yield compare("dialects", f"decode {what}", lambda: module.decode(wire), "json.loads", lambda: json.loads(text))
+
+
+def _whole(name: str, failure: fw.Failure) -> Iterator[Figure]:
+    payload = json.loads(DIALECTS["compact"].encode(fw.canonical(failure)).text)
+    yield compare(
+        "redaction", f"canonical, {name}", lambda: fw.canonical(failure), "json.dumps", lambda: json.dumps(payload)
+    )
+    result = fw.encode(failure)
+    line = json.dumps(result)
+    yield compare(
+        "reading",
+        f"read a whole result, {name}",
+        lambda: fw.read(result),
+        "json.loads of the line",
+        lambda: json.loads(line),
+    )

@@ -65,9 +65,9 @@ def run() -> Iterator[Figure]:
         yield compare(
             "guard",
             f"failure to {dialect} with redaction",
-            lambda dialect=dialect: fw.encode(failure, dialect),
+            functools.partial(fw.encode, failure, dialect),
             "without redaction",
-            lambda module=module: module.encode(safe),
+            functools.partial(module.encode, safe),
             number=1000,
         )
     yield from _first_time()

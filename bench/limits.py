@@ -66,6 +66,9 @@ def _round_trips(redis: RedisServer) -> Iterator[Amount]:
     best = min(_wall(limits) for _ in range(ROUND_TRIPS))
     yield Amount(group=GROUP, what="one step, from question to answer", value=round(best * 1e6, 1), unit="µs")
     limits.close()
+    told: Any = redis.client.info("commandstats")
+    spent = told["cmdstat_evalsha"]["usec_per_call"]
+    yield Amount(group=GROUP, what="one step, as Redis itself counts it", value=round(spent, 1), unit="µs")
     for what, seconds, fails in (
         ("1,000 successes of a tool within a second", 1.0, False),
         ("1,000 successes of a tool, one in ten seconds", 10.0 * CALLS, False),

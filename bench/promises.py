@@ -22,8 +22,6 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     goal: str | None = None
     # Shown only where the goal is missed.
     missed: str | None = None
-    # Promised, and no suite measures it yet: the report says so.
-    waits: bool = False
 
     def covers(self, what: str, beside: str) -> bool:
         """Return whether it speaks of a figure of its suite."""

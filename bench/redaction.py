@@ -1,6 +1,7 @@
 """Scrubbing hostile text: eight times the text must not take much more than eight times as long."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from bench.measure import Figure, compare
 from failwell.redact import clean, scrub
@@ -21,13 +22,7 @@ def run() -> Iterator[Figure]:
     for name, piece in HOSTILE.items():
         small, large = piece * (SMALL // len(piece)), piece * (LARGE // len(piece))
         yield compare(
-            "redaction",
-            f"1 MB of {name}",
-            lambda large=large: scrub(large),
-            "125 kB",
-            lambda small=small: scrub(small),
-            number=1,
-            rounds=3,
+            "redaction", f"1 MB of {name}", partial(scrub, large), "125 kB", partial(scrub, small), number=1, rounds=3
         )
     sentence = "The mail service takes one hundred requests a minute."
     yield compare(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import fastmcp
@@ -91,7 +92,8 @@ def with_own_handling() -> Any:
 async def connected(server: Any) -> AsyncIterator[Call]:
     """Yield a function that calls a tool, whatever that ends in."""
     is_fastmcp = isinstance(server, fastmcp.FastMCP)
-    async with fastmcp.Client(server) if is_fastmcp else Client(server) as client:
+    made: Any = fastmcp.Client(server) if is_fastmcp else Client(server)
+    async with made as client:
         send = client.call_tool_mcp if is_fastmcp else client.call_tool
 
         async def call(tool: str, arguments: dict[str, Any]) -> Any:
@@ -128,9 +130,9 @@ async def _compared(ours: Any, beside: str, theirs: Any) -> list[Figure]:
                 await compare_async(
                     "protect",
                     f"{kind}, protected",
-                    lambda tool=tool, arguments=arguments: call(tool, arguments),
+                    partial(call, tool, arguments),
                     beside,
-                    lambda tool=tool, arguments=arguments: bare(tool, arguments),
+                    partial(bare, tool, arguments),
                 )
             )
     return figures

@@ -63,11 +63,15 @@ SUITES = {
             {"ROUNDS": 2, "CALLS": 10, "PROXY_CALLS": 40},
         ),
         Suite("clients", "wrapped clients, to the same server in memory"),
-        Suite("proxy", "the proxy over standard input and output", {"_ROUNDS": 1, "_CALLS": 20}),
+        Suite(
+            "proxy",
+            "the proxy over standard input and output",
+            {"_ROUNDS": 1, "_CALLS": 20, "_BLOCKS": 1, "_MANY": 64, "_OFFICIAL_CALLS": 2},
+        ),
         Suite(
             "http_proxy",
             "the proxy in front of a URL",
-            {"ROUNDS": 1, "CALLS": 6, "IN_FLIGHT": 4, "MANY": 8, "LARGE": 4},
+            {"ROUNDS": 1, "CALLS": 6, "IN_FLIGHT": 4, "MANY": 8, "LARGE": 4, "FAST_ROUND": {}},
         ),
         Suite("check", "checking a server with 50 tools", {"ROUNDS": 1, "TOOLS": 2}),
         Suite("events", "recording what happens", {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600}),

@@ -1,5 +1,6 @@
 """How the pages become a site: `make docs`. The pages stay plain Markdown that a code host shows too."""
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,11 @@ NAVIGATION = {
         "check_servers": "How real servers fare",
     },
     "Integrations": {"integrations/index": "SDKs and frameworks"},
+    "Examples": {
+        "examples/index": "All of them",
+        "examples/tasks": "A server before and after",
+        "examples/hosts": "Hosts with the proxy",
+    },
     "Dialects": {
         "dialects/compact": "compact",
         "dialects/envelope": "envelope",
@@ -68,11 +74,23 @@ NAVIGATION = {
         "cli": "Command line",
         "benchmarks": "Benchmarks",
         "decisions/index": "Decisions",
+        "changes": "Changes",
+        "contributing": "Contributing",
     },
 }
 """The side bar: pages and what they are called there. A page that is not here fails the tests and the site."""
 
+STANDS_FOR = {
+    "changes": "CHANGELOG.md",
+    "contributing": "CONTRIBUTING.md",
+    "examples/index": "examples/README.md",
+    "examples/hosts": "examples/hosts/README.md",
+    "examples/tasks": "examples/tasks/README.md",
+}
+"""Pages that only link to a page elsewhere in the repository; the site shows that one in their place."""
+
 DOCS = Path(__file__).parent
+LINK = re.compile(r"(?<=\]\()(?!https?:|#)[^)#\s]+")
 TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
 
 project = "failwell"
@@ -91,6 +109,7 @@ html_title = "failwell"
 html_favicon = "_site/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_search_scorer = "_site/scorer.js"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -116,9 +135,25 @@ def records() -> str:
     return "\n".join(f"- [{heading}]({name})" for name, heading in headings.items())
 
 
+def brought(name: str) -> str:
+    """Return the page that another one stands for, its links as they lead from there."""
+    file = DOCS.parent / STANDS_FOR[name]
+    here = (DOCS / name).parent
+    pages = {(DOCS.parent / other).resolve(): DOCS / f"{page}.md" for page, other in STANDS_FOR.items()}
+
+    def lead(link: re.Match[str]) -> str:
+        target = (file.parent / link[0]).resolve()
+        return os.path.relpath(pages.get(target, target), here)
+
+    return LINK.sub(lead, file.read_text(encoding="utf-8"))
+
+
 def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
     """Give a page what a code host would show as it is: the side bar, lists of a folder, names above code."""
-    text = TITLED.sub(r"```{code-block} \1\n:caption: \2\n", source[0])
+    text = source[0]
+    if name in STANDS_FOR:
+        text = brought(name)
+    text = TITLED.sub(r"```{code-block} \1\n:caption: \2\n", text)
     if name == app.config.root_doc:
         text += navigation()
     if name == "integrations/index":

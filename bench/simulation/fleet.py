@@ -8,7 +8,7 @@ import failwell as fw
 from bench.simulation.clients import Attempts, Client, Once, WithFailwell
 from bench.simulation.running import SECONDS_PER_POINT, SEED, THINKING, Simulation, phases
 from bench.simulation.server import RETRY_AFTER, Call
-from bench.simulation.store import AtOnce, SimulatedStore
+from bench.simulation.store import AskedAtOnce, AtOnce, SimulatedStore
 from failwell.failure import Failure
 from failwell.fleet import FleetLimits
 from failwell.retry import Limits, Run, Shared
@@ -46,7 +46,10 @@ def own_limits(proxies: int, seed: int, store: SimulatedStore) -> Client:
 
 
 def shared_limits(proxies: int, seed: int, store: SimulatedStore) -> Client:
-    limits = [FleetLimits(store, Shared.new(), freshness=FRESHNESS, errands=AtOnce) for _ in range(proxies)]
+    limits = [
+        FleetLimits(store, Shared.new(), freshness=FRESHNESS, errands=AtOnce, askers=AskedAtOnce)
+        for _ in range(proxies)
+    ]
     return _retrying(limits, seed, store)
 
 

@@ -1,15 +1,18 @@
 """The store of a simulated fleet: what Redis keeps, with the time of the simulation."""
 
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from failwell.failure import Failure
+from failwell.fleet.askers import Askers, Question
 from failwell.fleet.errands import Errand, Errands
 from failwell.fleet.store import State
 from failwell.retry import Breaker, Budget, Repeats, Shared
 from failwell.retry.limits import Failing, Key
+
+T = TypeVar("T")
 
 
 class SettlingBreaker(Breaker):
@@ -98,3 +101,10 @@ class AtOnce(Errands):
 
     def do(self, errand: Errand) -> None:
         errand()
+
+
+class AskedAtOnce(Askers):
+    """Asks at once too."""
+
+    def answer(self, question: Question[T]) -> T:
+        return question.ask()

@@ -150,7 +150,7 @@ def _overview(after: dict[str, Observation]) -> Iterator[str]:
 
 def _details(before: dict[str, Observation], after: dict[str, Observation]) -> Iterator[str]:
     yield "\n## What a model reads\n"
-    yield "One thing is lost: `bare.py` calls the calendar by its name. Where that matters, catch it and raise your own."
+    yield "One thing is lost: `bare.py` calls the calendar by its name. Where it matters, raise your own."
     for title, tool, arguments, _ in PROVOCATIONS:
         yield f"\n### {title}\n\n`{tool} {json.dumps(arguments)}`"
         for name, seen in ((BEFORE, before[title]), (AFTER, after[title])):

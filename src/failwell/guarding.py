@@ -105,10 +105,17 @@ def guard(
         is_async = inspect.iscoroutinefunction(wrapped) or inspect.iscoroutinefunction(type(wrapped).__call__)
         if checker is None and limit is None and not watchers:
             return _plain_async(rules) if is_async else _plain(rules)
-        around = _Around(rules, checker, limit, watchers)
+        around = _Around(rules, checker, limit, watchers, _parameters(wrapped))
         return _full_async(around) if is_async else _full(around)
 
     return decorate if function is None else decorate(function)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a function that is not written in Python
+        return ()
 
 
 def _checker(schema: dict[str, Any] | None, tool: str) -> Any:
@@ -160,6 +167,7 @@ class _Around(NamedTuple):
     checker: Any
     limit: AbstractContextManager[Any] | None
     observers: tuple[Observer, ...]
+    parameters: tuple[str, ...]
 
 
 class _Call:
@@ -188,14 +196,7 @@ class _Call:
         """Return the arguments by name, those given by position too."""
         if not self.args:
             return self.kwargs
-        names = inspect.signature(self.around.rules.function).parameters
-        return {**dict(zip(names, self.args, strict=False)), **self.kwargs}
-
-    def _told_arguments(self) -> Any:
-        try:
-            return self._named()
-        except Exception:  # a function without a signature
-            return self.kwargs
+        return {**dict(zip(self.around.parameters, self.args, strict=False)), **self.kwargs}
 
     def __enter__(self) -> "_Call":
         return self
@@ -212,7 +213,7 @@ class _Call:
         if around.observers:
             wire = self.answer if failure is not None else None
             tool = around.rules.answers.tool
-            notify(around.observers, tool, self.started, failure, arguments=self._told_arguments(), wire=wire)
+            notify(around.observers, tool, self.started, failure, arguments=self._named(), wire=wire)
         return True
 
     def _answered(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:

@@ -4,10 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from failwell.cli.commands import app
 from tests.cli.streams import refusal
 
-COMMANDS = "codes, explain, read, convert, schema, demo, check, proxy"
+COMMANDS = ", ".join(get_command(app).commands)  # type: ignore[attr-defined]  # a group has commands
 
 
 @pytest.mark.parametrize(

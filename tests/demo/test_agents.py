@@ -7,7 +7,7 @@ import pytest
 
 import failwell as fw
 from failwell.demo import bare, informed
-from failwell.demo.connecting import Answer, Tool
+from failwell.demo.connecting import Answer, Connection, Tool
 from failwell.demo.course import Step
 from failwell.demo.scenes import Scene
 
@@ -73,8 +73,15 @@ def test_the_bare_agent_calls_three_times_at_most() -> None:
     assert len(connection.calls) == 3
 
 
+class Refusing:
+    async def call_tool(self, tool: str, arguments: dict[str, Any]) -> None:
+        raise RuntimeError(f"Unknown tool: {tool}")
+
+
 def test_an_error_of_the_protocol_is_an_answer_too() -> None:
-    refused = Answer(RuntimeError("Unknown tool: send"))
+    session: Any = Refusing()
+
+    refused = asyncio.run(Connection(session, {}).call("send", {}))
 
     assert (refused.is_error, refused.text) == (True, "Unknown tool: send")
     assert attended(informed.attend, Scripted(refused))[0] is None

@@ -25,6 +25,15 @@ class Terminal(io.StringIO):
         return True
 
 
+class Closed(io.StringIO):
+    """A pipe whose reader goes away after the opening."""
+
+    def write(self, text: str, /) -> int:
+        if " 1. " in text:
+            raise BrokenPipeError
+        return super().write(text)
+
+
 def shown(played: list[Played], stdout: io.StringIO | None = None, *, in_full: bool = False) -> str:
     stdout = stdout or io.StringIO()
     with stage.watching(stdout, in_full=in_full) as seen:
@@ -35,6 +44,11 @@ def shown(played: list[Played], stdout: io.StringIO | None = None, *, in_full: b
             seen.done(one)
     stage.show_score(stdout, score.scores(played))
     return stdout.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 @pytest.fixture
@@ -99,7 +113,10 @@ def test_a_dumb_terminal_gets_plain_lines(
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
-    assert "\x1b" not in shown(played, terminal)
+    text = shown(played, terminal)
+
+    assert "\x1b" not in text
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
 def test_the_picture_in_the_docs_is_current_and_loads_nothing(played: list[Played]) -> None:
@@ -145,6 +162,25 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 1 << 16)
     except OSError:  # how Linux says that the other side of a terminal is closed
         return b""
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "SCENES", playing.SCENES[:1])
+    stderr = io.StringIO()
+
+    code = cli.run(["demo"], stdin=io.StringIO(), stdout=Closed(), stderr=stderr)
+
+    assert (code, stderr.getvalue()) == (0, "")
+
+
+def test_servers_that_do_not_start_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "no-such-python")
+    stderr = io.StringIO()
+
+    code = cli.run(["demo", "--json"], stdin=io.StringIO(), stdout=io.StringIO(), stderr=stderr)
+
+    assert (code, stderr.getvalue().count("\n")) == (2, 1)
+    assert stderr.getvalue().startswith("failwell: the servers of the demo do not run: FileNotFoundError: ")
 
 
 def test_without_the_sdk_the_command_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_while_redis_is_away_a_process_goes_by_what_it_saw_before(own_redis: Red
 
 def test_a_redis_that_hangs_is_away(own_redis: RedisServer, make: Make) -> None:
     warnings: list[str] = []
-    limits = make(own_redis.url, figures(), warn=warnings.append)
+    limits = make(own_redis.url, figures(), warn=warnings.append, patience=0.2)
     call(limits, now=0.0)
     own_redis.send(signal.SIGSTOP)
     for _ in range(20):
@@ -190,6 +190,33 @@ def test_a_redis_that_hangs_is_away(own_redis: RedisServer, make: Make) -> None:
     assert warnings[0].startswith(f"{own_redis.url} is away: it does not answer in time.")
     own_redis.send(signal.SIGCONT)
     assert until(lambda: not limits.is_away)
+
+
+def test_all_who_wait_when_redis_hangs_are_told_once(own_redis: RedisServer, make: Make) -> None:
+    warnings: list[str] = []
+    limits = make(own_redis.url, figures(), warn=warnings.append, patience=0.3)
+    own_redis.send(signal.SIGSTOP)
+    start = threading.Barrier(4)
+
+    def begin(number: int) -> object:
+        start.wait()
+        return limits.begin(KEY, 0.0, caller=number)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(begin, range(4)))
+
+    assert found == [None] * 4
+    assert len(warnings) == 1
+
+
+def test_a_retry_that_the_fleet_refuses_costs_this_process_nothing(redis: RedisServer, prefix: str, make: Make) -> None:
+    poor = [Shared(Budget(capacity=20), Breaker(), Repeats()) for _ in range(2)]
+    here, there = (make(redis.url, one, prefix=prefix) for one in poor)
+    fail(here)
+    verdict = Run(Policy(), there, "s", "t", arguments=1).failed(DOWN, 0.0, jitter=0)
+
+    assert verdict.reason == "the retry budget of the server is used up"
+    assert [one.budget.left("s") for one in poor] == [6, 20]
 
 
 def test_scripts_that_redis_forgot_are_sent_again(redis: RedisServer, prefix: str, make: Make) -> None:

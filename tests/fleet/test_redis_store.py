@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bench.simulation.store import AskedAtOnce, AtOnce, SimulatedStore
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.fleet import FleetLimits
+from failwell.fleet.redis_store import RedisStore
 from failwell.retry import Breaker, Budget, Limits, Policy, Repeats, Run, Shared
 from tests.fleet.servers import RedisServer
 
@@ -90,25 +92,31 @@ NEXT = ("begin", "t", 5)
 @example(steps=[*PROBED, ("straggler_is_cancelled",), NEXT])
 @example(steps=[*PROBED, ("cancel",), NEXT, ("succeed",), NEXT])
 @example(steps=[*OPENED[:2], ("pass_time", 62), OPENED[2], NEXT])
+@example(steps=[("failing_call", "t", 1), ("failing_call", "t", 1), ("begin", "t", 1), ("fail", BUSY)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=25))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_redis_answers_as_memory_does(steps: list[tuple[Any, ...]], redis: RedisServer) -> None:
+def test_redis_and_the_store_of_the_simulation_answer_as_memory_does(
+    steps: list[tuple[Any, ...]], redis: RedisServer
+) -> None:
     redis.client.flushdb()
     here = World(figures())
     limits = FleetLimits.at(redis.url, figures(), prefix="same", freshness=0.0)
     there = World(limits)
+    store = SimulatedStore(figures=figures())
+    simulated = World(FleetLimits(store, figures(), freshness=0.0, errands=AtOnce, askers=AskedAtOnce))
     for name, *arguments in steps:
         if name == "pass_time":
             here.now += arguments[0]
             there.now += arguments[0]
+            simulated.now = store.now = there.now
             redis.pass_time("same", arguments[0])
         else:
-            for world in (here, there):
+            for world in (here, there, simulated):
                 getattr(world, name)(*arguments)
             limits.flush()
     limits.close()
 
-    assert there.said == here.said
+    assert there.said == here.said == simulated.said
 
 
 def test_every_key_has_an_end_and_holds_no_word_of_a_call(redis: RedisServer, prefix: str, make: Make) -> None:
@@ -189,3 +197,11 @@ def test_both_names_of_the_scheme_lead_there(scheme: str, redis: RedisServer, pr
 def test_a_breaker_that_could_not_be_kept_is_refused() -> None:
     with pytest.raises(ValueError, match="at most 1000"):
         FleetLimits.at("redis://h", Shared(Budget(), Breaker(most=1001), Repeats()))
+
+
+def test_who_does_not_know_the_password_cannot_tell_what_a_digest_is_of() -> None:
+    stores = [RedisStore(f"redis://{login}h", figures()) for login in ("", ":one@", ":two@", ":two@")]
+    keys = [store._keys(KEY) for store in stores]
+
+    assert len(set(keys)) == 3
+    assert keys[2] == keys[3]

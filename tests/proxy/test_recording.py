@@ -1,6 +1,7 @@
 """What the proxy keeps of all calls: in a file or a store, from both of its forms, and nothing unless asked."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from failwell.proxy.options import Misuse, parse
 from failwell.proxy.recording import name_of
 from failwell.telemetry.sinks.jsonl import read_lines
 from failwell.telemetry.sinks.store import Store
-from tests.proxy.clients import Client
+from tests.proxy.clients import HELLO, SERVER, Client
 from tests.proxy_http.setting import call, failing, post, scripted, success
 
 
@@ -39,6 +40,35 @@ def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
     assert len({one.session for one in records}) == 1
     assert [one.call for one in records] == ["3", "4", "5"]
     assert all(one.elapsed is not None and one.elapsed > 0 for one in records)
+
+
+def test_the_end_of_the_process_writes_what_waits(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    lines = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"id": 2, "method": "tools/call", "params": {"name": "act", "arguments": {"n": 1, "do": "fail:404 Not Found"}}},
+    ]
+    sent = b"".join(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n" for line in lines)
+    command = [
+        sys.executable,
+        "-m",
+        "failwell",
+        "proxy",
+        "--quiet",
+        "--grace",
+        "30",
+        "--events",
+        address,
+        "--",
+        *SERVER,
+    ]
+
+    done = subprocess.run(command, input=sent, capture_output=True, check=True, timeout=60)
+
+    with Store(address) as store:
+        records = list(store.records())
+    assert done.stderr == b""
+    assert [(one.tool, one.kind, one.code) for one in records] == [("act", "failure", "NOT_FOUND")]
 
 
 def test_a_server_that_dies_is_on_record(tmp_path: Path) -> None:

@@ -46,6 +46,16 @@ def logs() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("logs")
+def test_restarts_are_refused_where_clients_begin_their_sessions_themselves(capfd: pytest.CaptureFixture[str]) -> None:
+    code = main(["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0", "--restart"])
+
+    assert code == 2
+    assert capfd.readouterr().err == (
+        "failwell: --restart does not go with --listen: clients that speak HTTP begin new sessions themselves\n"
+    )
+
+
+@pytest.mark.usefixtures("logs")
 def test_a_gateway_in_front_of_nothing_says_so_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     code = main(["--url", url + "/mcp", "--listen", "127.0.0.1:0"])

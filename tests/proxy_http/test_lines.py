@@ -226,6 +226,69 @@ def test_a_safe_call_is_made_again() -> None:
     assert [body["id"] for body in bodies] == [1, "failwell-retry-1"]
 
 
+class Forgetful:
+    """A server that begins so many sessions, and can lose them all."""
+
+    def __init__(self, *, begins: int) -> None:
+        self.asked: list[str] = []
+        self.sessions: list[str] = []
+        self._begins = begins
+
+    async def __call__(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        message = json.loads(body) if body else {}
+        self.asked.append(message.get("method", request.method))
+        if message.get("method") == "initialize" and self.asked.count("initialize") <= self._begins:
+            self.sessions = [f"session-{self.asked.count('initialize')}"]
+            result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+            begun = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            return web.json_response(begun, headers={"Mcp-Session-Id": self.sessions[0]})
+        if request.headers.get("Mcp-Session-Id") not in self.sessions:
+            return web.json_response({"error": "no such session"}, status=404)
+        if request.method != "POST" or "id" not in message:
+            return web.Response(status=405 if request.method == "GET" else 202)
+        return web.json_response(success(id=message["id"]))
+
+
+def after_a_loss(server: Forgetful, *calls: Any, words: tuple[str, ...]) -> list[Any]:
+    """What a client reads that calls a server which has lost its session."""
+
+    async def run() -> list[Any]:
+        async with scripted(server) as url:
+            host = Host(url + "/mcp", *words)
+            await host.ask(INITIALIZE)
+            host.write(INITIALIZED)
+            await host.ask(call(id=1))
+            server.sessions = []
+            for message in calls:
+                host.write(message)
+            answers = [await host.read() for _ in calls]
+            await host.end()
+            return answers
+
+    return asyncio.run(run())
+
+
+def test_a_lost_session_is_begun_anew_once_for_all_calls_that_meet_it() -> None:
+    server = Forgetful(begins=2)
+    answers = after_a_loss(server, call(id=2), call(id=3), words=("--restart",))
+
+    assert sorted(answer["id"] for answer in answers) == [2, 3]
+    assert all(answer["result"]["isError"] is False for answer in answers)
+    assert server.asked.count("initialize") == 2
+    assert server.asked.count("notifications/initialized") == 2
+
+
+@pytest.mark.parametrize("words", [(), ("--restart",)], ids=["not wanted", "refused by the server"])
+def test_a_session_that_stays_lost_is_an_error(words: tuple[str, ...]) -> None:
+    server = Forgetful(begins=1)
+    [answer] = after_a_loss(server, call(id=2), words=words)
+
+    assert answer["id"] == 2
+    assert "error" in answer
+    assert server.asked.count("initialize") == (2 if words else 1)
+
+
 def test_the_headers_of_the_newer_era_are_written_for_a_client_that_knows_none() -> None:
     seen: list[web.Request] = []
     schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}

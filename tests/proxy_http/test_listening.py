@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientResponse, ClientSession, web
 
 import failwell as fw
-from tests.proxy_http.setting import ACCEPT, call, event, failing, gateway, post, scripted, success
+from tests.proxy_http.setting import ACCEPT, call, event, failing, gateway, listed, post, scripted, success
 
 Posted = Callable[["Older", Any], Awaitable[web.StreamResponse]]
 
@@ -103,6 +103,35 @@ def test_a_safe_call_is_made_again() -> None:
 
     assert heard == success()
     assert [message["id"] for message in server.messages] == [1, "failwell-retry-1"]
+
+
+def test_tools_that_are_listed_on_the_stream_are_known_to_be_safe() -> None:
+    async def once(server: Older, message: Any) -> web.StreamResponse:
+        unavailable = failing(id=message["id"], text="Service unavailable (503)")
+        answers = [listed("work", readOnlyHint=True), unavailable, success(id=message["id"])]
+        await server.say(answers[len(server.messages) - 1])
+        return web.Response(status=202)
+
+    async def run() -> tuple[Any, Older]:
+        server = Older(once)
+        async with (
+            scripted(server) as url,
+            gateway(url + "/sse", "--retry") as base,
+            ClientSession() as session,
+            session.get(base + "/sse", headers=ACCEPT) as stream,
+            asyncio.timeout(20),
+        ):
+            await stream.content.readline()
+            endpoint = (await stream.content.readline()).decode().removeprefix("data: ").strip()
+            await post(base + endpoint, {"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
+            await next_message(stream)
+            await post(base + endpoint, call())
+            return await next_message(stream), server
+
+    heard, server = asyncio.run(run())
+
+    assert heard == success()
+    assert [message["id"] for message in server.messages] == [0, 1, "failwell-retry-1"]
 
 
 class Dropped(web.Response):

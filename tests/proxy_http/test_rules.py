@@ -54,6 +54,49 @@ def test_a_failed_call_of_a_safe_tool_is_made_again_under_another_id_and_answere
     assert bodies[1]["params"] == bodies[2]["params"]
 
 
+ODD = {
+    "no number": b'{"x": NaN, "spaced" : [ 1,2 ]}',
+    "a large number": b'{"x":1e999}',
+    "half a character": rb'{"x":"paid \ud83d", "id": 7}',
+    "a wrong byte": b'{"x":"\xff"}',
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_call_made_again_and_its_answer_say_what_they_said(odd: bytes, kind: str) -> None:
+    bodies: list[bytes] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        bodies.append(await request.read())
+        if len(bodies) == 1:
+            return busy(None)
+        id = b'"failwell-retry-1"'
+        answer = b'{"jsonrpc":"2.0","id":' + id + b',"result":{"content":[],"structuredContent":' + odd + b"}}"
+        return web.Response(
+            body=answer if kind == "application/json" else b"data: " + answer + b"\n\n", content_type=kind
+        )
+
+    async def run() -> bytes:
+        asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","arguments":' + odd + b"}}"
+        words = ("--retry", "--retry-safe", "work")
+        async with (
+            scripted(handle) as url,
+            gateway(url + "/mcp", *words) as base,
+            ClientSession() as session,
+            session.post(base, data=asked, headers=ACCEPT) as response,
+        ):
+            return await response.read()
+
+    answered = asyncio.run(run())
+
+    assert len(bodies) == 2
+    assert odd in bodies[1]
+    assert odd in answered
+    assert b'"id":"failwell-retry-1",' in bodies[1]
+    assert b'"id":1,' in answered
+
+
 def test_a_tool_that_may_not_run_twice_is_not_run_twice() -> None:
     bodies: list[Any] = []
     handler = answering(listed("work"), busy, echoed, bodies=bodies)

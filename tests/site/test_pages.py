@@ -4,6 +4,7 @@ import pkgutil
 
 import pytest
 from tools import included_code
+from tools.pictures.__main__ import PICTURES
 
 from failwell import integrations
 from failwell.dialects import DIALECTS
@@ -11,6 +12,7 @@ from tests.site import pages
 
 # Pages that are followed as a stranger would: their programs are saved under the name above them, and run.
 FOLLOWED = ("docs/start/server.md", "docs/start/agent.md", "docs/start/proxy.md", "docs/start/check.md")
+OTHER_LANGUAGES = {"diff", "ini", "json", "sh", "sql", "text", "toml", "xml", "yaml"}
 # Modules that others stand on; nobody imports them.
 PARTS = {
     "asgi_messages",
@@ -61,6 +63,14 @@ def test_a_program_on_a_page_is_an_example_unless_the_page_is_followed() -> None
     assert [title for title in titles if not (title.startswith("examples/") and (pages.ROOT / title).is_file())] == []
 
 
+def test_no_block_of_python_escapes_the_tests() -> None:
+    found = {(name, block.language) for name in pages.NAMES for block in pages.blocks(name)}
+    run_by_sybil = {name for name in pages.NAMES if name == "README.md" or name.startswith("docs/")}
+
+    assert {language for _, language in found} - OTHER_LANGUAGES == {"python"}
+    assert {name for name, language in found if language == "python"} - run_by_sybil == set()
+
+
 def test_programs_on_pages_are_those_in_the_repository() -> None:
     found = {str(page.relative_to(pages.DOCS)): text == current for page, text, current in included_code.pages()}
 
@@ -94,7 +104,11 @@ def test_the_index_of_integrations_links_to_all_of_them() -> None:
     }
 
 
-def test_every_picture_is_shown_and_can_be_described() -> None:
+def test_every_picture_is_made_by_a_program() -> None:
+    assert {picture.name for picture in (pages.DOCS / "pictures").iterdir()} == set(PICTURES.values())
+
+
+def test_every_picture_is_shown_and_described_in_words() -> None:
     shown = {link.rpartition("/")[2] for name in pages.NAMES for link in pages.links(name)}
     pictures = sorted((pages.DOCS / "pictures").iterdir())
     nameless = [

@@ -149,6 +149,27 @@ def test_what_is_no_call_is_not_counted() -> None:
     assert (recovery(records).calls, recovery(records).failed) == (1, 0)
 
 
+def test_a_name_that_comes_back_after_the_end_of_its_call_is_that_of_another() -> None:
+    records = [
+        record(1, "failure", MISSING, call="1"),
+        record(2, "failure", MISSING, call="1"),
+        record(3, "retry", DOWN, call="1", delay=1.0),
+        record(4, "recovered", call="1"),
+    ]
+
+    assert recovery(records).calls == 3
+    assert [(one.code, one.verdict, one.after) for one in troubles(records)] == [
+        ("NOT_FOUND", "later", 2),
+        ("SERVICE_UNAVAILABLE", "by_retry", None),
+    ]
+
+
+def test_calls_that_nobody_named_are_calls_of_their_own() -> None:
+    records = [record(1, "failure", MISSING), record(2, "failure", MISSING), record(3, "success")]
+
+    assert [(one.verdict, one.calls) for one in troubles(records)] == [("later", 2)]
+
+
 def test_tools_of_two_servers_are_two_tools() -> None:
     records = [
         record(1, "failure", MISSING, server="one", call="1"),

@@ -109,6 +109,25 @@ def test_several_processes_write_one_store_from_its_beginning(address: str) -> N
         assert [one.time for one in found if one.tool == name] == [float(at) for at in range(20) for _ in range(5)]
 
 
+def test_a_server_that_hung_up_is_called_again(postgres: Postgres) -> None:
+    address = f"postgresql://{postgres.url}"
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    with Store(address) as store, store.engine.begin() as connection:
+        connection.execute(
+            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+                 " AND pid <> pg_backend_pid()")
+        )  # fmt: skip
+
+    sink.write([WHOLE])
+    sink.close()
+
+    found = read_back(address)
+    with Store(address) as store, store.engine.begin() as connection:
+        connection.execute(text(f"DROP TABLE {records.name}, {schema.name}"))
+    assert found == [PLAIN, WHOLE]
+
+
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(failures)
 def test_any_failure_can_be_kept(tmp_path: Path, failure: object) -> None:

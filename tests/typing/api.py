@@ -8,6 +8,8 @@ import failwell as fw
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
+from failwell.telemetry.recovery import Trouble, troubles
+from failwell.telemetry.sinks.store import Store
 from failwell.testing import FakeClock, Recorder, instant
 
 
@@ -89,6 +91,17 @@ async def hooked(session: ClientSession) -> None:
     assert_type(answer, fw.Answer)
     assert_type(answer.failure, fw.Failure | None)
     assert_type(answer.shown, str)
+
+
+def recorded() -> None:
+    with fw.Recorder("sqlite:///calls.db", server="tasks") as recorder, recorder.session("conversation 7"):
+        fw.install(hook=recorder)
+        fw.guard(observers=[recorder])(lambda: "fine")
+        recorder(fw.Record(time=1.0, source="client", kind="success"))
+    assert_type(recorder.lost, int)
+    with Store("sqlite:///calls.db") as store:
+        assert_type(troubles(store.records(tool="claim", since=1.0)), list[Trouble])
+        assert_type(store.page(after=5), list[tuple[int, fw.Record]])
 
 
 def hook(event: fw.Failure | Event) -> None: ...

@@ -18,7 +18,7 @@ from failwell.demo.shop import SECRET
 SIDES = ("bare", "failwell")
 """The server as it is written today, and the protected one."""
 
-_LONGEST = 60.0
+_LONGEST = 120.0
 _ATTENDING = {"bare": bare.attend, "failwell": informed.attend}
 
 
@@ -46,6 +46,7 @@ async def play(
     """Play all scenes and return them; tell of each step, and of each scene when both sides are done with it.
 
     Raises:
+        BrokenPipeError: it is told to nobody any more.
         Stuck: a server could not be started, or fell silent.
     """
     try:
@@ -58,6 +59,8 @@ async def play(
         cause: BaseException = failed
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
+        if isinstance(cause, BrokenPipeError):  # of whoever watched: the reader of our output has seen enough
+            raise cause from None
         raise Stuck(f"the servers of the demo do not run: {type(cause).__name__}: {cause}") from None
 
 

@@ -1,19 +1,17 @@
 """`FleetLimits`: the limits that processes share, and what each process makes of them by itself."""
 
-import asyncio
 import logging
 import random
 import secrets
-import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
 from failwell.failure import Failure
+from failwell.fleet.askers import Askers, Question
 from failwell.fleet.errands import Errands
 from failwell.fleet.store import Away, State, Store
 from failwell.retry.breaker import suspended
@@ -24,10 +22,7 @@ from failwell.retry.shared import Shared
 _log = logging.getLogger("failwell")
 
 _MOST_KNOWN = 1000
-_MOST_THREADS = 4
 _CHECKED_EVERY = 1.0
-
-T = TypeVar("T")
 
 
 class _Known(Struct):
@@ -48,8 +43,10 @@ class FleetLimits:
         store: where they are kept.
         local: those of this process, with the same figures.
         freshness: seconds for which an answer is believed; 0: ask each time.
+        patience: seconds for which an answer is waited for.
         warn: told once when the store is away, and once when it is back.
         errands: makes what works in the background.
+        askers: makes what asks, and what others wait for.
     """
 
     def __init__(
@@ -58,8 +55,10 @@ class FleetLimits:
         local: Shared,
         *,
         freshness: float = 0.5,
+        patience: float = 0.25,
         warn: Callable[[str], object] = _log.warning,
         errands: type[Errands] = Errands,
+        askers: type[Askers] = Askers,
     ) -> None:
         self.local = local
         self.is_away = False
@@ -70,7 +69,7 @@ class FleetLimits:
         self._known: dict[Key, _Known] = {}
         self._lock = Lock()
         self._errands = errands(self._checked)
-        self._threads: ThreadPoolExecutor | None = None
+        self._askers = askers(patience, self._lost)
         self._name = secrets.token_hex(8)
 
     @classmethod
@@ -82,7 +81,7 @@ class FleetLimits:
         scope: str = "",
         prefix: str = "failwell",
         freshness: float = 0.5,
-        patience: float = 0.1,
+        patience: float = 0.25,
         warn: Callable[[str], object] = _log.warning,
     ) -> "FleetLimits":
         """Return those that are kept in the Redis or Valkey at a URL.
@@ -105,51 +104,29 @@ class FleetLimits:
         figures = local or Shared.new()
         # A row of failures must last until all who saw a success have said so.
         store = RedisStore(url, figures, scope=scope, prefix=prefix, patience=patience, settling=2 * freshness)
-        return cls(store, figures, freshness=freshness, warn=warn)
+        return cls(store, figures, freshness=freshness, patience=patience, warn=warn)
 
     def begin(self, key: Key, now: float, *, caller: object) -> Failure | None:
         """Return the failure of an open breaker, or None: make the call."""
-        if self.is_away or key == NOBODY:
-            return self.local.begin(key, now, caller=caller)
-        if (known := self._known.get(key)) is not None:
-            if now < known.refused_until:
-                return suspended(key, known.refused_until - now, most=self.local.breaker.most)
-            if now < known.until:
-                return None
-        try:
-            return self._begun(key, self._store.begin(key, caller=self._called(caller)), now)
-        except Away as away:
-            self._lost(away)
-            return self.local.begin(key, now, caller=caller)
+        if not self._must_ask(key, now):
+            return self._unasked(key, now, caller)
+        return self._askers.answer(self._beginning(key, now, caller))
 
     async def abegin(self, key: Key, now: float, *, caller: object) -> Failure | None:
         """Do what `begin` does."""
         if not self._must_ask(key, now):
-            return self.begin(key, now, caller=caller)
-        return await self._beside(
-            partial(self.begin, key, now, caller=caller), undo=partial(self.released, key, caller=caller)
-        )
+            return self._unasked(key, now, caller)
+        return await self._askers.aanswer(self._beginning(key, now, caller))
 
     def failed(self, failing: Failing, now: float) -> Taken:
         """Count a failed try here and there, and pay for the retry that is wanted."""
         seen_here = self.local.failed(failing, now)
-        if self.is_away:
-            return seen_here
-        try:
-            state = self._store.failed(failing, caller=self._called(failing.caller))
-        except Away as away:
-            self._lost(away)
-            return seen_here
-        self._note(failing.key, state, now)
-        if state.taken.paid is None and seen_here.paid is not None:
-            self.local.budget.refund(failing.key[0], seen_here.paid)
-        return state.taken
+        return seen_here if self.is_away else self._askers.answer(self._failure(failing, now, seen_here))
 
     async def afailed(self, failing: Failing, now: float) -> Taken:
         """Do what `failed` does."""
-        if self.is_away:
-            return self.failed(failing, now)
-        return await self._beside(partial(self.failed, failing, now))
+        seen_here = self.local.failed(failing, now)
+        return seen_here if self.is_away else await self._askers.aanswer(self._failure(failing, now, seen_here))
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:
         """Note a success. The store is told in the background, and only if that changes anything."""
@@ -169,8 +146,7 @@ class FleetLimits:
         known = self._known.get(key)
         if known is None or not known.is_noted or self.is_away:
             return
-        self._known.pop(key, None)  # another call of this process may probe
-        self._errands.do(partial(self._told, partial(self._store.released, key, caller=self._called(caller))))
+        self._release(key, self._called(caller))
 
     def flush(self) -> None:
         """Wait until the store was told what it is told in the background, but not for long."""
@@ -179,28 +155,58 @@ class FleetLimits:
     def close(self) -> None:
         """Tell what is still to be told, but not for long, and close the connections."""
         self._errands.end()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False)
-        self._store.close()
         self.is_away = True
+        self._askers.end()
+        self._store.close()
 
     def _must_ask(self, key: Key, now: float) -> bool:
         known = self._known.get(key)
         is_known = known is not None and now < max(known.until, known.refused_until)
         return not (self.is_away or key == NOBODY or is_known)
 
+    def _unasked(self, key: Key, now: float, caller: object) -> Failure | None:
+        known = self._known.get(key)
+        if known is None or self.is_away:
+            return self.local.begin(key, now, caller=caller)
+        return self._refusal(key, known.refused_until - now)
+
+    def _beginning(self, key: Key, now: float, caller: object) -> Question[Failure | None]:
+        name = self._called(caller)
+
+        def begin() -> Failure | None:
+            state = self._store.begin(key, caller=name)
+            self._note(key, state, now)
+            return None if state.is_probe else self._refusal(key, state.left)
+
+        instead = partial(self.local.begin, key, now, caller=caller)
+        return Question(begin, instead, partial(self._release, key, name))
+
+    def _failure(self, failing: Failing, now: float, seen_here: Taken) -> Question[Taken]:
+        name = self._called(failing.caller)
+
+        def fail() -> Taken:
+            state = self._store.failed(failing, caller=name)
+            self._note(failing.key, state, now)
+            if state.taken.paid is None and seen_here.paid is not None:
+                self.local.budget.refund(failing.key[0], seen_here.paid)
+            return state.taken
+
+        return Question(fail, lambda: seen_here)
+
+    def _refusal(self, key: Key, left: float) -> Failure | None:
+        return suspended(key, left, most=self.local.breaker.most) if left > 0 else None
+
     def _called(self, caller: object) -> str:
         return f"{self._name}:{id(caller)}"
-
-    def _begun(self, key: Key, state: State, now: float) -> Failure | None:
-        self._note(key, state, now)
-        is_refused = state.left > 0 and not state.is_probe
-        return suspended(key, state.left, most=self.local.breaker.most) if is_refused else None
 
     def _note(self, key: Key, state: State, now: float) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[key] = _Known(now + self._freshness, now + state.left if state.left > 0 else 0.0, state.is_noted)
+
+    def _release(self, key: Key, name: str) -> None:
+        self._known.pop(key, None)  # another call of this process may probe
+        self._errands.do(partial(self._told, partial(self._store.released, key, caller=name)))
 
     def _tell_success(self, key: Key, digest: str, refund: float) -> None:
         def tell() -> None:
@@ -237,20 +243,3 @@ class FleetLimits:
         self.is_away = False
         self._warn(f"{self._store.name} is back: limits are shared again.")
         return None
-
-    async def _beside(self, ask: Callable[[], T], *, undo: Callable[[], object] = lambda: None) -> T:
-        """Ask in another thread, on asyncio or trio; who is cancelled meanwhile has asked for nothing."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            trio: Any = sys.modules["trio"]  # nothing else runs here; who runs trio has imported it
-            found: T = await trio.to_thread.run_sync(ask)
-            return found
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="failwell limits")
-        asked: Future[T] = self._threads.submit(ask)
-        try:
-            return await asyncio.shield(asyncio.wrap_future(asked, loop=loop))
-        except asyncio.CancelledError:
-            asked.add_done_callback(lambda _: undo())
-            raise

@@ -73,7 +73,7 @@ class RedisStore:
         *,
         scope: str = "",
         prefix: str = "failwell",
-        patience: float = 0.1,
+        patience: float = 0.25,
         settling: float = 1.0,
     ) -> None:
         if figures.breaker.most > _MOST_FAILURES:
@@ -161,7 +161,7 @@ class RedisStore:
                 return self._redis.evalsha(script.name, len(keys), *given)
             except exceptions.NoScriptError:
                 return self._redis.eval(script.text, len(keys), *given)
-        except (exceptions.RedisError, OSError) as failed:
+        except Exception as failed:  # also what the library raises where a connection is closed while it is used
             raise Away(_reason(failed)) from None
 
 

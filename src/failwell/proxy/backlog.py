@@ -8,28 +8,31 @@ from failwell.proxy.pumping import split
 from failwell.proxy.watching import Watch
 
 _MOST = 64
-_LONGEST = 1 << 12
+_MOST_ANSWERS = 1024
+_LONGEST = 1 << 14
 
 
 class Backlog:
     """Stands before a `Watch` that changes nothing on its way to the server.
 
     Requests are kept unread. An answer passes if it is the first to its id and a success that nothing can be learnt
-    from: what it answers does not matter then. Anything else is looked at closely, behind all that was kept. Right after
-    a process was woken each step takes several times as long as in a row, so as little as can be is done then.
+    from: what it answers does not matter then. Anything else is looked at closely, behind all that was kept. Right
+    after a process was woken each step takes several times as long as in a row, so little is done then.
     """
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._kept: deque[bytes | Id] = deque()
-        self._most = -1 if watch.looks_at_successes else _MOST
+        self._most = -1 if watch.looks_at_successes else _MOST_ANSWERS
         self._answered = watch.answered_ids
         self._lock = allocate_lock()
 
     def up(self, lines: bytes) -> None:
         """Note lines that the server has got."""
+        if len(self._kept) > _MOST:  # of these there are no answers yet
+            self.catch_up()
         self._kept.append(lines)
-        if len(self._kept) > self._most or len(lines) > _LONGEST:
+        if len(lines) > _LONGEST or self._most < 0:
             self.catch_up()
 
     def passes(self, lines: bytes) -> bool:
@@ -70,7 +73,7 @@ class Backlog:
         """Have the watch look at all that has passed."""
         kept, watch = self._kept, self._watch
         with self._lock:
-            answers = {one for one in kept if not isinstance(one, bytes)}
+            answers = {one for one in tuple(kept) if not isinstance(one, bytes)}
             settled: set[Id] = set()
             while kept:
                 one = kept[0]
@@ -84,7 +87,7 @@ class Backlog:
                 kept.popleft()
 
     def _open(self, lines: bytes, answers: set[Id], settled: set[Id]) -> list[bytes]:
-        """Return the lines that must be looked at; of a request that is answered further on, little is of interest."""
+        """Return the lines that must be looked at; a call that is answered further on is only counted."""
         try:
             found = decode_all_sent(lines)
         except UNREADABLE:
@@ -93,13 +96,12 @@ class Backlog:
             return split(lines)
         left: list[int] = []
         for at, sent in enumerate(found):
-            id, params = sent.id, sent.params
-            if id not in answers or sent.method in (None, "initialize"):
+            tool = sent.params.name if sent.method == "tools/call" and sent.params is not None else None
+            if tool is not None and sent.id is not None and sent.id in answers:
+                self._watch.count(tool)
+                settled.add(sent.id)
+            else:
                 left.append(at)
-                continue
-            settled.add(id)
-            if sent.method == "tools/call" and params is not None and params.name is not None:
-                self._watch.count(params.name)
         if not left:
             return []
         each = split(lines)

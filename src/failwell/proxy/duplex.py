@@ -1,11 +1,11 @@
 """`Duplex`: both ways in one thread, for as long as nobody has to be waited for.
 
-With a thread for each way, the two are woken on different processors and find their caches cold, which takes longer than
-all that a proxy does. But one thread must not wait for one end while the other waits for it: it leaves before.
+With a thread for each way, the two are woken on different processors and find their caches cold, which takes longer
+than all that a proxy does. But one thread must not wait for one end while the other waits for it: it leaves before.
 """
 
 import os
-from select import POLLIN, poll
+import select
 
 from failwell.proxy.opening import Opening
 from failwell.proxy.outlets import Outlet
@@ -64,15 +64,18 @@ class Duplex:
     def _pass(self) -> None:
         up, down, opening = self._up, self._down, self._opening
         stdin, send, stdout, write = self._server.file, self._server.write, self._client.file, self._client.write
-        waiting, read, size = poll(), os.read, CHUNK
+        waiting, read, size = select.poll(), os.read, CHUNK
         for source in (up.source, down.source, self._asked_to_leave):
-            waiting.register(source, POLLIN)
+            waiting.register(source, select.POLLIN)
         while True:
             down.is_reading = True
             ready = waiting.poll()
             down.is_reading = False
             for source, _ in ready:
-                chunk = lines = read(source, size)
+                try:
+                    chunk = lines = read(source, size)
+                except OSError:
+                    return
                 is_up = source == up.source
                 if size != CHUNK or chunk[-1:] != b"\n":
                     if not chunk:

@@ -20,8 +20,8 @@ class Opening:
     """Passes lines to a `Watch`, which it loads when the first tool is asked for, or behind the first answer.
 
     A host waits for the answer to `initialize`, and nothing in a handshake can fail in a way that is to be changed. So
-    that answer does not wait until a decoder is loaded. Once it is, the pumps ask the watch itself, or a `Backlog` before
-    it while lines pass up as they are.
+    that answer does not wait until a decoder is loaded. Once it is, the pumps ask the watch itself, or a `Backlog`
+    before it while lines pass up as they are.
 
     Args:
         load: makes the watch.

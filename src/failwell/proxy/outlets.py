@@ -1,8 +1,8 @@
 """`Outlet`: a place to write to that is never waited for long; `to_server` and `to_client` make one."""
 
 import os
+import select
 import sys
-from select import POLLOUT, poll
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -24,7 +24,9 @@ class Outlet:
         close: ends it.
     """
 
-    def __init__(self, file: int, write: "Callable[[int, bytes | memoryview], int]", close: "Callable[[], object]") -> None:
+    def __init__(
+        self, file: int, write: "Callable[[int, bytes | memoryview], int]", close: "Callable[[], object]"
+    ) -> None:
         self.file = file
         self.write = write
         self.close = close
@@ -43,8 +45,8 @@ class Outlet:
                 return taken
 
     def _is_ready(self, seconds: float) -> bool:
-        waiting = poll()
-        waiting.register(self.file, POLLOUT)
+        waiting = select.poll()
+        waiting.register(self.file, select.POLLOUT)
         return seconds > 0 and bool(waiting.poll(seconds * 1000))
 
 
@@ -57,9 +59,11 @@ def to_server(stdin: int) -> Outlet:
 def to_client(target: int) -> Outlet | None:
     """Return a way to write to whoever started this process; None if there is none that does not wait.
 
-    Whether a pipe waits is a property of all who share its end. So that is not changed: a pipe is opened once more, and a
-    socket is told with each write.
+    Whether a pipe waits is a property of all who share its end. So that is not changed: a pipe is opened once more, and
+    a socket is told with each write.
     """
+    if not hasattr(select, "poll"):
+        return None
     try:
         kind = os.fstat(target).st_mode & _KIND
         if kind == _PIPE and sys.platform.startswith("linux"):

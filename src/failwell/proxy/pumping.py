@@ -48,8 +48,11 @@ class Pump:
             self.is_reading = False
             if not chunk:
                 break
-            if (lines := self.cut(chunk)) and (passed := self.looked_at(lines)):
-                write(passed)
+            lines = self.cut(chunk)
+            if lines:
+                lines = self.looked_at(lines)
+            if lines:
+                write(lines)
         return b"".join(held)
 
     def cut(self, chunk: bytes) -> bytes:

@@ -15,7 +15,7 @@ from failwell.telemetry.sinks import Sink, open_sink
 from failwell.telemetry.sinks.jsonl import Lines
 
 _MOST_BEGUN = 4096
-_LAST_RECORDS = 2.0
+_LAST_RECORDS = 5.0
 _LAUNCHERS = ("bun", "bunx", "deno", "docker", "node", "npx", "pipx", "pnpx", "python", "python3", "uv", "uvx")
 
 

@@ -123,9 +123,7 @@ class Session:
             start_new_thread(self._up, (opening.up,))
             start_new_thread(self._down, (child, opening.down, self._silent))
         else:
-            self._both = Duplex(
-                opening.up, opening.down, server=to_server(child.stdin), client=client, opening=opening
-            )
+            self._both = Duplex(opening.up, opening.down, server=to_server(child.stdin), client=client, opening=opening)
             start_new_thread(self._pass_both, (self._both, child, opening.up, opening.down))
 
     def _pass_both(self, both: Duplex, child: Child, up: Pump, down: Pump) -> None:
@@ -154,9 +152,7 @@ class Session:
         self._opening.down = Pump(child.stdout, self._opening.from_server, self.to_client)
         start_new_thread(self._down, (child, self._opening.down, self._silent))
 
-    def _down(
-        self, child: Child, pump: Pump, silent: Moment, begin: "Callable[[], object]" = lambda: None
-    ) -> None:
+    def _down(self, child: Child, pump: Pump, silent: Moment, begin: "Callable[[], object]" = lambda: None) -> None:
         try:
             widen(child.stdout, self._target)
             begin()

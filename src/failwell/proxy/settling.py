@@ -130,9 +130,9 @@ class Settler:
             self._forget(asked)
             return _line(self._upgrader.failed(call, failure, attempts=_attempts(asked)))
 
-        self._report(self._upgrader.happening("failure", call, failure))
         if will_return and asked.run is not None and self._is_retried(asked, call, failure, {}, give_up):
             return b""
+        self._report(self._upgrader.happening("failure", call, failure))
         return give_up()
 
     def cancelled(self, id: Id, line: bytes) -> bytes | None:

@@ -118,7 +118,7 @@ class Adapter:
         Raises:
             TypeError: nobody knows what it is.
         """
-        kind: type[Any] = type(told.what)
+        kind: type[object] = told.what.__class__
         reader = self._readers.get(kind)
         if reader is None:
             raise TypeError(f"a recorder takes what observers and hooks are told, not {kind.__name__}")

@@ -39,6 +39,7 @@ BELOW: frozenset[Verdict] = frozenset(("by_retry", "by_repair", "by_fallback"))
 """Verdicts on troubles that were settled below the agent, which lost no turn."""
 
 SAME_CALL_LOOPS_AFTER = 3
+_TRIES = ENDS | {"retry"}
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
@@ -161,14 +162,23 @@ class _Call:
 
 
 def _by_session(records: Iterable[Record]) -> dict[tuple[str, Source], list[_Call]]:
-    sessions: dict[tuple[str, Source], dict[str, list[Record]]] = defaultdict(dict)
+    sessions: dict[tuple[str, Source], dict[tuple[str, int], list[Record]]] = defaultdict(dict)
     for record in sorted(records, key=lambda record: record.time):
         if record.kind in ("breaker", "died", "restarted", "dropped", "lost"):
             continue
-        calls = sessions[record.session, record.source]
-        name = record.call or f"\0{len(calls)}"  # nobody said which: a call of its own
-        calls.setdefault(name, []).append(record)
+        _add(sessions[record.session, record.source], record)
     return {key: _ordered(calls.values()) for key, calls in sessions.items()}
+
+
+def _add(calls: dict[tuple[str, int], list[Record]], record: Record) -> None:
+    """Add a record to its call. A name that comes back after the end of its call is that of another."""
+    known = calls.get((record.call, 0))
+    is_other = known is not None and record.kind in _TRIES and any(one.kind in ENDS for one in known)
+    if known is None or is_other or not record.call:
+        if known is not None:
+            calls[record.call, len(calls)] = known
+        calls[record.call, 0] = known = []
+    known.append(record)
 
 
 def _ordered(calls: Iterable[list[Record]]) -> list[_Call]:

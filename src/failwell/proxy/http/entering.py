@@ -3,26 +3,27 @@
 import asyncio
 import logging
 import os
-import re
 from collections.abc import Coroutine
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from failwell.proxy.options import Misuse, Options
+from failwell.proxy.variables import filled
 
 _MISUSE = 2
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def enter(options: Options, events: int | str | None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
     logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
-        options.header = tuple((name, _filled(value)) for name, value in options.header)
+        options.header = tuple((name, filled(value, option="--header")) for name, value in options.header)
         from failwell.proxy.http.places import Place
 
         Place(options.url or "")
+        if options.restart and options.listen is not None:
+            raise Misuse("--restart does not go with --listen: clients that speak HTTP begin new sessions themselves")
         if options.workers > 1:
             from failwell.proxy.http.workers import serve_together
 
@@ -52,13 +53,3 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 def _refused(sentence: str) -> int:
     os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
     return _MISUSE
-
-
-def _filled(value: str) -> str:
-    def variable(found: re.Match[str]) -> str:
-        name = found.group(1)
-        if name not in os.environ:
-            raise Misuse(f"--header needs the variable {name}, which is not set")
-        return os.environ[name]
-
-    return _VARIABLE.sub(variable, value)

@@ -10,7 +10,7 @@ from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came, decoded, encode, read
-from failwell.proxy.http.event_stream import Events, event_of, with_data
+from failwell.proxy.http.event_stream import Events, data_of, event_of, with_data
 from failwell.proxy.http.headers import to_client
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
@@ -19,6 +19,7 @@ from failwell.proxy.http.replying import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.renaming import renamed
 from failwell.proxy.upgrading import Message
 
 _OK = 200
@@ -98,7 +99,7 @@ class Exchange:
                 self._track(pending)
                 self._waiting.clear()
                 self._waiting[pending.sent_as] = pending
-                body = encode({**decoded(pending.body), "id": pending.sent_as})
+                body = renamed(pending.body, pending.sent_as)
             await self._finish()
         finally:
             if not self._look.is_resumable and not self._is_elsewhere:
@@ -258,15 +259,23 @@ class Exchange:
             message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
         else:
             changed = upgrader.answer(pending.call, message, attempts=pending.attempts)
-            if changed is None and pending.sent_as == pending.id and answer.message.get("id") == pending.id:
-                if answer.event is not None:
-                    await self._reply.write(answer.event)
-                    return
-                if answer.body is not None:
-                    await self._write_raw(answer.body)
-                    return
+            if changed is None and await self._passed(answer):
+                return
             message = changed or message
         await self._write(message, answer.event)
+
+    async def _passed(self, answer: Answer) -> bool:
+        """Write an answer as it came but for its id, unless it was one of many."""
+        id = answer.pending.id
+        is_named = answer.message.get("id") == id
+        if answer.event is not None:
+            event = answer.event
+            await self._reply.write(event if is_named else with_data(event, renamed(data_of(event), id)))
+        elif answer.body is not None:
+            await self._write_raw(answer.body if is_named else renamed(answer.body, id))
+        else:
+            return False
+        return True
 
     async def _write(self, message: Message, event: bytes | None) -> None:
         data = encode(message)

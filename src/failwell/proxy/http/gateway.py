@@ -84,6 +84,8 @@ class Gateway:
         reply: Reply = http if stream is None else ElsewhereReply(http, stream.reply)
         url = self._upstream.place.url_for(target)
         if not posted.calls:
+            if stream is not None:
+                stream.listing(posted)
             if posted.cancels is not None and (key is not None or stream is not None):
                 body = session.cancel(posted) or body
             await self._pass(posted, url, headers, body, session, http)

@@ -56,7 +56,7 @@ class Learner:
             body = encode({"jsonrpc": "2.0", "id": self._next_id(), "method": "tools/list", "params": params})
             response = await self._upstream.send("POST", ask.url, headers, body)
             try:
-                message = await _answer(response) if response.status == 200 else None
+                message = await answer_in(response) if response.status == 200 else None
             finally:
                 response.release()
             ask.session.learn(message, is_page=True)
@@ -84,10 +84,11 @@ def _params(ask: Ask) -> dict[str, Any]:
     return {"_meta": kept} if kept else {}
 
 
-async def _answer(response: ClientResponse) -> Message | None:
+async def answer_in(response: ClientResponse) -> Message | None:
     """Return the answer, in whichever form it comes."""
     if response.content_type != "text/event-stream":
-        return decoded(await response.read())
+        message = decoded(await response.read())
+        return message if is_object(message) else None
     events = Events()
     async for chunk in response.content.iter_any():
         for event in events.feed(chunk):

@@ -18,9 +18,12 @@ from failwell.proxy.http.exchange import Ask
 from failwell.proxy.http.refusing import LOST, broken, failure_of
 from failwell.proxy.http.replying import Reply
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Pending, Session
+from failwell.proxy.http.sessions import Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.renaming import renamed
 from failwell.proxy.upgrading import Message
+
+_MOST_LISTS = 64
 
 
 class Listening:
@@ -41,6 +44,7 @@ class Listening:
         self.reply = reply
         self.endpoint: str | None = None
         self._asked: dict[Id, Ask] = {}
+        self._lists: dict[Id, Posted] = {}
         self._upstream = upstream
         self._rules = rules
         self._next_id = next_id
@@ -50,6 +54,13 @@ class Listening:
         """Note calls whose answers come here, so that they can be made again."""
         for pending in ask.posted.calls:
             self._asked[pending.id] = ask
+
+    def listing(self, posted: Posted) -> None:
+        """Note a request for the tools whose answer comes here, so that they are known."""
+        if posted.is_list and posted.id is not None:
+            if len(self._lists) >= _MOST_LISTS:
+                self._lists.clear()
+            self._lists[posted.id] = posted
 
     async def run(self, response: ClientResponse, *, opened: Callable[["Listening"], object]) -> None:
         """Pass the stream on until it ends; *opened* is told when it said where to post to."""
@@ -86,6 +97,8 @@ class Listening:
         glance = came(data) if data else None
         if glance is not None and glance.method is not None:
             self.session.heard(data)
+        elif glance is not None and glance.id in self._lists:
+            self.session.learn(decoded(data), is_page=self._lists.pop(glance.id).is_page)
         message: Any = None
         if data and (glance is None or self.session.pending(glance.id) is not None):
             with suppress(RecursionError):
@@ -119,7 +132,7 @@ class Listening:
             return
         pending.sent_as = self._next_id()
         self.session.began(pending)
-        body = encode({**decoded(pending.body), "id": pending.sent_as})
+        body = renamed(pending.body, pending.sent_as)
         try:
             response = await self._upstream.send("POST", ask.url, ask.headers, body)
             response.release()
@@ -148,8 +161,10 @@ class Listening:
         changed = self.session.upgrader.answer(pending.call, own, attempts=pending.attempts)
         if event is None:
             event = event_of(encode(changed or own))
-        elif changed is not None or message.get("id") != pending.id:
-            event = with_data(event, encode(changed or own))
+        elif changed is not None:
+            event = with_data(event, encode(changed))
+        elif message.get("id") != pending.id:
+            event = with_data(event, renamed(data_of(event), pending.id))
         await self.reply.write(event)
 
     def _forget(self, pending: Pending) -> None:

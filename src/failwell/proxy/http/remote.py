@@ -18,12 +18,13 @@ from failwell.proxy.http.hearing import Hearing, Stream
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.places import Place
 from failwell.proxy.http.refusing import LOST, broken
+from failwell.proxy.http.renewing import Begun, Renewing
 from failwell.proxy.http.replying import ClientGone, Headers
 from failwell.proxy.http.serving import Setup, say
 from failwell.proxy.http.sessions import Posted, Session
 from failwell.proxy.http.stamping import Stamps
 from failwell.proxy.http.stdio import Lines, Output, StdioReply
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN
 from failwell.proxy.options import Options
 from failwell.proxy.upgrading import Message
 
@@ -36,7 +37,7 @@ async def speak(options: Options, events: int | str | None, *, source: int = 0, 
     """Pass the client's messages to the URL until it closes its end, and return the exit code."""
     assert options.url is not None
     setup = Setup(options, events)
-    upstream = Upstream(Place(options.url), keeps_cookies=True)
+    upstream = Renewing(Place(options.url), is_wanted=options.restart)
     remote = Remote(upstream, setup, Output(target), headers=options.header)
     work = asyncio.ensure_future(remote.run(Lines(source), grace=options.grace))
 
@@ -68,7 +69,7 @@ class Remote:
     """
 
     def __init__(
-        self, upstream: Upstream, setup: Setup, output: Output, *, headers: tuple[tuple[str, str], ...] = ()
+        self, upstream: Renewing, setup: Setup, output: Output, *, headers: tuple[tuple[str, str], ...] = ()
     ) -> None:
         self.code = 0
         self._upstream = upstream
@@ -179,6 +180,8 @@ class Remote:
 
     async def _post(self, posted: Posted, message: Any, headers: Headers, reply: StdioReply) -> None:
         body = posted.body if posted.cancels is None else self._session.cancel(posted) or posted.body
+        if self._hearing.stream is not None:
+            self._hearing.stream.listing(posted)
         try:
             response = await self._upstream.send("POST", self._hearing.url, headers, body)
             try:
@@ -186,6 +189,7 @@ class Remote:
                     if response.status in _OLDER_TRANSPORT and await self._fell_back(body, reply):
                         return
                     self._stamps.session = response.headers.get("Mcp-Session-Id")
+                    self._upstream.begun = Begun(body, self._stamps, self._head, self._rules.report)
                 if posted.is_list:
                     await self._listed(posted, response, reply)
                 else:

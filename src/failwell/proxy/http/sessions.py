@@ -70,11 +70,11 @@ class Posted(Struct):
     @classmethod
     def _batch(cls, body: bytes) -> "Posted":
         messages = decoded(body)
-        calls = [(one, Call.of(one)) for one in messages] if is_array(messages) else [(messages, Call.of(messages))]
+        written = [(encode(one), one) for one in messages] if is_array(messages) else [(body, messages)]
         found = tuple(
-            Pending(encode(one), call.id, call.tool, call.id)
-            for one, call in calls
-            if call is not None and isinstance(call.id, int | str)
+            Pending(one, call.id, call.tool, call.id)
+            for one, message in written
+            if (call := Call.of(message)) is not None and isinstance(call.id, int | str)
         )
         id = messages.get("id") if is_object(messages) else None
         return cls(body, found, id if isinstance(id, int | str) else None)

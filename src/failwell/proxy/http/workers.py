@@ -134,14 +134,19 @@ async def _work(
     for number in _ENDING:
         loop.add_signal_handler(number, ended.set)
     loop.add_reader(lifeline, ended.set)
-    setup = Setup(options, events)
     try:
-        async with listening(options, setup, sockets=sockets):
-            await ended.wait()
+        setup = Setup(options, events)
+        try:
+            async with listening(options, setup, sockets=sockets):
+                await ended.wait()
+        finally:
+            setup.close()
+        counted.write(msgspec.json.encode(_Counts(setup.rules.calls, setup.tally.counts())))
+        counted.flush()
     finally:
-        setup.close()
-    counted.write(msgspec.json.encode(_Counts(setup.rules.calls, setup.tally.counts())))
-    counted.flush()
+        for number in _ENDING:  # a signal that meets a loop on its way out makes it complain
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
     return 0
 
 

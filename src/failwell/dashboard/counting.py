@@ -1,0 +1,190 @@
+"""`Counting`: brings the counts of a store up to date, a stretch of records at a time."""
+
+from collections import defaultdict
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from failwell.dashboard.judging import Judged, Sums, count_calls, count_troubles, judge, no_sums
+from failwell.dashboard.rollups import KEY, SUMS, add, pending, prepare, progress, replace_pending
+from failwell.telemetry.record import FAILED, Record
+from failwell.telemetry.recovery import Trouble
+from failwell.telemetry.sinks.tables import records
+
+try:
+    from sqlalchemy import Connection, Engine, Row, and_, delete, func, select, text, tuple_, update
+    from sqlalchemy.exc import OperationalError
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
+
+STRETCH = 10_000
+"""How many records are counted at once at most."""
+_FORGOTTEN_AFTER = 86_400.0
+"""After so many seconds a trouble that nothing was heard of is what it looks like."""
+_WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '2s'"
+
+_c = records.c
+_NEEDED = (
+    *(_c.number, _c.time, _c.source, _c.kind, _c.session, _c.server, _c.tool, _c.call, _c.elapsed, _c.delay),
+    *(_c.type, _c.code, _c.decision, _c.arguments, _c.failure),
+)
+_Session = tuple[str, str]
+
+
+class Counting:
+    """Counts the records of a store. Several dashboards may count one store: each record counts once.
+
+    Args:
+        engine: reads and writes; only the dashboard's own tables are written.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = Lock()
+        self._is_prepared = False
+
+    def go_on(self) -> int:
+        """Count the next stretch, and return how many records are left."""
+        with self._lock:
+            if not self._is_prepared:
+                prepare(self._engine)
+                self._is_prepared = True
+            newest = self._newest()
+            with self._engine.connect() as connection:
+                before: int = connection.execute(select(progress.c.upto)).scalar_one()
+                if newest <= before:
+                    return 0
+                upto, fresh = _stretch(connection, before, newest)
+                known = _known(connection, before, upto)
+            with self._engine.begin() as connection:
+                moved = update(progress).where(progress.c.upto == before).values(upto=upto)
+                if connection.execute(moved).rowcount == 1:  # otherwise another dashboard has counted it meanwhile
+                    _write(connection, fresh, known)
+            return max(newest - upto, 0)
+
+    def _newest(self) -> int:
+        """Return the number up to which nothing is missing any more.
+
+        In PostgreSQL a record may appear after one with a higher number. Once this lock is got, nobody who took a
+        lower number is still writing.
+        """
+        with self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(_WAITS_FOR_WRITERS))
+                try:
+                    connection.execute(text(f"LOCK TABLE {records.name} IN SHARE MODE"))
+                except OperationalError:
+                    connection.rollback()
+                    return 0
+            return connection.execute(select(func.max(_c.number))).scalar() or 0
+
+
+def _stretch(connection: Connection, before: int, newest: int) -> tuple[int, list[Record]]:
+    """Return the next records, and the number that all before are among them."""
+    query = select(*_NEEDED).where(_c.number > before, _c.number <= newest).order_by(_c.number).limit(STRETCH)
+    rows = connection.execute(query).all()
+    return (rows[-1].number if len(rows) == STRETCH else newest), [_record(row) for row in rows]
+
+
+class _Known(msgspec.Struct):
+    """What is pending of a session: its records, and the troubles that count already."""
+
+    records: list[Record]
+    counted: list[Trouble]
+
+
+def _known(connection: Connection, before: int, upto: int) -> dict[_Session, _Known]:
+    """Return what is pending of the sessions that go on in a stretch."""
+    going_on = select(_c.session, _c.source).where(_c.number > before, _c.number <= upto).distinct().subquery()
+    same = and_(pending.c.session == going_on.c.session, pending.c.source == going_on.c.source)
+    rows = connection.execute(select(pending).join(going_on, same)).all()
+    known = {(row.session, row.source): _Known([], _decoder.decode(row.counted)) for row in rows}
+    if known:
+        again = and_(_c.session == pending.c.session, _c.source == pending.c.source, _c.time >= pending.c.since)
+        query = select(*_NEEDED).join_from(going_on, pending, same).join(records, again).where(_c.number <= before)
+        for row in connection.execute(query.order_by(_c.number)):
+            if (row.session, row.source) in known:
+                known[row.session, row.source].records.append(_record(row))
+    return known
+
+
+def _write(connection: Connection, fresh: list[Record], known: dict[_Session, _Known]) -> None:
+    sums, sessions = no_sums(), defaultdict[_Session, list[Record]](list)
+    count_calls(sums, fresh)
+    for record in fresh:
+        sessions[record.session, record.source].append(record)
+    still: list[dict[str, Any]] = []
+    settled: list[_Session] = []
+    for session, news in sessions.items():
+        before = known.get(session)
+        if before is not None:
+            count_troubles(sums, before.counted, times=-1)
+        judged = judge([*before.records, *news] if before else news)
+        count_troubles(sums, [*judged.over, *judged.open])
+        if judged.since is not None:
+            still.append(_as_pending(session, judged))
+        elif before is not None:
+            settled.append(session)
+    add(connection, _rows(sums))
+    replace_pending(connection, still)
+    _forget(connection, settled, max((record.time for record in fresh), default=0.0))
+
+
+def _as_pending(session: _Session, judged: Judged) -> dict[str, Any]:
+    counted = msgspec.json.encode(judged.open).decode()
+    return {"session": session[0], "source": session[1], "since": judged.since, "counted": counted}
+
+
+def _forget(connection: Connection, settled: list[_Session], now: float) -> None:
+    for start in range(0, len(settled), 500):
+        some = settled[start : start + 500]
+        connection.execute(delete(pending).where(tuple_(pending.c.session, pending.c.source).in_(some)))
+    connection.execute(delete(pending).where(pending.c.since < now - _FORGOTTEN_AFTER))
+
+
+def _rows(sums: Sums) -> list[dict[str, Any]]:
+    return [
+        {**dict(zip(KEY, key, strict=True)), **{name: row.get(name, 0) for name in SUMS}}
+        for key, row in sums.items()
+        if any(row.values())
+    ]
+
+
+_decoder = msgspec.json.Decoder(list[Trouble])
+
+
+class _Helps(msgspec.Struct):
+    actions: list[str] = []
+
+
+_helps = msgspec.json.Decoder(_Helps)
+
+
+def _record(row: Row[Any]) -> Record:
+    """Return as much of a record as it takes to judge it."""
+    return Record(
+        time=row.time,
+        source=row.source,
+        kind=row.kind,
+        session=row.session,
+        server=row.server,
+        tool=row.tool,
+        call=row.call,
+        elapsed=row.elapsed,
+        delay=row.delay,
+        type=row.type,
+        code=row.code,
+        decision=row.decision,
+        arguments=row.arguments,
+        failure=_actions(row.failure) if row.kind in FAILED else None,
+    )
+
+
+def _actions(failure: str | None) -> dict[str, Any] | None:
+    if failure is None or '"actions"' not in failure:
+        return None
+    try:
+        return {"actions": _helps.decode(failure).actions}
+    except msgspec.MsgspecError:
+        return None

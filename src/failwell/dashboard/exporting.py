@@ -1,0 +1,36 @@
+"""What a view shows as a file: CSV that no spreadsheet takes for a formula, or JSON."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+TYPES = {"csv": "text/csv; charset=utf-8; header=present", "json": "application/json"}
+_DANGEROUS = tuple("=+-@|\t\r\n＝＋－＠")
+
+
+def as_csv(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> bytes:
+    """Return rows as CSV, with a line of names, times as UTC, and every text made harmless."""
+    written = io.StringIO()
+    writer = csv.writer(written, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(name, row.get(name)) for name in names])
+    return written.getvalue().encode("utf-8", "replace")
+
+
+def as_json(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Return rows as one array."""
+    return msgspec.json.format(msgspec.json.encode(list(rows)), indent=1)
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name == "time":
+        return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds")
+    if isinstance(value, str):
+        # A sheet evaluates a cell that begins so, also behind spaces; one that begins with an apostrophe is text.
+        return f"'{value}" if value.lstrip(" \u00a0\ufeff").startswith(_DANGEROUS) else value
+    return "" if value is None else value

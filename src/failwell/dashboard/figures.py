@@ -1,0 +1,168 @@
+"""What a view comes to: totals, how troubles ended, figures over time, and groups, the worst first."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from failwell.dashboard.judging import SECONDS_OF_AN_HOUR, hour_of
+from failwell.dashboard.rollups import SUMS, counts
+from failwell.dashboard.views import RANGES, View
+from failwell.telemetry.recovery import BELOW, RECOVERED, VERDICTS
+
+try:
+    from sqlalchemy import ColumnElement, Connection, func, select
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
+
+MOST_GROUPS = 100
+_MOST_BARS = 60
+_MOST_ROWS = 50_000
+_STEPS = {24: 1, 7 * 24: 6, 30 * 24: 24, 90 * 24: 72}
+"""How many hours a bar stands for, by how many hours are shown."""
+_TELLS_CALLS = ("server", "tool", "source")
+_TELLS_FAILURES = ("type", "code")
+_c = counts.c
+
+Figures = dict[str, float | None]
+
+
+def since_hour(view: View, now: float) -> int:
+    """Return the first hour that a view shows."""
+    back = RANGES[view.range]
+    return 0 if back is None else hour_of(now) - back + 1
+
+
+def overview(connection: Connection, view: View, now: float) -> dict[str, Any]:
+    """Return all figures of a view, as the page and the exports show them."""
+    since = since_hour(view, now)
+    found = _sums(connection, since)
+    chosen = [row for row in found if _has(row, view, _TELLS_CALLS)]
+    total = _total(chosen, view)
+    return {
+        "totals": total,
+        "verdicts": {verdict: total[verdict] for verdict in VERDICTS},
+        "groups": _sorted(_groups(chosen, view, total), view.sort)[:MOST_GROUPS],
+        "choices": _choices(found),
+        "series": series(connection, view, now),
+    }
+
+
+def groups(connection: Connection, view: View, now: float) -> list[Figures]:
+    """Return the groups of a view alone, all of them, for an export."""
+    chosen = [row for row in _sums(connection, since_hour(view, now)) if _has(row, view, _TELLS_CALLS)]
+    return _sorted(_groups(chosen, view, _total(chosen, view)), view.sort)
+
+
+def series(connection: Connection, view: View, now: float) -> dict[str, Any]:
+    """Return figures over time; a bar without calls is among them."""
+    first, last = since_hour(view, now), hour_of(now)
+    if not first:
+        first = connection.execute(select(func.min(_c.hour))).scalar() or last
+        last = max(last, first)
+    step = _step(last - first + 1)
+    first, last = first - first % step, last - last % step
+    bar = (_c.hour // step).label("bar")
+    where = [_c.hour >= first, *(_c[name] == getattr(view, name) for name in _TELLS_CALLS if getattr(view, name))]
+    query = select(bar, _c.type, _c.code, *_summed()).where(*where).group_by(bar, _c.type, _c.code)
+    by_bar: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in connection.execute(query).mappings():
+        by_bar[row["bar"]].append(row)
+    bars = [
+        {"time": hour * SECONDS_OF_AN_HOUR, **_total(by_bar.get(hour // step, ()), view)}
+        for hour in range(first, last + 1, step)
+    ]
+    return {"hours": step, "bars": bars}
+
+
+def _step(hours: int) -> int:
+    if hours in _STEPS:
+        return _STEPS[hours]
+    least = math.ceil(hours / _MOST_BARS)
+    return next((step for step in (1, 2, 3, 6, 12) if step >= least), math.ceil(least / 24) * 24)
+
+
+def _sums(connection: Connection, since: int) -> list[Mapping[str, Any]]:
+    names = (_c.source, _c.server, _c.tool, _c.type, _c.code)
+    query = select(*names, *_summed()).where(_c.hour >= since).group_by(*names)
+    query = query.order_by(func.sum(_c.failed).desc(), *names).limit(_MOST_ROWS)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _summed() -> list[ColumnElement[Any]]:
+    return [func.sum(_c[name]).label(name) for name in SUMS]
+
+
+def _has(row: Mapping[str, Any], view: View, names: Iterable[str]) -> bool:
+    return all(row[name] == wanted for name in names if (wanted := getattr(view, name)))
+
+
+def _total(rows: Iterable[Mapping[str, Any]], view: View) -> Figures:
+    """Return the sums of rows. All calls count, but only the failures that are looked for."""
+    sums: dict[str, float] = dict.fromkeys(SUMS, 0)
+    for row in rows:
+        sums["calls"] += int(row["calls"])
+        if _has(row, view, _TELLS_FAILURES):
+            for name in SUMS[1:]:
+                sums[name] += float(row[name]) if name == "seconds_wasted" else int(row[name])
+    return _derived(sums)
+
+
+def _derived(sums: dict[str, float]) -> Figures:
+    troubles = sum(sums[verdict] for verdict in VERDICTS)
+    recovered = sum(sums[verdict] for verdict in RECOVERED)
+    return {
+        **sums,
+        "seconds_wasted": round(max(sums["seconds_wasted"], 0.0), 3),
+        "troubles": troubles,
+        "recovered": recovered,
+        "stuck": troubles - recovered,
+        "turns_saved": sum(sums[verdict] for verdict in BELOW),
+        "failure_rate": _part(sums["failed"], sums["calls"]),
+        "recovery_rate": _part(recovered, troubles),
+    }
+
+
+def _part(some: float, of: float) -> float | None:
+    return round(some / of, 6) if of else None
+
+
+def _groups(rows: list[Mapping[str, Any]], view: View, total: Figures) -> list[Any]:
+    by_name: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_name[row[view.by]].append(row)
+    found: list[Any] = []
+    for name, some in by_name.items():
+        figures = _total(some, view)
+        if view.by in _TELLS_FAILURES:  # successes have neither, so that failures are measured against all calls
+            figures |= {"calls": total["calls"], "failure_rate": _part(figures["failed"] or 0, total["calls"] or 0)}
+        if figures["failed"] or figures["troubles"] or (view.by in _TELLS_CALLS and figures["calls"]):
+            found.append({"name": name, **figures})
+    return found
+
+
+def _sorted(found: list[Any], sort: str) -> list[Any]:
+    key = _ORDERS[sort]
+    return sorted(found, key=lambda one: (key(one), -one["stuck"], -one["failed"], one["name"]))
+
+
+def _falling(name: str) -> Any:
+    return lambda one: -(one[name] or 0)
+
+
+_ORDERS: dict[str, Any] = {
+    "stuck": _falling("stuck"),
+    "failed": _falling("failed"),
+    "rate": _falling("failure_rate"),
+    "troubles": _falling("troubles"),
+    "recovery": lambda one: 2.0 if one["recovery_rate"] is None else one["recovery_rate"],
+    "wasted": _falling("calls_wasted"),
+    "calls": _falling("calls"),
+    "name": lambda one: one["name"].lower(),
+}
+
+
+def _choices(rows: list[Mapping[str, Any]]) -> dict[str, list[str]]:
+    return {
+        name: sorted({row[name] for row in rows if row[name]})[:500] for name in (*_TELLS_CALLS, *_TELLS_FAILURES)
+    }

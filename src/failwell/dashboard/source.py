@@ -1,0 +1,185 @@
+"""`Source`: every question that the page asks, put to a store that may be empty, or not there yet."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from failwell.dashboard import exporting, feed, figures
+from failwell.dashboard.counting import STRETCH, Counting
+from failwell.dashboard.judging import SECONDS_OF_AN_HOUR
+from failwell.dashboard.stories import story
+from failwell.dashboard.views import BadView, View
+from failwell.dashboard.words import MEANINGS, VERDICT_WORDS
+from failwell.telemetry.sinks.sql import connect, url_of
+from failwell.telemetry.sinks.store import Store
+from failwell.telemetry.sinks.tables import NoStore, records
+
+try:
+    from sqlalchemy import Connection, Engine, select
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
+
+_c = records.c
+_GROUP_NAMES = ("name", "calls", "failed", "failure_rate", "troubles", "recovered", "stuck", "recovery_rate")
+_GROUP_NAMES += ("turns_saved", "calls_wasted", "seconds_wasted", "duplicates_prevented")
+_HOUR_NAMES = ("time", *_GROUP_NAMES[1:])
+
+
+class Source:
+    """Answers questions about the store at an address. May be asked from several threads.
+
+    Args:
+        address: as `fw.Recorder` takes it.
+        clock: tells seconds since 1970.
+
+    Raises:
+        ValueError: nobody could connect to such an address.
+        ImportError: a library is not installed.
+    """
+
+    def __init__(self, address: str, *, clock: Callable[[], float] = time.time) -> None:
+        self._url = url_of(address)
+        if self._url.get_backend_name() not in ("sqlite", "postgresql"):
+            raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database")
+        self._address = address
+        self._clock = clock
+        self._lock = Lock()
+        self._store: Store | None = None
+        self._writer: Engine | None = None
+        self._counting: Counting | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call the store: its file, or its host and database; never a password."""
+        if self._url.get_backend_name() == "sqlite":
+            return os.path.basename(self._url.database or "")
+        return f"{self._url.host or 'localhost'}/{self._url.database or ''}"
+
+    def open(self) -> bool:
+        """Open the store, and return whether somebody has written records there.
+
+        Raises:
+            WrongVersion: a later version of failwell made it.
+            sqlalchemy.exc.SQLAlchemyError: it cannot be reached, or is none.
+        """
+        with self._lock:
+            if self._store is None:
+                try:
+                    self._store = Store(self._address)
+                except NoStore:
+                    return False
+                is_file = self._url.get_backend_name() == "sqlite"
+                self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
+                self._counting = Counting(self._writer)
+            return True
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+            if self._writer is not None:
+                self._writer.dispose()
+            self._store = self._writer = self._counting = None
+
+    def count(self) -> int:
+        """Count the next records, and return how many are left; 0 without a store."""
+        return self._counting.go_on() if self.open() and self._counting is not None else 0
+
+    def overview(self, view: View) -> dict[str, Any]:
+        """Return the first page: all figures of a view, and the newest records."""
+        now = self._clock()
+        if not self.open():
+            return self._nothing(now)
+        left = self.count()
+        with self._connection() as connection:
+            newest = feed.newest(connection)
+            if not newest:
+                return self._nothing(now)
+            return {
+                **self._about(now),
+                "state": "ready",
+                "left": left,
+                "newest": newest,
+                "lost": _lost(connection, view, now),
+                **figures.overview(connection, view, now),
+                "feed": feed.page(connection, view, now),
+            }
+
+    def feed(self, view: View) -> dict[str, Any]:
+        """Return the records after or before one."""
+        if not self.open():
+            return {"rows": [], "newest": 0, "older": False, "reload": False}
+        with self._connection() as connection:
+            return feed.since(connection, view) if view.after else feed.page(connection, view, self._clock())
+
+    def story(self, view: View) -> dict[str, Any] | None:
+        """Return the story of a failure, or None if there is none with that number."""
+        if not self.open():
+            return None
+        with self._connection() as connection:
+            return story(connection, view.failure)
+
+    def export(self, what: str, form: str, view: View) -> bytes:
+        """Return groups, hours or failures of a view as CSV or JSON.
+
+        Raises:
+            BadView: there is nothing yet.
+        """
+        if not self.open():
+            raise BadView("there is nothing to export yet: nobody has written records")
+        while self.count():
+            pass
+        now = self._clock()
+        with self._connection() as connection:
+            names, rows = _EXPORTS[what](connection, view, now)
+        return exporting.as_csv(names, rows) if form == "csv" else exporting.as_json(rows)
+
+    @contextmanager
+    def _connection(self) -> Generator[Connection]:
+        assert self._store is not None
+        with self._store.engine.connect() as connection:
+            yield connection
+
+    def _about(self, now: float) -> dict[str, Any]:
+        return {"store": self.name, "now": now, "words": MEANINGS, "verdict_words": VERDICT_WORDS, "stretch": STRETCH}
+
+    def _nothing(self, now: float) -> dict[str, Any]:
+        kind = self._url.get_backend_name()
+        shown = f"sqlite:///{self._url.database}" if kind == "sqlite" else self._url.render_as_string(hide_password=True)
+        return {**self._about(now), "state": "nothing", "address": shown}
+
+
+def _lost(connection: Connection, view: View, now: float) -> int:
+    """Return how many records recorders had no room for; each tells of some."""
+    since = figures.since_hour(view, now) * SECONDS_OF_AN_HOUR
+    query = select(_c.details).where(_c.kind == "lost", _c.time >= since).order_by(_c.time.desc()).limit(1000)
+    return sum(map(_count_in, connection.execute(query).scalars()))
+
+
+def _count_in(details: str | None) -> int:
+    try:
+        return int(json.loads(details or "{}").get("count", 0))
+    except (ValueError, TypeError, AttributeError):
+        return 0
+
+
+def _groups(connection: Connection, view: View, now: float) -> tuple[tuple[str, ...], list[Any]]:
+    rows = figures.groups(connection, view, now)
+    return _GROUP_NAMES, [{name: row[name] for name in _GROUP_NAMES} for row in rows]
+
+
+def _hours(connection: Connection, view: View, now: float) -> tuple[tuple[str, ...], list[Any]]:
+    rows = figures.series(connection, view, now)["bars"]
+    return _HOUR_NAMES, [{name: row[name] for name in _HOUR_NAMES} for row in rows]
+
+
+def _failures(connection: Connection, view: View, now: float) -> tuple[tuple[str, ...], list[Any]]:
+    return feed.NAMES, feed.page(connection, view, now, most=feed.MOST_EXPORTED)["rows"]
+
+
+_EXPORTS: dict[str, Any] = {"groups": _groups, "hours": _hours, "records": _failures}
