@@ -185,7 +185,7 @@ def measured() -> Iterator[list[Way]]:
     finally:
         for way in ways:
             way.process.kill()
-            way.process.wait()
+            way.process.communicate()  # waits, and closes its pipe
 
 
 def main() -> None:

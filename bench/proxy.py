@@ -89,7 +89,8 @@ def _in_a_row(commands: dict[str, list[str]], fastmcp: list[str]) -> Iterator[Fi
     yield _figure("a call, p95", p95["ours"], "C pump", p95["C pump"], None)
     yield _figure("floor of a call, p50: bytes passed by Python", p50["Python pump"], "C pump", p50["C pump"], None)
     yield _figure("added p50", added, "fastmcp's proxy", slow - p50["direct"], "≤ 0.05")
-    yield _figure("processor time of a call", _medians(rounds, "cpu")["ours"], "80 µs", 80e-6, "≤ 1")
+    cpu = statistics.fmean(one["ours"].cpu for one in rounds)  # the clock ticks too seldom for one round
+    yield _figure("processor time of a call", cpu, "80 µs", 80e-6, "≤ 1")
     yield _figure("resident memory, MB", _medians(rounds, "resident")["ours"] / 1e6, "20 MB", 20 / 1e6, "≤ 1")
     yield _figure(
         "a failing call, rewritten: more than a passed one",

@@ -77,6 +77,13 @@ def test_a_file_given_as_a_command_is_told_apart(tmp_path: Path) -> None:
     assert refusal("read", str(file)).endswith(f"; to read what it holds: failwell read --file {file}")
 
 
+@pytest.mark.parametrize("command", ["read", "check"])
+def test_a_server_that_ends_without_a_word_is_to_be_started_by_hand(command: str) -> None:
+    assert refusal(command, "--", sys.executable, "-c", "pass") == (
+        f"the server ended without a word; start it by itself to see why: {sys.executable} -c pass"
+    )
+
+
 def test_a_server_that_dies_is_quoted() -> None:
     program = "import sys; sys.exit('no database')"
 

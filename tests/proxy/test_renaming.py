@@ -23,6 +23,7 @@ def test_only_the_id_of_a_message_changes(data: bytes, expected: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"NaN", b"[NaN]", b'{"x":NaN}', b'{"x":NaN', b"{"])
 def test_what_is_no_message_with_an_id_is_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - some sentences are those of the standard library
         renamed(data, "new")
-    assert b'"id"' not in data
+
+    assert str(refused.value)

@@ -223,6 +223,24 @@ def test_a_restarted_server_has_shaken_hands() -> None:
     assert [method for method, *_ in after["seen"]] == ["initialize", "notifications/initialized", "tools/call"]
 
 
+def test_a_restarted_server_learns_the_level_of_the_log_and_the_subscriptions() -> None:
+    with Client("--restart") as client:
+        client.request("logging/setLevel", {"level": "error"})
+        client.request("logging/setLevel", {"level": "debug"})
+        for uri in ("a", "b"):
+            client.request("resources/subscribe", {"uri": uri})
+        client.request("resources/unsubscribe", {"uri": "a"})
+        client.call("act", n=1, do="exit:1")
+        after = client.call("look", n=1, do="seen")
+
+    told = [[method, id] for method, id, _ in after["result"]["seen"]]
+    assert told[2:] == [
+        ["logging/setLevel", "failwell-again-1-0"],
+        ["resources/subscribe", "failwell-again-1-1"],
+        ["tools/call", after["id"]],
+    ]
+
+
 def test_a_server_that_keeps_dying_is_not_started_for_ever() -> None:
     client = Client("--restart", server=["--die"])
     client.ask("initialize", {})

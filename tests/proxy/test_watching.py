@@ -172,3 +172,26 @@ def test_lines_are_the_same_however_they_are_cut(size: int, monkeypatch: pytest.
 
 def test_what_a_closed_end_does_not_take_is_told() -> None:
     assert taken_of(b"abc", -1) == 0
+
+
+@pytest.mark.parametrize("params", ["[1]", '{"uri":[1]}', "[" * 100_000 + "]" * 100_000])
+def test_what_is_to_last_and_makes_no_sense_does_no_harm(params: str) -> None:
+    one, _ = watch()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":' + params.encode() + b"}\n"
+
+    assert one.from_client(line) is None
+    assert one.from_client(call(2)) is None
+    assert 2 in one.pending
+
+
+def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.proxy.watching._MOST_ANSWERED", 10)
+    one, _ = watch()
+    for id in range(25):
+        one.from_client(call(id))
+        one.from_server(failing(id))
+
+    assert one.from_server(failing(24)) == b""
+    assert one.from_server(failing(11)) == b""
+    assert one.from_server(failing(1)) is None
+    assert len(one.answered_ids) <= 20

@@ -132,6 +132,17 @@ def test_what_does_not_exist_is_not_found(visit: Any) -> None:
     expect(page.locator("#search-results")).to_contain_text("did not match any documents")
 
 
+def test_records_of_decisions_come_after_the_pages_that_people_use(visit: Any) -> None:
+    page = visit().goto("search.html?q=deadlock")
+    expect(page.locator("#search-results")).to_contain_text("Search finished")
+
+    titles = page.locator("#search-results li > a").all_inner_texts()
+    are_records = [title[0].isdigit() for title in titles]
+
+    assert set(are_records) == {False, True}
+    assert are_records == sorted(are_records)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_fits_a_narrow_screen_in_both_colour_schemes(visit: Any, scheme: str) -> None:
     seen = visit(viewport=NARROW, color_scheme=scheme)

@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from failwell.telemetry.record import Record, cleaned, decode, described, encode
 from failwell.telemetry.sinks import open_sink
 from failwell.telemetry.sinks.jsonl import read_lines
 from failwell.telemetry.sinks.store import Store
-from failwell.telemetry.sinks.tables import VERSION, NoStore, WrongVersion, records, schema
+from failwell.telemetry.sinks.tables import NoStore, metadata, records
 from tests.mapping.servers import Postgres, postgres
 from tests.strategies import failures
 from tests.telemetry.making import DOWN, MISSING, record
@@ -55,8 +55,12 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     else:
         server: Postgres = request.getfixturevalue("postgres")
         yield f"postgresql://{server.url}"
-        with Store(f"postgresql://{server.url}") as store, store.engine.begin() as connection:
-            connection.execute(text(f"DROP TABLE {records.name}, {schema.name}"))
+        drop_tables(f"postgresql://{server.url}")
+
+
+def drop_tables(address: str) -> None:
+    with Store(address) as store:
+        metadata.drop_all(store.engine)
 
 
 def read_back(address: str) -> list[Record]:
@@ -123,8 +127,7 @@ def test_a_server_that_hung_up_is_called_again(postgres: Postgres) -> None:
     sink.close()
 
     found = read_back(address)
-    with Store(address) as store, store.engine.begin() as connection:
-        connection.execute(text(f"DROP TABLE {records.name}, {schema.name}"))
+    drop_tables(address)
     assert found == [PLAIN, WHOLE]
 
 
@@ -194,26 +197,6 @@ def test_an_address_that_makes_no_sense_is_refused_without_being_shown(address: 
         open_sink(address)
 
     assert "planted" not in str(caught.value)
-
-
-def test_a_store_made_by_a_later_version_is_left_alone(tmp_path: Path) -> None:
-    address = f"sqlite:///{tmp_path / 'calls.db'}"
-    sink = open_sink(address)
-    sink.write([PLAIN])
-    sink.close()
-    with Store(address) as store, store.engine.begin() as connection:
-        connection.execute(schema.update().values(version=VERSION + 1))
-
-    for attempt in (lambda: open_sink(address).write([PLAIN]), lambda: Store(address)):
-        with pytest.raises(
-            WrongVersion, match=f"the tables have version {VERSION + 1}, and this failwell knows {VERSION}"
-        ):
-            _called(attempt)
-    assert (tmp_path / "calls.db").exists()
-
-
-def _called(attempt: Callable[[], object]) -> None:
-    attempt()
 
 
 def test_there_is_no_store_where_nobody_wrote(tmp_path: Path) -> None:

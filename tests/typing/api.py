@@ -5,6 +5,7 @@ from typing import Any, assert_type
 from mcp import ClientSession
 
 import failwell as fw
+from failwell.fleet import FleetLimits
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
@@ -114,7 +115,10 @@ async def retrying() -> None:
     policy = fw.Policy(attempts=5, deadline=60, repeatable=True)
     shared = Shared(Budget(capacity=100), Breaker(most=3), Repeats())
     assert_type(fw.call(lambda: 1, policy=policy, hints={"readOnlyHint": True}, shared=shared, hook=hook), int)
-    assert_type(await fw.acall(later, server="s", tool="t", arguments={"a": 1}), int)
+    limits = FleetLimits.at("redis://localhost:6379/0", shared, freshness=1.0)
+    assert_type(await fw.acall(later, server="s", tool="t", arguments={"a": 1}, shared=limits), int)
+    assert_type(fw.Caller(policy, shared=shared, limits="redis://localhost"), fw.Caller)
+    assert_type(fw.install(limits=limits).says, str)
     failure = fw.Failure(code="RATE_LIMITED", message="m")
     assert_type(policy.next_delay(failure, attempt=1, jitter=0.5), float | None)
     with instant(attempts=1) as clock:

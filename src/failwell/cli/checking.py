@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from failwell.cli import check_table
-from failwell.cli.payloads import Misuse, Streams, decoded, from_file
+from failwell.cli.payloads import Misuse, Streams, decoded, from_file, misuse_of
 
 _NEEDED = "checking a server needs jsonschema-rs: pip install 'failwell[cli,validation]'"
 _REPORTS = {name: f"failwell.check.reports.{name}" for name in ("junit", "sarif", "html")}
@@ -92,7 +92,7 @@ def check(
         try:
             report = running.checked(_connecting(command, limits), plan, target=" ".join(command), progress=progress)
         except peers.BadServer as bad:
-            raise Misuse(str(bad)) from None
+            raise misuse_of(command, bad) from None
     report = _compared(report, baseline, before, streams.stderr)
     for name, file in reports.items():
         if file is not None:

@@ -1,6 +1,8 @@
 """What commands are given and give: payloads, names and JSON objects come in, JSON goes out."""
 
 import json
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -10,6 +12,12 @@ from failwell.dialects import json_text
 
 class Misuse(Exception):
     """The command was given something it cannot work with; the text is one line that says what."""
+
+
+def misuse_of(command: Sequence[str], bad: Exception) -> Misuse:
+    """Return what to say of a server that cannot be worked with: why, and if it gave no reason, where to find one."""
+    silent = str(bad) == "the server ended"
+    return Misuse(f"{bad} without a word; start it by itself to see why: {shlex.join(command)}" if silent else str(bad))
 
 
 class Streams(NamedTuple):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 import failwell as fw
 from failwell.cli import live
-from failwell.cli.payloads import Misuse, decoded, from_file, json_object
+from failwell.cli.payloads import Misuse, decoded, from_file, json_object, misuse_of
 from failwell.dialects import json_text, whole
 from failwell.json_types import is_object
 from failwell.reader import explain
@@ -132,7 +132,7 @@ def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | N
     except live.BadServer as bad:
         is_data = len(command) == 1 and Path(command[0]).is_file() and not os.access(command[0], os.X_OK)
         meant = f"; to read what it holds: failwell read --file {command[0]}" if is_data else ""
-        raise Misuse(f"{bad}{meant}") from None
+        raise Misuse(f"{misuse_of(command, bad)}{meant}") from None
     known = tools.get(tool, {})
     return Recorded(
         answer=json.dumps(answer),

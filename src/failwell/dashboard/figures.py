@@ -57,9 +57,9 @@ def groups(connection: Connection, view: View, now: float) -> list[Figures]:
 def series(connection: Connection, view: View, now: float) -> dict[str, Any]:
     """Return figures over time; a bar without calls is among them."""
     first, last = since_hour(view, now), hour_of(now)
-    if not first:
-        first = connection.execute(select(func.min(_c.hour))).scalar() or last
-        last = max(last, first)
+    if view.range == "all":
+        earliest: int | None = connection.execute(select(func.min(_c.hour))).scalar()
+        first = last if earliest is None else min(earliest, last)
     step = _step(last - first + 1)
     first, last = first - first % step, last - last % step
     bar = (_c.hour // step).label("bar")
@@ -163,6 +163,4 @@ _ORDERS: dict[str, Any] = {
 
 
 def _choices(rows: list[Mapping[str, Any]]) -> dict[str, list[str]]:
-    return {
-        name: sorted({row[name] for row in rows if row[name]})[:500] for name in (*_TELLS_CALLS, *_TELLS_FAILURES)
-    }
+    return {name: sorted({row[name] for row in rows if row[name]})[:500] for name in (*_TELLS_CALLS, *_TELLS_FAILURES)}

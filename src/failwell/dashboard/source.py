@@ -150,7 +150,9 @@ class Source:
 
     def _nothing(self, now: float) -> dict[str, Any]:
         kind = self._url.get_backend_name()
-        shown = f"sqlite:///{self._url.database}" if kind == "sqlite" else self._url.render_as_string(hide_password=True)
+        shown = (
+            f"sqlite:///{self._url.database}" if kind == "sqlite" else self._url.render_as_string(hide_password=True)
+        )
         return {**self._about(now), "state": "nothing", "address": shown}
 
 

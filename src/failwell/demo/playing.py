@@ -7,13 +7,15 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec
 
 from failwell.demo import bare, informed
 from failwell.demo.connecting import Answer, Connection, connected
 from failwell.demo.course import Course, Ending, Step, Tell
 from failwell.demo.scenes import SCENES, Scene
 from failwell.demo.shop import SECRET
+
+P = ParamSpec("P")
 
 SIDES = ("bare", "failwell")
 """The server as it is written today, and the protected one."""
@@ -33,6 +35,24 @@ class Stuck(Exception):
     """The demo cannot be played; the text is one line that says why."""
 
 
+class _Unwatched(Exception):
+    """Whoever watches can no longer write; it is no failure of the servers."""
+
+    def __init__(self, failed: OSError) -> None:
+        super().__init__()
+        self.failed = failed
+
+
+def _watched(watch: Callable[P, None]) -> Callable[P, None]:
+    def tell(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            watch(*args, **kwargs)
+        except OSError as failed:
+            raise _Unwatched(failed) from None
+
+    return tell
+
+
 def unseen(*_: object) -> None:
     """Watch nothing."""
 
@@ -46,21 +66,21 @@ async def play(
     """Play all scenes and return them; tell of each step, and of each scene when both sides are done with it.
 
     Raises:
-        BrokenPipeError: it is told to nobody any more.
+        OSError: what is told cannot be written.
         Stuck: a server could not be started, or fell silent.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="failwell-demo-") as folder:
             async with asyncio.timeout(_LONGEST):
-                return await _play(Path(folder), dialect, stepped, done)
+                return await _play(Path(folder), dialect, _watched(stepped), _watched(done))
     except TimeoutError:
         raise Stuck(f"the servers of the demo did not finish within {_LONGEST:g} s") from None
     except ExceptionGroup as failed:
         cause: BaseException = failed
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        if isinstance(cause, BrokenPipeError):  # of whoever watched: the reader of our output has seen enough
-            raise cause from None
+        if isinstance(cause, _Unwatched):
+            raise cause.failed from None
         raise Stuck(f"the servers of the demo do not run: {type(cause).__name__}: {cause}") from None
 
 

@@ -7,7 +7,7 @@ from failwell.proxy.glances import UNREADABLE, Id, decode_all_sent, decode_succe
 from failwell.proxy.pumping import split
 from failwell.proxy.watching import Watch
 
-_MOST = 64
+_MOST = 256
 _MOST_ANSWERS = 1024
 _LONGEST = 1 << 14
 
@@ -29,10 +29,11 @@ class Backlog:
 
     def up(self, lines: bytes) -> None:
         """Note lines that the server has got."""
-        if len(self._kept) > _MOST:  # of these there are no answers yet
+        kept = self._kept
+        if len(kept) > _MOST:
             self.catch_up()
-        self._kept.append(lines)
-        if len(lines) > _LONGEST or self._most < 0:
+        kept.append(lines)
+        if len(lines) > _LONGEST:
             self.catch_up()
 
     def passes(self, lines: bytes) -> bool:

@@ -68,10 +68,7 @@ class Duplex:
         for source in (up.source, down.source, self._asked_to_leave):
             waiting.register(source, select.POLLIN)
         while True:
-            down.is_reading = True
-            ready = waiting.poll()
-            down.is_reading = False
-            for source, _ in ready:
+            for source, _ in waiting.poll():
                 try:
                     chunk = lines = read(source, size)
                 except OSError:

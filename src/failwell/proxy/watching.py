@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _MOST_PENDING = 4096
 _MOST_ANSWERED = 4096
+_MOST_LASTING = 1024
 _LONGEST_KEPT = 1 << 18
+# What stays in force until the server ends.
+_LASTING = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 
 
 class Asked(Struct, eq=False):
@@ -65,6 +68,7 @@ class Watch:
         self.tools = Tools()
         self.calls: dict[str, int] = {}
         self.handshake: list[bytes] = []
+        self.lasting: dict[str | None, bytes] = {}
         self.answered_ids: set[Id] = set()
         self._answered_lately: set[Id] = set()
         self._unsent: deque[Asked] = deque()
@@ -102,6 +106,8 @@ class Watch:
         if method == "tools/call" and params is not None and params.name is not None:
             is_kept = is_exact and len(line) <= _LONGEST_KEPT  # what is written anew must not say anything else
             return self._called(Asked(id, method, params.name, line if is_kept else None))
+        if method in _LASTING:
+            self._told_to_last(method, line)
         is_first = method == "initialize"
         if is_first:
             self.handshake = [line]
@@ -182,6 +188,15 @@ class Watch:
                 return changed
             self.take(params.request_id)
         return None
+
+    def _told_to_last(self, method: str, line: bytes) -> None:
+        message = decoded(line)
+        params = message.get("params") if is_object(message) else None
+        uri = params.get("uri") if is_object(params) else None
+        key = uri if isinstance(uri, str) else None
+        self.lasting.pop(key, None)
+        if method != "resources/unsubscribe" and len(self.lasting) < _MOST_LASTING:
+            self.lasting[key] = line
 
     def _told(self, method: str, line: bytes) -> bytes | None:
         if method == "notifications/tools/list_changed":

@@ -38,13 +38,13 @@ class Setup:
 
     def __init__(self, options: Options, events: int | str | None) -> None:
         self._options = options
+        place = Place(options.url or "")
+        self.limits = limits_of(options, scope=f"{place.root}{place.path}", warn=say)
         self.tally = Tally()
         self._recording = None if events is None else _recording(options, events)
         self.log: Callable[[Happening], object] | None = self._recording
         self._looks = events is not None or options.dry_run
         policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
-        place = Place(options.url or "")
-        self.limits = limits_of(options, scope=f"{place.root}{place.path}", warn=say)
         self.rules = Rules(
             validates=options.validate,
             policy=policy,

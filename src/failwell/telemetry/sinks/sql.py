@@ -11,7 +11,8 @@ from typing import Any
 from weakref import WeakSet
 
 from failwell.telemetry.record import Record
-from failwell.telemetry.sinks.tables import as_row, prepare, records
+from failwell.telemetry.sinks.migrating import prepare
+from failwell.telemetry.sinks.tables import as_row, records
 
 try:
     from sqlalchemy import URL, Engine, StaticPool, create_engine, event, insert, make_url
@@ -61,9 +62,10 @@ def connect(url: URL, *, is_writer: bool = False) -> Engine:
         _make_private(url.database or "")
     pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
     engine = create_engine(url, connect_args={"timeout": _PATIENCE, "check_same_thread": False}, **pool)
-    event.listen(engine, "connect", _on_connect)
     if is_writer:
+        event.listen(engine, "connect", _before_tables)
         event.listen(engine, "begin", _on_begin)
+    event.listen(engine, "connect", _on_connect)
     return engine
 
 
@@ -138,6 +140,11 @@ if hasattr(os, "register_at_fork"):
 
 def _make_private(path: str) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def _before_tables(connection: Any, _: Any) -> None:
+    # Only then can space be given back a little at a time; a file that has tables does not change by this.
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
 
 
 def _on_connect(connection: Any, _: Any) -> None:

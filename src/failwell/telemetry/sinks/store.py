@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterator, Sequence
 
 from failwell.telemetry.record import Record
+from failwell.telemetry.sinks.migrating import is_current, prepare
 from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.tables import NoStore, as_record, check_version, records
+from failwell.telemetry.sinks.tables import NoStore, as_record, records
 
 try:
-    from sqlalchemy import ColumnElement, Engine, select
+    from sqlalchemy import URL, ColumnElement, Engine, select
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
 
@@ -19,7 +20,9 @@ _EQUAL = ("session", "server", "tool", "code", "type", "source")
 class Store:
     """Reads the records at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
 
-    `engine` is SQLAlchemy's, for questions of one's own about the table `tables.records`.
+    `engine` is SQLAlchemy's, for questions of one's own about the table `tables.records`. A store that an earlier
+    version made is brought up to date first; for that the file, or the role in the database, must be one that may
+    change it.
 
     Raises:
         ValueError: nobody could connect to such an address.
@@ -35,7 +38,8 @@ class Store:
             raise NoStore("nobody has written records there yet")  # connecting would make an empty file
         self.engine: Engine = connect(url)
         try:
-            check_version(self.engine)
+            if not is_current(self.engine):
+                _bring_up_to_date(url)
         except Exception:
             self.engine.dispose()
             raise
@@ -83,3 +87,11 @@ class Store:
         while page := self.page(after=after, where=where):
             yield from (record for _, record in page)
             after = page[-1][0]
+
+
+def _bring_up_to_date(url: URL) -> None:
+    engine = connect(url, is_writer=True)
+    try:
+        prepare(engine)
+    finally:
+        engine.dispose()

@@ -1,6 +1,6 @@
 """The tables that records are kept in, the same in SQLite and PostgreSQL: `pip install 'failwell[telemetry]'`.
 
-`failwell_schema` holds one row, the version of the tables, so that a later version knows what to change.
+They are what `migrating` makes of every earlier version. `failwell_schema` holds one row, the version.
 """
 
 from typing import Any
@@ -15,7 +15,6 @@ try:
         Boolean,
         Column,
         Double,
-        Engine,
         Index,
         Integer,
         MetaData,
@@ -23,17 +22,9 @@ try:
         String,
         Table,
         Text,
-        insert,
-        inspect,
-        select,
-        text,
     )
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
-
-VERSION = 1
-_LOCK = 7_210_415_098_313
-"""What PostgreSQL locks while tables are made, so that one process of many makes them."""
 
 metadata = MetaData()
 schema = Table("failwell_schema", metadata, Column("version", Integer, nullable=False))
@@ -82,6 +73,16 @@ Index(
 )
 Index("failwell_records_session", _c.session, _c.time)
 
+pruned = Table(
+    "failwell_pruned",
+    metadata,
+    Column("at", Double, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("upto", BigInteger, nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""What was deleted: when, how many records, the highest number and the latest time among them. One row in all."""
+
 _AS_JSON = ("names", "failure", "details")
 _FIELDS = Record.__struct_fields__
 
@@ -92,36 +93,6 @@ class NoStore(Exception):
 
 class WrongVersion(Exception):
     """The tables were made by a later version of failwell, which this one does not know."""
-
-
-def prepare(engine: Engine) -> None:
-    """Make the tables, unless they are there. Several processes may do this at once.
-
-    Raises:
-        WrongVersion: a later version made them.
-    """
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        if not inspect(connection).has_table(schema.name):
-            metadata.create_all(connection)
-            connection.execute(insert(schema).values(version=VERSION))
-    check_version(engine)
-
-
-def check_version(engine: Engine) -> None:
-    """Do nothing if the tables are as we know them.
-
-    Raises:
-        NoStore: there are none.
-        WrongVersion: a later version made them.
-    """
-    with engine.connect() as connection:
-        if not inspect(connection).has_table(schema.name):
-            raise NoStore("nobody has written records there yet")
-        found: int | None = connection.execute(select(schema.c.version)).scalar()
-    if found != VERSION:
-        raise WrongVersion(f"the tables have version {found}, and this failwell knows {VERSION}")
 
 
 def as_row(record: Record) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+// What is shown stands in the address: it can be sent to somebody, and the back button leads back.
+
+import { el } from "./elements.js";
+
+const DEFAULTS = {
+  range: "7d", server: "", tool: "", type: "", code: "", source: "", session: "",
+  by: "tool", sort: "stuck", show: "failures", before: "", failure: "",
+};
+
+export const FILTERS = ["server", "tool", "type", "code", "source", "session"];
+
+let listener = () => {};
+
+export function onMove(callback) {
+  listener = callback;
+  addEventListener("popstate", () => listener());
+}
+
+export function view() {
+  const found = new URLSearchParams(location.search);
+  return Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, found.get(name) || value]));
+}
+
+// What the server is asked with: also names that it will refuse, so that it says why.
+export const asked = () => new URLSearchParams(location.search);
+
+export function href(changes) {
+  const wanted = { ...view(), before: "", failure: "", ...changes };
+  const chosen = Object.entries(wanted).filter(([name, value]) => value && value !== DEFAULTS[name]);
+  return `?${new URLSearchParams(chosen)}`;
+}
+
+export function move(changes) {
+  history.pushState(null, "", href(changes));
+  listener();
+}
+
+export function link(changes, attributes, ...children) {
+  const go = (event) => {
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    move(changes);
+  };
+  return el("a", { href: href(changes), onclick: go, ...attributes }, ...children);
+}
+
+export const cleared = () => Object.fromEntries(FILTERS.map((name) => [name, ""]));
+
+export const isFiltered = () => FILTERS.some((name) => view()[name]);
+
+export class Refusal extends Error {}
+
+export async function ask(path, parameters, signal) {
+  const answer = await fetch(`${path}?${parameters}`, { credentials: "same-origin", cache: "no-store", signal });
+  const found = await answer.json();
+  if (!answer.ok) throw new Refusal(found.error ?? "this could not be shown");
+  return found;
+}

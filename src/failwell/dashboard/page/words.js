@@ -1,0 +1,72 @@
+// Numbers, times and names as people read them.
+
+import { el } from "./elements.js";
+
+const whole = new Intl.NumberFormat("en");
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+const moment = new Intl.DateTimeFormat("en", { weekday: "short", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+export const number = (value) => whole.format(value);
+
+export const percent = (value) => {
+  if (value === null || value === undefined) return "–";
+  const shown = value * 100;
+  if (shown > 0 && shown < 0.1) return "< 0.1 %";
+  if (shown < 100 && shown > 99.9) return "> 99.9 %";
+  return `${shown < 10 && shown > 0 ? shown.toFixed(1) : Math.round(shown)} %`;
+};
+
+export function duration(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 36000 ? `${(seconds / 3600).toFixed(1)} h` : `${number(Math.round(seconds / 3600))} h`;
+}
+
+export const time = (seconds) => clock.format(seconds * 1000);
+export const date = (seconds) => day.format(seconds * 1000);
+export const whenExactly = (seconds) => moment.format(seconds * 1000);
+export const counted = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
+
+export function instant(seconds, now) {
+  const old = now - seconds > 86400;
+  return el("time", { datetime: new Date(seconds * 1000).toISOString(), title: whenExactly(seconds) }, old ? `${date(seconds)}, ${time(seconds).slice(0, 5)}` : time(seconds));
+}
+
+export const RANGES = { "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", all: "all time" };
+export const GROUPINGS = { tool: "tool", server: "server", type: "type", code: "code" };
+export const SOURCES = { guard: "the server", client: "the agent", proxy: "the proxy", recorder: "the recorder" };
+
+export const KINDS = {
+  success: "succeeded", recovered: "succeeded after retries", failure: "failed", refused: "was not made",
+  unflagged: "was an error called a success", flipped: "was an error called a success, and made an error",
+  retry: "failed, and was tried again", repaired: "was called again with corrected arguments",
+  fallback: "was answered by something else", breaker: "calls of it are suspended or made again",
+  died: "the server ended", restarted: "the server was started again", dropped: "a line nobody could use",
+  lost: "records found no room",
+};
+
+export const GOOD = new Set(["success", "recovered"]);
+export const HELPED = new Set(["repaired", "fallback", "restarted"]);
+
+export const DECISIONS = {
+  retry: "make the same call again", fix_input: "correct the arguments", use: "use another tool",
+  wait: "wait", escalate: "tell a person", verify: "look whether it took effect", stop: "stop here",
+};
+
+export const VERDICTS = {
+  by_retry: "by a retry", by_repair: "by a repair", by_fallback: "by a fallback", at_once: "in the next call",
+  later: "after more calls", elsewhere: "with another tool", looped: "same call repeated", given_up: "given up",
+};
+export const NOT_RECOVERED = new Set(["looped", "given_up"]);
+
+// A word with its meaning, which shows itself to who points at it, comes by with the tab key, or listens.
+let made = 0;
+export function term(label, meaning) {
+  const id = `meaning-${(made += 1)}`;
+  const hide = (event) => event.key === "Escape" && event.currentTarget.blur();
+  return el("span", { class: "term" },
+    el("button", { type: "button", "aria-describedby": id, onkeydown: hide, "data-key": `term ${label}` }, label),
+    el("span", { role: "tooltip", id }, meaning));
+}
