@@ -75,7 +75,11 @@ SUITES = {
         ),
         Suite("check", "checking a server with 50 tools", {"ROUNDS": 1, "TOOLS": 2}),
         Suite("events", "recording what happens", {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600}),
-        Suite("dashboard", "the dashboard on many events"),
+        Suite(
+            "dashboard",
+            "the dashboard on many events",
+            {"ROUNDS": 1, "SIZES": {"10,000": 200, "100,000": 300, "1,000,000": 400}},
+        ),
         Suite("limits", "limits shared by many processes through Redis", {"ROUND_TRIPS": 3, "CALLS": 5}),
     )
 }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from failwell import harmless, redact, secrets
 from failwell.harmless import is_harmless, is_plain
-from failwell.redact import clean, clean_again
+from failwell.redact import clean, clean_again, clean_once
 from tests.test_redact import CARRIERS, FORMS, LONG, TOKENS, dangerous
 
 WORDS = st.sampled_from(
@@ -71,7 +71,27 @@ def test_the_shortest_token_is_no_longer_than_the_shortcut_takes_it_to_be() -> N
 @settings(max_examples=200, deadline=None)
 @given(dangerous, st.integers(1, 120), st.integers(0, 120))
 def test_a_text_that_was_cleaned_before_is_the_same_after_cleaning(text: str, first: int, second: int) -> None:
-    once = clean(text, first)
+    once = clean_once(text, first)
 
+    assert once == clean(text, first)
     assert clean_again(once, second) == clean(once, second)
     assert clean_again(text, second) == clean(text, second)
+
+
+def test_a_text_that_was_cleaned_once_is_not_looked_at_again() -> None:
+    text = clean_once("Error: no file '/srv/data/files/a_rather_long_name.txt'", 1000)
+
+    with mock.patch.object(redact, "is_harmless") as looked:
+        assert clean_again(text, 1000) == text
+    assert not looked.called
+
+
+def test_only_a_few_cleaned_texts_are_kept() -> None:
+    texts = [
+        clean_once(f"Error: no file '/srv/data/files/a_rather_long_name_{number}.txt'", 1000) for number in range(200)
+    ]
+    texts.append(clean_once(f"Error: {'word ' * 500}", 5000))
+
+    with mock.patch.object(redact, "is_harmless", return_value=True) as looked:
+        assert [clean_again(text, 5000) for text in texts] == texts
+    assert looked.call_count > 100

@@ -26,60 +26,63 @@ def _limited(seconds: int) -> fw.Failure:
 
 
 def _missing(what: str, *actions: str) -> fw.Failure:
-    return fw.Failure(code="NOT_FOUND", message=f"There is no {what}.", actions=actions, suggestion=f"Call {actions[0]}.")
+    return fw.Failure(
+        code="NOT_FOUND", message=f"There is no {what}.", actions=actions, suggestion=f"Call {actions[0]}."
+    )
 
+
+def _said(code: str, message: str, **more: Any) -> fw.Failure:
+    return fw.Failure(code=code, message=message, **more)
+
+
+_NO_COMMITS = _said(
+    "VALIDATION_FAILED",
+    "The branch 'fix/login' has no commits that 'main' does not have.",
+    fields=(fw.FieldProblem(path="head", message="must be a branch with new commits"),),
+)
+_NO_COLUMN = _said("VALIDATION_FAILED", 'There is no column "user_name"; did you mean "username"?')
+_MAY_NOT = _said("FORBIDDEN", "You may not write to this repository.")
+_TOO_LONG = _said("TIMEOUT", "The query took longer than 30 seconds.", outcome="unknown")
+_NO_ANSWER = _said("UPSTREAM_ERROR", "The payment provider did not answer.", outcome="unknown")
+_SETTLING = _said("CONFLICT", "Payment pay_3311 is being settled.")
+_DEPLOYED = _said("SERVICE_UNAVAILABLE", "Billing is being deployed.")
+_NO_DOCS = _missing("file docs/setup.md in acme/web", "list_files")
+_NO_TABLE = _missing("table orders_2025", "list_tables")
+_NO_CHANNEL = _missing("channel #releases-eu", "list_channels")
+_NO_FILE = _missing("file /srv/app/config.yml", "list_directory")
 
 TOOLS: dict[tuple[str, str], tuple[tuple[str, ...], int, tuple[Ill, ...]]] = {
-    ("github", "search_issues"): (("query", "repo"), 14, (Ill(0.10, _limited(12), "retry", 0.85, 0.9),)),
+    ("github", "search_issues"): (("query", "repo"), 14, (Ill(0.10, _limited(12), "retry", 0.7, 0.75),)),
     ("github", "create_pull_request"): (
         ("repo", "title", "head", "base"),
         6,
         (
-            Ill(
-                0.16,
-                fw.Failure(
-                    code="VALIDATION_FAILED",
-                    message="The branch 'fix/login' has no commits that 'main' does not have.",
-                    fields=(fw.FieldProblem(path="head", message="must be a branch with new commits"),),
-                ),
-                "fix_input",
-                got_over=0.72,
-                repeated=0.35,
-            ),
-            Ill(0.03, fw.Failure(code="PERMISSION_DENIED", message="You may not write to this repository."), "escalate", got_over=0.1),
+            Ill(0.16, _NO_COMMITS, "fix_input", got_over=0.55, repeated=0.35),
+            Ill(0.03, _MAY_NOT, "escalate", got_over=0.1),
         ),
     ),
-    ("github", "get_file"): (("repo", "path"), 16, (Ill(0.05, _missing("file docs/setup.md in acme/web", "list_files"), "use", got_over=0.9),)),
+    ("github", "get_file"): (("repo", "path"), 16, (Ill(0.05, _NO_DOCS, "use", got_over=0.75),)),
     ("github", "list_files"): (("repo", "path"), 8, ()),
     ("postgres", "run_query"): (
         ("sql",),
         15,
-        (
-            Ill(0.07, fw.Failure(code="VALIDATION_FAILED", message='There is no column "user_name"; did you mean "username"?'), "fix_input", got_over=0.93),
-            Ill(0.03, fw.Failure(code="TIMEOUT", message="The query took longer than 30 seconds.", outcome="unknown"), "verify", got_over=0.4),
-        ),
+        (Ill(0.07, _NO_COLUMN, "fix_input", got_over=0.82), Ill(0.03, _TOO_LONG, "verify", got_over=0.4)),
     ),
-    ("postgres", "describe_table"): (("table",), 9, (Ill(0.02, _missing("table orders_2025", "list_tables"), "use", got_over=0.95),)),
+    ("postgres", "describe_table"): (("table",), 9, (Ill(0.02, _NO_TABLE, "use", got_over=0.9),)),
     ("slack", "post_message"): (
         ("channel", "text"),
         8,
-        (
-            Ill(0.05, _limited(5), "retry", 0.9, 0.9),
-            Ill(0.04, _missing("channel #releases-eu", "list_channels"), "use", got_over=0.8),
-        ),
+        (Ill(0.05, _limited(5), "retry", 0.9, 0.9), Ill(0.04, _NO_CHANNEL, "use", got_over=0.8)),
     ),
     ("billing", "refund_payment"): (
         ("payment_id", "amount"),
         4,
-        (
-            Ill(0.09, fw.Failure(code="UPSTREAM_ERROR", message="The payment provider did not answer.", outcome="unknown"), "verify", got_over=0.35),
-            Ill(0.05, fw.Failure(code="CONFLICT", message="Payment pay_3311 is being settled."), "wait", got_over=0.6),
-        ),
+        (Ill(0.09, _NO_ANSWER, "verify", got_over=0.35), Ill(0.05, _SETTLING, "wait", got_over=0.6)),
     ),
-    ("billing", "get_invoice"): (("invoice_id",), 7, (Ill(0.03, fw.Failure(code="SERVICE_UNAVAILABLE", message="Billing is being deployed."), "retry", 0.7, 0.8),)),
-    ("filesystem", "read_file"): (("path",), 13, (Ill(0.04, _missing("file /srv/app/config.yml", "list_directory"), "use", got_over=0.92),)),
+    ("billing", "get_invoice"): (("invoice_id",), 7, (Ill(0.03, _DEPLOYED, "retry", 0.7, 0.8),)),
+    ("filesystem", "read_file"): (("path",), 13, (Ill(0.04, _NO_FILE, "use", got_over=0.8),)),
     ("filesystem", "list_directory"): (("path",), 6, ()),
-}  # fmt: skip
+}
 """By server and tool: names of arguments, how often it is called, and how it fails."""
 
 _DAY = 86_400.0

@@ -44,7 +44,7 @@ def _summary(verdicts: list[Verdict]) -> str:
     goals = [verdict for verdict in verdicts if verdict.row.goal]
     counted = {met: [one for one in goals if one.is_met is met] for met in (True, False, None)}
     lines = [f"\nOf {len(goals)} goals {len(counted[True])} are met and {len(counted[False])} are missed"]
-    lines.append(f"; {len(counted[None])} have not been measured yet.\n" if counted[None] else ".\n")
+    lines.append(f"; not measured yet: {len(counted[None])}.\n" if counted[None] else ".\n")
     if counted[False]:
         lines.append("\n## Missed goals\n\n| what | seen | goal | why |\n|---|---:|---:|---|\n")
         lines += [_line(one.row.says, words.seen(one), words.goal(one), one.row.missed or "") for one in counted[False]]

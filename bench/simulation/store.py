@@ -59,10 +59,11 @@ class SimulatedStore:
         breaker = self._shared.breaker
         refusal = breaker.refusal(key, self.now, caller=sys.intern(caller))
         if refusal is not None:
-            return State(left=refusal.retry_after or 0.0, is_noted=True)
+            is_probed = breaker.failing[key].prober is not None
+            return State(left=refusal.retry_after or 0.0, is_probed=is_probed, is_noted=True)
         state = breaker.failing.get(key)
         if state is not None and state.opened is not None:
-            return State(left=breaker.pause, is_probe=True, is_noted=True)
+            return State(left=breaker.pause, is_probed=True, is_own_probe=True, is_noted=True)
         return State(is_noted=self._is_noted(key))
 
     def failed(self, failing: Failing, *, caller: str) -> State:

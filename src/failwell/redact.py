@@ -30,7 +30,7 @@ from failwell.secrets import (
 )
 from failwell.unseen import drop_unseen
 
-__all__ = ["clean", "clean_again", "is_secret_name", "placeholder", "scrub"]
+__all__ = ["clean", "clean_again", "clean_once", "is_secret_name", "placeholder", "scrub"]
 
 _MARK: Final = "…"
 _OPENING: Final = "[redacted:"
@@ -52,32 +52,33 @@ def clean(text: str, limit: int) -> str:
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
     for _ in range(4):
-        scrubbed = seen if is_harmless(seen) else _scrubbed(seen)
-        safe = _cut(scrubbed, limit)
+        safe = _cut(seen if is_harmless(seen) else _scrubbed(seen), limit)
         if safe == seen:
-            return _remembered(safe) if scrubbed == safe else safe
+            return safe
         seen = safe
     # A cut can make a secret of what was none. Text that still changes after four rounds was made to.
     return _cut(placeholder("text"), limit)
 
 
-def clean_again(text: str, limit: int) -> str:
-    """Return what `clean` returns, at once for a text that `clean` has returned of late."""
-    return text if text in _cleaned and len(text) <= limit else clean(text, limit)
-
-
-# What holds nothing to scrub is as it should be under every limit that it is not longer than.
+# Texts that were not cut, and hold nothing to scrub: they stay as they are under every limit that they keep to.
 _cleaned: Final[dict[str, None]] = {}
-_MOST_REMEMBERED: Final = 64
-_LONGEST_REMEMBERED: Final = 1000
+_MOST_CLEANED: Final = 64
+_LONGEST_CLEANED: Final = 1000
 
 
-def _remembered(safe: str) -> str:
-    if len(safe) <= _LONGEST_REMEMBERED:
-        if len(_cleaned) >= _MOST_REMEMBERED:
+def clean_once(text: str, limit: int) -> str:
+    """Return what `clean` returns, and let `clean_again` know."""
+    safe = clean(text, limit)
+    if len(safe) <= _LONGEST_CLEANED and not safe.endswith(_MARK):
+        if len(_cleaned) >= _MOST_CLEANED:
             _cleaned.clear()
         _cleaned[safe] = None
     return safe
+
+
+def clean_again(text: str, limit: int) -> str:
+    """Return what `clean` returns, at once for a text that `clean_once` has returned of late."""
+    return text if text in _cleaned and len(text) <= limit else clean(text, limit)
 
 
 def scrub(text: str) -> str:

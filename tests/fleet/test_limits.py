@@ -84,16 +84,43 @@ def test_each_step_of_a_failing_call_is_one_question(redis: RedisServer, prefix:
     assert store.asked == {"begin": 2, "failed": 1, "succeeded": 1}
 
 
-def test_an_open_breaker_is_asked_once_for_as_long_as_it_is_open(redis: RedisServer, prefix: str, make: Make) -> None:
+def test_an_open_breaker_is_hardly_asked_about(redis: RedisServer, prefix: str, make: Make) -> None:
     fail(make(redis.url, figures(), prefix=prefix), times=3)
     store = Asked(redis.url, figures(), prefix=prefix)
-    limits = Limits(store, figures(), freshness=0.0)
-    refusals = [limits.begin(KEY, float(second), caller=1) for second in range(29)]
+    limits = Limits(store, figures(), freshness=0.5)
+    refusals = [limits.begin(KEY, tenth / 10, caller=1) for tenth in range(49)]
     limits.close()
 
-    waits = [round(refusal.retry_after or 0) for refusal in refusals if refusal is not None]
-    assert waits == list(range(30, 1, -1))
+    waits = [round(refusal.retry_after or 0, 1) for refusal in refusals if refusal is not None]
+    assert waits == [pytest.approx(30 - tenth / 10, abs=1) for tenth in range(49)]
     assert store.asked == {"begin": 1}
+
+
+def test_who_meets_a_probe_asks_again_soon(redis: RedisServer, prefix: str, make: Make) -> None:
+    here, there = make(redis.url, figures(), prefix=prefix), make(redis.url, figures(), prefix=prefix, freshness=0.5)
+    fail(here, times=3)
+    redis.pass_time(prefix, 31)
+    probe = Run(Policy(), here, "s", "t", arguments=0)
+    assert probe.begin(0.0) is None
+    assert there.begin(KEY, 0.0, caller=1) is not None
+
+    probe.succeeded(0.0)
+    here.flush()
+
+    assert there.begin(KEY, 0.4, caller=1) is not None
+    assert there.begin(KEY, 0.6, caller=1) is None
+
+
+def test_a_process_that_probes_lets_no_second_call_through(redis: RedisServer, prefix: str, make: Make) -> None:
+    limits = make(redis.url, figures(), prefix=prefix, freshness=0.5)
+    fail(make(redis.url, figures(), prefix=prefix), times=3)
+    redis.pass_time(prefix, 31)
+    probe = Run(Policy(), limits, "s", "t", arguments=0)
+
+    assert probe.begin(0.0) is None
+    assert [limits.begin(KEY, now, caller=1) is None for now in (0.1, 0.6)] == [False, False]
+    probe.succeeded(0.7)
+    assert limits.begin(KEY, 0.7, caller=1) is None
 
 
 def test_a_success_anywhere_closes_the_breaker_for_all_and_pays_back(
@@ -338,6 +365,19 @@ def test_without_the_library_the_sentence_says_what_to_install(monkeypatch: pyte
 
     with pytest.raises(ImportError, match=r"pip install 'failwell\[redis\]'"):
         FleetLimits.at("redis://localhost")
+
+
+def test_callers_with_the_same_url_and_figures_have_the_same_connections() -> None:
+    url, chosen = "redis://127.0.0.1:1", figures()
+    callers = [fw.Caller(limits=url), fw.Caller(limits=url), fw.Caller(limits=url, shared=chosen)]
+    one, other, third = [caller.shared for caller in callers]
+    assert isinstance(one, FleetLimits)
+    assert isinstance(third, FleetLimits)
+
+    assert one is other is not third
+    assert third.local is chosen
+    one.close()
+    assert fw.Caller(limits=url).shared is not one
 
 
 def test_callers_take_the_url(redis: RedisServer) -> None:

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,19 @@ def test_the_proxy_in_the_example_takes_its_options() -> None:
     assert options.limits == "redis://:${LIMITS_PASSWORD}@limits:6379/0"
     assert (options.workers, options.retry, options.listen) == (2, True, ("0.0.0.0", 8080))
     assert options.events is not None
+
+
+def test_the_dashboard_in_the_example_takes_its_options() -> None:
+    service = compose()["services"]["dashboard"]
+    words = shlex.split(service["command"][-1])
+    named = [word for word in words[words.index("dashboard") :] if word.startswith("--")]
+    told = subprocess.run(
+        [sys.executable, "-m", "failwell", "dashboard", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert named == ["--store", "--listen"]
+    assert [name for name in (*named, "FAILWELL_DASHBOARD_TOKEN") if name not in told] == []
+    assert "FAILWELL_DASHBOARD_TOKEN" in service["environment"]
 
 
 def test_every_name_in_the_example_is_that_of_a_service() -> None:

@@ -13,9 +13,13 @@ import pytest
 
 from failwell.proxy import outlets
 from failwell.proxy.child import Child
+from failwell.proxy.duplex import Duplex
+from failwell.proxy.opening import Opening
 from failwell.proxy.options import parse
 from failwell.proxy.outlets import Outlet, to_client, to_server
+from failwell.proxy.pumping import Pump
 from failwell.proxy.running import Proxy
+from failwell.proxy.watching import Watch
 from tests.proxy.clients import HELLO, SERVER, Client
 
 # Says three megabytes before it reads anything, and then how much it has read.
@@ -172,3 +176,34 @@ def test_there_is_no_outlet_where_there_is_no_poll(pipe: tuple[int, int], monkey
     monkeypatch.delattr("select.poll")
 
     assert to_client(pipe[1]) is None
+
+
+def test_what_a_server_took_in_part_is_told_line_by_line(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outlets, "_PATIENCE", 0.0)
+    watch = Watch(lambda _: pytest.fail("nothing fails"), lambda _: None)
+    opening = Opening(lambda: watch, is_lazy=True)
+    (source, to), (stdout, its_stdout), (come, target) = os.pipe(), os.pipe(), os.pipe()
+    up, down = Pump(source, opening.from_client, print), Pump(stdout, opening.from_server, print)
+    opening.up, opening.down = up, down
+    client = to_client(target)
+    assert client is not None
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look"}}'
+    lines = b"".join((call % id).ljust(999) + b"\n" for id in range(14))
+    os.write(pipe[1], b"x" * 56_000)
+    os.write(to, lines)
+
+    both = Duplex(up, down, server=to_server(pipe[1]), client=client, opening=opening)
+    both.run()
+    both.leave()
+    rest, taken = both.take_unsent()
+
+    sent = [asked.id for asked in watch.pending.values() if asked.is_sent]
+    assert 0 < len(sent) < 14
+    assert (list(watch.pending), sent) == (list(range(14)), list(range(len(sent))))
+    assert rest == lines[1000 * len(sent) :]
+    assert os.read(pipe[0], 1 << 17)[56_000:] == lines[: 1000 * len(sent) + taken]
+    assert (both.take_unsent(), both.take_unwritten()) == ((b"", 0), b"")
+    for end in (source, to, stdout, its_stdout, come, target):
+        os.close(end)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
@@ -37,6 +38,13 @@ def workers(url: str, *words: str, count: int = 2) -> Iterator[tuple[str, subpro
 def children(process: subprocess.Popen[str]) -> list[int]:
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as listed_there:
         return [int(number) for number in listed_there.read().split()]
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    """Logs as they were before the proxy ran in this process."""
+    yield
+    logging.disable(logging.NOTSET)
 
 
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="only Linux tells the children of a process")
@@ -225,11 +233,98 @@ def test_a_gateway_learns_the_tools_that_a_client_listed_through_another(redis: 
     assert asked == ["tools/list", "tools/list", "tools/call", "tools/call"]
 
 
-def test_a_server_that_lists_no_tools_gets_its_calls_all_the_same(redis: RedisServer) -> None:
+def test_the_question_for_tools_is_the_client_s_own_but_for_what_belongs_to_its_call(redis: RedisServer) -> None:
+    asked: list[tuple[str, Any, Any, Any]] = []
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        body, head = await request.json(), request.headers
+        meta = body["params"].get("_meta")
+        asked.append((head["Mcp-Method"], head.get("Mcp-Name"), head.get("Mcp-Param-City"), meta))
+        answer = listed("work") if body["method"] == "tools/list" else success()
+        return web.json_response({**answer, "id": body["id"]})
+
+    async def run() -> None:
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-06-30", "progressToken": 7}
+        message = call()
+        message["params"]["_meta"] = meta
+        words = ("--retry", "--limits", redis.url)
+        async with scripted(handler) as url, gateway(url + "/mcp", *words) as base:
+            for _ in range(2):
+                await post(base, message, Mcp_Method="tools/call", Mcp_Name="work", Mcp_Param_City="Ulm")
+
+    asyncio.run(run())
+    version = {"io.modelcontextprotocol/protocolVersion": "2026-06-30"}
+    of_the_call = ("tools/call", "work", "Ulm", {**version, "progressToken": 7})
+    assert asked == [("tools/list", None, None, version), of_the_call, of_the_call]
+
+
+def test_who_listed_the_tools_here_is_not_asked_for_them_again(redis: RedisServer) -> None:
+    asked: list[str] = []
+
     async def handler(request: web.BaseRequest) -> web.Response:
         body = await request.json()
-        return web.Response(status=400) if body["method"] == "tools/list" else web.json_response(success(id=body["id"]))
+        asked.append(body["method"])
+        answer = listed("work") if body["method"] == "tools/list" else success()
+        return web.json_response({**answer, "id": body["id"]})
+
+    async def run() -> None:
+        words = ("--validate", "--workers", "2")
+        async with scripted(handler) as url, gateway(url + "/mcp", *words) as base:
+            await post(base, {"jsonrpc": "2.0", "id": 0, "method": "tools/list"}, Mcp_Session_Id="s")
+            await post(base, call(), Mcp_Session_Id="s")
+
+    asyncio.run(run())
+    assert asked == ["tools/list", "tools/call"]
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_server_that_lists_no_tools_gets_its_calls_all_the_same(redis: RedisServer, breaks: bool) -> None:
+    async def handler(request: web.BaseRequest) -> web.Response:
+        body = await request.json()
+        if body["method"] == "tools/call":
+            return web.json_response(success(id=body["id"]))
+        if breaks and request.transport is not None:
+            request.transport.abort()
+        return web.Response(status=400)
 
     answers = in_two_gateways(handler, call(id=1), words=("--retry", "--limits", redis.url))
 
     assert answers[0].message == success()
+
+
+def test_a_client_that_leaves_does_not_keep_the_one_call_that_probes(redis: RedisServer) -> None:
+    redis.client.flushdb()
+    is_down, reached = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        if (await request.json())["method"] == "tools/list" or is_down.is_set():
+            return web.Response(status=503)
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def run() -> tuple[Any, bool]:
+        words = ("--retry", "--limits", redis.url)
+        async with (
+            scripted(handler) as url,
+            gateway(url + "/mcp", *words) as one,
+            gateway(url + "/mcp", *words) as other,
+        ):
+            is_down.set()
+            for number in range(6):
+                if number == 5:
+                    redis.pass_time("failwell", 2)  # as long as a row of failures must last
+                await post(one, call(n=number))
+            is_down.clear()
+            redis.pass_time("failwell", 31)
+            leaves = asyncio.create_task(post(other, call(n=9)))
+            await reached.wait()
+            [breaker] = redis.client.scan_iter("failwell:*:breaker:*")
+            prober = redis.client.hget(breaker, "prober")
+            leaves.cancel()
+            is_released = await asyncio.to_thread(until, lambda: redis.client.hget(breaker, "prober") is None)
+            return prober, is_released
+
+    prober, is_released = asyncio.run(run())
+    assert prober is not None
+    assert is_released

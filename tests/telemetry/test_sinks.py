@@ -184,8 +184,8 @@ def test_a_line_always_says_its_version_and_a_later_one_may_say_more() -> None:
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("calls.db", "records go to jsonl:PATH, sqlite:///PATH or postgresql://HOST/DATABASE"),
-        ("mysql://h/d", "records go to jsonl:PATH, sqlite:///PATH or postgresql://HOST/DATABASE"),
+        ("calls.db", "records go to jsonl:PATH, sqlite:///PATH, postgresql://HOST/DATABASE or otlp:URL"),
+        ("mysql://h/d", "records go to jsonl:PATH, sqlite:///PATH, postgresql://HOST/DATABASE or otlp:URL"),
         ("jsonl:", "jsonl: needs the path of a file"),
         ("sqlite:", "a store is at an address such as"),
         ("sqlite://", "a SQLite store needs a file"),

@@ -7,7 +7,7 @@ import typer
 
 import failwell as fw
 from failwell import dialects
-from failwell.cli import checking, completing, demo, glossary, panels, proxying, readings
+from failwell.cli import checking, completing, dashboards, demo, events, glossary, panels, proxying, readings
 from failwell.cli.payloads import (
     Misuse,
     dialect_named,
@@ -237,6 +237,8 @@ def schema(
 
 app.command("demo")(demo.demo)
 app.command("check")(checking.check)
+app.command("dashboard")(dashboards.dashboard)
+app.command("events")(events.events)
 app.command("proxy", cls=completing.ProxyCommand, add_help_option=False, context_settings=proxying.TAKES_ALL)(
     proxying.proxy
 )

@@ -54,6 +54,11 @@ def code_names(incomplete: str) -> Iterator[tuple[str, str]]:
     yield from _alike(incomplete, codes | types)
 
 
+def event_actions(incomplete: str) -> Iterator[str]:
+    """Yield what `events` does."""
+    yield from (name for name in ("list", "export", "summary", "prune") if name.startswith(incomplete))
+
+
 def _alike(incomplete: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield names in the case that was begun with: a shell drops what does not begin as the word does."""
     for name, words in names.items():

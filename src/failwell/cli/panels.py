@@ -16,7 +16,7 @@ from failwell.dialects import json_text
 from failwell.failure import Failure
 
 _PLAIN_WIDTH = 100
-_WIDEST = 1000
+WIDEST = 1000
 _COLOUR_OF_TYPE = {
     "NOT_FOUND": "yellow",
     "CONFLICT": "magenta",
@@ -79,7 +79,7 @@ def show_codes(stdout: TextIO, entries: list[dict[str, Any]]) -> None:
         )
     with page(stdout) as console:
         if not stdout.isatty():
-            console.width = _WIDEST
+            console.width = WIDEST
         console.print(table)
 
 
@@ -149,7 +149,7 @@ def show_all(stdout: TextIO, found: list[Found]) -> None:
             )
     with page(stdout) as console:
         if not stdout.isatty():
-            console.width = _WIDEST
+            console.width = WIDEST
         console.print(table)
         console.print()
         console.print(", ".join(f"{count} {name}" for name, count in summary(found)))

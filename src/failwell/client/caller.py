@@ -248,9 +248,9 @@ class Caller:
 def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
     """Return what calls share: in this process, or in many if the limits are somewhere else."""
     if isinstance(limits, str):
-        from failwell.fleet import FleetLimits  # only here: most calls share nothing beyond their process
+        from failwell.fleet.opened import limits_at  # only here: most calls share nothing beyond their process
 
-        return FleetLimits.at(limits, shared)
+        return limits_at(limits, shared)
     return limits or shared or Shared.new()
 
 

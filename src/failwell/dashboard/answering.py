@@ -1,4 +1,4 @@
-"""`Answering`: from one request to its answer. Whatever is asked, the answer is a file of ours or data as JSON or CSV."""
+"""`Answering`: from one request to its answer, which is a file of ours, or data as JSON or CSV."""
 
 import asyncio
 import logging
@@ -46,6 +46,7 @@ SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
+    "Server": "failwell",
 }
 _LONGEST_QUERY = 4096
 _MOST_AT_ONCE = 32

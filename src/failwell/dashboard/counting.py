@@ -13,7 +13,7 @@ from failwell.telemetry.recovery import Trouble
 from failwell.telemetry.sinks.tables import records
 
 try:
-    from sqlalchemy import Connection, Engine, Row, and_, delete, func, select, text, tuple_, update
+    from sqlalchemy import Connection, Engine, and_, delete, func, select, text, tuple_, update
     from sqlalchemy.exc import OperationalError
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
@@ -22,7 +22,7 @@ STRETCH = 10_000
 """How many records are counted at once at most."""
 _FORGOTTEN_AFTER = 86_400.0
 """After so many seconds a trouble that nothing was heard of is what it looks like."""
-_WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '2s'"
+_WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '500ms'"
 
 _c = records.c
 _NEEDED = (
@@ -40,16 +40,13 @@ class Counting:
     """
 
     def __init__(self, engine: Engine) -> None:
+        prepare(engine)
         self._engine = engine
         self._lock = Lock()
-        self._is_prepared = False
 
     def go_on(self) -> int:
         """Count the next stretch, and return how many records are left."""
         with self._lock:
-            if not self._is_prepared:
-                prepare(self._engine)
-                self._is_prepared = True
             newest = self._newest()
             with self._engine.connect() as connection:
                 before: int = connection.execute(select(progress.c.upto)).scalar_one()
@@ -161,7 +158,7 @@ class _Helps(msgspec.Struct):
 _helps = msgspec.json.Decoder(_Helps)
 
 
-def _record(row: Row[Any]) -> Record:
+def _record(row: Any) -> Record:
     """Return as much of a record as it takes to judge it."""
     return Record(
         time=row.time,

@@ -29,7 +29,7 @@ class Door:
     """Says who may come in.
 
     Args:
-        host: the address that is listened on. Names of hosts are only checked on loopback: elsewhere we cannot know them.
+        host: the address that is listened on. Names of hosts are only checked on loopback, as we cannot know others.
         token: what others must know; None lets everybody on this machine in.
 
     Raises:
@@ -40,7 +40,7 @@ class Door:
         self._is_local = is_loopback(host)
         if token is None and not self._is_local:
             raise ValueError(
-                f"others can reach {host}: give a token with --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1"
+                f"others can reach {host}: give --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1"
             )
         if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
             raise ValueError(f"the token must have at least {SHORTEST_TOKEN} characters of ASCII")

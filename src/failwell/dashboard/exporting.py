@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 TYPES = {"csv": "text/csv; charset=utf-8; header=present", "json": "application/json"}
-_DANGEROUS = tuple("=+-@|\t\r\n＝＋－＠")
+_DANGEROUS = tuple("=+-@|\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def as_csv(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> bytes:

@@ -13,7 +13,7 @@ try:
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
-PAGE = 50
+PAGE = 25
 MOST_EXPORTED = 10_000
 _TOO_FAR_BEHIND = 5_000
 _EQUAL = ("server", "tool", "type", "source", "session")

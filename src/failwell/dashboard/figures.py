@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from failwell.dashboard.judging import SECONDS_OF_AN_HOUR, hour_of
@@ -25,6 +25,7 @@ _TELLS_FAILURES = ("type", "code")
 _c = counts.c
 
 Figures = dict[str, float | None]
+_Order = Callable[[dict[str, Any]], Any]
 
 
 def since_hour(view: View, now: float) -> int:
@@ -67,7 +68,7 @@ def series(connection: Connection, view: View, now: float) -> dict[str, Any]:
     query = select(bar, _c.type, _c.code, *_summed()).where(*where).group_by(bar, _c.type, _c.code)
     by_bar: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in connection.execute(query).mappings():
-        by_bar[row["bar"]].append(row)
+        by_bar[row["bar"]].append(dict(row))
     bars = [
         {"time": hour * SECONDS_OF_AN_HOUR, **_total(by_bar.get(hour // step, ()), view)}
         for hour in range(first, last + 1, step)
@@ -146,19 +147,30 @@ def _sorted(found: list[Any], sort: str) -> list[Any]:
     return sorted(found, key=lambda one: (key(one), -one["stuck"], -one["failed"], one["name"]))
 
 
-def _falling(name: str) -> Any:
-    return lambda one: -(one[name] or 0)
+def _falling(name: str) -> _Order:
+    def order(one: dict[str, Any]) -> Any:
+        return -(one[name] or 0)
+
+    return order
 
 
-_ORDERS: dict[str, Any] = {
+def _by_recovery(one: dict[str, Any]) -> Any:
+    return 2.0 if one["recovery_rate"] is None else one["recovery_rate"]
+
+
+def _by_name(one: dict[str, Any]) -> Any:
+    return one["name"].lower()
+
+
+_ORDERS: dict[str, _Order] = {
     "stuck": _falling("stuck"),
     "failed": _falling("failed"),
     "rate": _falling("failure_rate"),
     "troubles": _falling("troubles"),
-    "recovery": lambda one: 2.0 if one["recovery_rate"] is None else one["recovery_rate"],
+    "recovery": _by_recovery,
     "wasted": _falling("calls_wasted"),
     "calls": _falling("calls"),
-    "name": lambda one: one["name"].lower(),
+    "name": _by_name,
 }
 
 

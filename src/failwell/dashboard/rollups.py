@@ -51,7 +51,7 @@ pending = Table(
     Column("since", Double, nullable=False),
     Column("counted", Text, nullable=False),
 )
-"""Sessions with a trouble that may still end otherwise: from when on they are read again, and what of that counts now."""
+"""Sessions with a trouble that may still end otherwise: since when they are read again, and what counts of that now."""
 
 progress = Table(
     "failwell_dashboard_progress",

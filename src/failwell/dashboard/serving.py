@@ -20,6 +20,8 @@ except ImportError as missing:
 _LONGEST_LINE = 8190
 _LAST_ANSWERS = 2.0
 _PAUSE = 5.0
+_KEPT_OPEN = 75.0
+"""How many seconds a connection that nobody uses is kept."""
 
 
 class CannotListen(Exception):
@@ -34,7 +36,14 @@ async def listening(source: Source, door: Door, host: str, port: int) -> AsyncGe
         CannotListen: the address is not free.
     """
     answering = Answering(source, door)
-    server = _Server(answering, access_log=None, max_line_size=_LONGEST_LINE, max_field_size=_LONGEST_LINE)
+    server = _Server(
+        answering,
+        access_log=None,
+        max_line_size=_LONGEST_LINE,
+        max_field_size=_LONGEST_LINE,
+        keepalive_timeout=_KEPT_OPEN,
+        lingering_time=0,
+    )
     try:
         try:
             listener = await asyncio.get_running_loop().create_server(server, host, port)
@@ -84,10 +93,10 @@ class _Handler(web.RequestHandler):
 
     def handle_error(
         self,
-        request: web.BaseRequest,
+        request: web.BaseRequest,  # noqa: ARG002  # as aiohttp calls it
         status: int = 500,
         exc: BaseException | None = None,
-        message: str | None = None,
+        message: str | None = None,  # noqa: ARG002  # it may hold what was sent
     ) -> web.StreamResponse:
         is_too_long = isinstance(exc, LineTooLong)
         text = "the request is too long" if is_too_long else "this is no sound request"

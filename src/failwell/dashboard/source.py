@@ -24,9 +24,11 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
 _c = records.c
-_GROUP_NAMES = ("name", "calls", "failed", "failure_rate", "troubles", "recovered", "stuck", "recovery_rate")
-_GROUP_NAMES += ("turns_saved", "calls_wasted", "seconds_wasted", "duplicates_prevented")
-_HOUR_NAMES = ("time", *_GROUP_NAMES[1:])
+_FIGURES = (
+    *("calls", "failed", "failure_rate", "troubles", "recovered", "stuck", "recovery_rate", "turns_saved"),
+    *("calls_wasted", "seconds_wasted", "duplicates_prevented"),
+)
+_GROUP_NAMES, _HOUR_NAMES = ("name", *_FIGURES), ("time", *_FIGURES)
 
 
 class Source:
@@ -67,9 +69,9 @@ class Source:
             sqlalchemy.exc.SQLAlchemyError: it cannot be reached, or is none.
         """
         with self._lock:
-            if self._store is None:
+            if self._counting is None:
                 try:
-                    self._store = Store(self._address)
+                    self._store = self._store or Store(self._address)
                 except NoStore:
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
@@ -149,9 +151,10 @@ class Source:
         return {"store": self.name, "now": now, "words": MEANINGS, "verdict_words": VERDICT_WORDS, "stretch": STRETCH}
 
     def _nothing(self, now: float) -> dict[str, Any]:
-        kind = self._url.get_backend_name()
+        is_file = self._url.get_backend_name() == "sqlite"
+        host = self._url.host if self._url.port is None else f"{self._url.host}:{self._url.port}"
         shown = (
-            f"sqlite:///{self._url.database}" if kind == "sqlite" else self._url.render_as_string(hide_password=True)
+            f"sqlite:///{self._url.database}" if is_file else f"postgresql://{host or ''}/{self._url.database or ''}"
         )
         return {**self._about(now), "state": "nothing", "address": shown}
 

@@ -6,7 +6,7 @@ MEANINGS = {
     "calls": "What agents asked of tools. Retries below a call are part of it.",
     "failed": "Calls that gave the agent an error in place of a result.",
     "trouble": "One or more failed calls of one tool with one code, until that tool succeeds or the session ends.",
-    "recovered": "Troubles that the agent got over: a retry, the tool itself, another tool or a fallback helped in the end.",
+    "recovered": "Troubles that the agent got over: a retry, a fallback, the tool itself or another one helped.",
     "stuck": "Troubles that nothing helped against: the agent gave up, or repeated the same failing call.",
     "turns_saved": "Troubles that a retry, a repair or a fallback settled before the model saw them.",
     "calls_wasted": "Failed calls that the model saw. Each took it a turn.",

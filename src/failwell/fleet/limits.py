@@ -23,10 +23,11 @@ _log = logging.getLogger("failwell")
 
 _MOST_KNOWN = 1000
 _CHECKED_EVERY = 1.0
+_OPEN_FOR = 10  # times as long an open breaker is believed, which hardly ever closes before its time
 
 
 class _Known(Struct):
-    """What the store said of a tool: believed until then, refused until then, and whether successes are told."""
+    """What the store said of a tool, and until when that is believed; until when calls are refused."""
 
     until: float
     refused_until: float
@@ -62,6 +63,7 @@ class FleetLimits:
     ) -> None:
         self.local = local
         self.is_away = False
+        self.is_closed = False
         self.troubles = ((True,), (), ())
         self._store = store
         self._freshness = freshness
@@ -155,13 +157,13 @@ class FleetLimits:
     def close(self) -> None:
         """Tell what is still to be told, but not for long, and close the connections."""
         self._errands.end()
-        self.is_away = True
+        self.is_away = self.is_closed = True
         self._askers.end()
         self._store.close()
 
     def _must_ask(self, key: Key, now: float) -> bool:
         known = self._known.get(key)
-        is_known = known is not None and now < max(known.until, known.refused_until)
+        is_known = known is not None and now < known.until
         return not (self.is_away or key == NOBODY or is_known)
 
     def _unasked(self, key: Key, now: float, caller: object) -> Failure | None:
@@ -176,7 +178,7 @@ class FleetLimits:
         def begin() -> Failure | None:
             state = self._store.begin(key, caller=name)
             self._note(key, state, now)
-            return None if state.is_probe else self._refusal(key, state.left)
+            return None if state.is_own_probe else self._refusal(key, state.left)
 
         instead = partial(self.local.begin, key, now, caller=caller)
         return Question(begin, instead, partial(self._release, key, name))
@@ -202,7 +204,9 @@ class FleetLimits:
     def _note(self, key: Key, state: State, now: float) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[key] = _Known(now + self._freshness, now + state.left if state.left > 0 else 0.0, state.is_noted)
+        is_open = state.left > 0 and not state.is_probed
+        believed = min(state.left, _OPEN_FOR * self._freshness) if is_open else self._freshness
+        self._known[key] = _Known(now + believed, now + state.left, state.is_noted)
 
     def _release(self, key: Key, name: str) -> None:
         self._known.pop(key, None)  # another call of this process may probe

@@ -92,7 +92,8 @@ class RedisStore:
     def begin(self, key: Key, *, caller: str) -> State:
         """Ask whether a call may be made."""
         said, left, is_noted = self._run(_BEGIN, self._keys(key), caller, self._breaker.pause, self._kept)
-        return State(left=left, is_probe=said == b"probe", is_noted=is_noted)
+        is_own_probe = said == b"probe"
+        return State(left, said == b"probed" or is_own_probe, is_own_probe, is_noted)
 
     def failed(self, failing: Failing, *, caller: str) -> State:
         """Count a failed try, and pay for the retry that is wanted."""

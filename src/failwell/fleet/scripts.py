@@ -44,7 +44,7 @@ BEGIN = (
 local caller, pause, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local wait = left(pause)
 if wait and wait > 0 then
-  return {'refused', written(wait), 1}
+  return {redis.call('HEXISTS', breaker, 'prober') == 1 and 'probed' or 'refused', written(wait), 1}
 end
 if wait then
   redis.call('HSET', breaker, 'prober', caller, 'probe_ends', written(now + pause))

@@ -14,12 +14,13 @@ class Away(Exception):
 class State(Struct, frozen=True):
     """What the store knows of a tool after a step.
 
-    For *left* seconds calls are refused. *is_probe*: this one may pass all the same. *is_noted*: something failed
-    lately, so that successes must be told.
+    For *left* seconds calls are refused; *is_probed*: until one that probes has its answer, if that comes before.
+    *is_own_probe*: it is this one, and may pass. *is_noted*: something failed lately, so that successes must be told.
     """
 
     left: float = 0.0
-    is_probe: bool = False
+    is_probed: bool = False
+    is_own_probe: bool = False
     is_noted: bool = False
     taken: Taken = Taken()
 

@@ -64,42 +64,46 @@ class Duplex:
     def _pass(self) -> None:
         up, down, opening = self._up, self._down, self._opening
         stdin, send, stdout, write = self._server.file, self._server.write, self._client.file, self._client.write
-        waiting, read, size = select.poll(), os.read, CHUNK
-        for source in (up.source, down.source, self._asked_to_leave):
+        waiting, read, client, size = select.poll(), os.read, up.source, CHUNK
+        for source in (client, down.source, self._asked_to_leave):
             waiting.register(source, select.POLLIN)
+        wait, backlog = waiting.poll, opening.backlog
         while True:
-            for source, _ in waiting.poll():
+            for source, _ in wait():
                 try:
                     chunk = lines = read(source, size)
                 except OSError:
                     return
-                is_up = source == up.source
                 if size != CHUNK or chunk[-1:] != b"\n":
                     if not chunk:
                         return
-                    lines = (up if is_up else down).cut(chunk)
+                    lines = (up if source == client else down).cut(chunk)
                     size = LARGE_CHUNK if up.is_holding or down.is_holding else CHUNK
                     if not lines:
                         continue
-                if is_up:
+                if source == client:
                     try:
                         taken = send(stdin, lines)
                     except OSError:
                         taken = 0
                     if taken != len(lines) and not self._is_sent(lines, taken):
                         return
-                    opening.took(lines)
-                else:
-                    if not opening.passes(lines):
-                        lines = down.looked_at(lines)
-                        if not lines:
-                            continue
-                    try:
-                        taken = write(stdout, lines)
-                    except OSError:
-                        taken = 0
-                    if taken != len(lines) and not self._is_written(lines, taken):
-                        return
+                    if backlog is None:
+                        opening.took(lines)
+                        backlog = opening.backlog
+                    else:
+                        backlog.up(lines)
+                    continue
+                if backlog is None or not backlog.passes(lines):
+                    lines = down.looked_at(lines)
+                    if not lines:
+                        continue
+                try:
+                    taken = write(stdout, lines)
+                except OSError:
+                    taken = 0
+                if taken != len(lines) and not self._is_written(lines, taken):
+                    return
 
     def _is_sent(self, lines: bytes, taken: int) -> bool:
         """Return whether the server soon takes the rest; if not, look at all of it, since others will send it."""

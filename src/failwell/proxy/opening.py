@@ -28,8 +28,7 @@ class Opening:
         is_lazy: lines pass up as they are, and `took` is told of them.
 
     Attributes:
-        took: notes lines that the server has got without anybody having looked at them.
-        passes: returns whether a line from the server passes unread, and notes that it does.
+        backlog: is told of lines, in place of `took`, as soon as there is one.
     """
 
     def __init__(self, load: "Callable[[], Watch]", *, is_lazy: bool = False) -> None:
@@ -38,10 +37,8 @@ class Opening:
         self.spoken = Moment()
         self._load = load
         self._loaded: Watch | None = None
-        self._backlog: Backlog | None = None
+        self.backlog: Backlog | None = None
         self.is_lazy = is_lazy
-        self.took: Callable[[bytes], object] = self._took
-        self.passes: Callable[[bytes], bool] = _is_not_known
         self._lock = allocate_lock()
         self._kept: list[tuple[bool, bytes]] = []
 
@@ -63,8 +60,8 @@ class Opening:
                     self._kept.clear()
                     self._step_aside(watch)
                     self._loaded = watch
-        if self._backlog is not None:
-            self._backlog.catch_up()
+        if self.backlog is not None:
+            self.backlog.catch_up()
         return watch
 
     @property
@@ -97,7 +94,8 @@ class Opening:
             watch = self.watch
         return watch.from_server(line)
 
-    def _took(self, lines: bytes) -> None:
+    def took(self, lines: bytes) -> None:
+        """Note lines that the server has got without anybody having looked at them."""
         self.spoken.come()
         for line in split(lines):
             if b"tools" in line or not self._is_kept(line, is_sent=True):
@@ -108,9 +106,9 @@ class Opening:
         """Look at each line before it passes, from now on."""
         with self._lock:
             self.is_lazy = False
-            if self._backlog is not None:
-                self._backlog.catch_up()
-                self._backlog, self.took, self.passes = None, self._took, _is_not_known
+            if self.backlog is not None:
+                self.backlog.catch_up()
+                self.backlog = None
             if self._loaded is not None:
                 self._step_aside(self._loaded)
 
@@ -131,8 +129,8 @@ class Opening:
         if self.is_lazy:
             from failwell.proxy.backlog import Backlog  # only now: it stands on a decoder too
 
-            backlog = self._backlog = Backlog(watch)
-            self.took, self.passes, look_down = backlog.up, backlog.passes, backlog.down
+            self.backlog = Backlog(watch)
+            look_down = self.backlog.down
         if self.up is not None:
             self.up.look = look_up
         if self.down is not None:
@@ -144,7 +142,3 @@ class Opening:
             if is_kept:
                 self._kept.append((is_sent, line))
         return is_kept
-
-
-def _is_not_known(_: bytes) -> bool:
-    return False

@@ -101,7 +101,12 @@ def _store(text: str) -> str:
     return text
 
 
-def _address(text: str) -> tuple[str, int]:
+def address(text: str) -> tuple[str, int]:
+    """Return the host and the port in such an option.
+
+    Raises:
+        ValueError: there are none.
+    """
     host, _, port = text.rpartition(":")
     if not (port.isdecimal() and int(port[:6]) < 65_536) or (":" in host and not host.startswith("[")):
         raise ValueError("must be a host and a port, such as 127.0.0.1:8080, or a port")
@@ -124,7 +129,7 @@ _SECRET = ("--events", "--header", "--limits", "--url")
 # Name, what stands for its value in the help (None for a switch), how the value is read, what it does.
 TABLE = (
     ("--url", "URL", _url, "stand in front of a server that runs elsewhere"),
-    ("--listen", "ADDRESS", _address, "speak HTTP here, such as 127.0.0.1:8080, and not standard input and output"),
+    ("--listen", "ADDRESS", address, "speak HTTP here, such as 127.0.0.1:8080, and not standard input and output"),
     ("--workers", "N", _count, "how many processes listen there, 1 unless told"),
     ("--header", "NAME:VALUE", _header, "send this to the URL too; ${NAME} stands for a variable"),
     ("--allow-origin", "ORIGIN,…", _names, "let pages of these origins in; * for all"),

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CHUNK = 1 << 16
+CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
 
 

@@ -10,7 +10,7 @@ from failwell.failure import Failure
 from failwell.reader.text import evidence, unflagged
 from failwell.reader.text.context import Context
 from failwell.reader.text.finding import Finding
-from failwell.redact import clean
+from failwell.redact import clean_once
 
 CERTAIN = 0.7
 """Below this confidence the answer is: don't know."""
@@ -67,7 +67,7 @@ def _safe(text: str) -> str:
         text = _ADVERTS.sub("", text)
     if _TRACEBACK in text:
         text = _FRAMES.sub("", text)
-    return clean(text, _LONGEST_MESSAGE).strip()
+    return clean_once(text, _LONGEST_MESSAGE).strip()
 
 
 def _reading(context: Context, found: Finding | None) -> Reading:

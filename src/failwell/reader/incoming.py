@@ -6,7 +6,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from failwell.dialects import json_text
-from failwell.json_types import is_object
+from failwell.json_types import is_array, is_object
 
 _MOST_BLOCKS = 50
 _FLAG_NAMES = ("isError", "is_error")
@@ -108,9 +108,11 @@ def _from_object(what: object) -> Incoming | None:
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content[: json_text.LONGEST]]
-    blocks: Any = content
-    if not isinstance(blocks, list):
-        blocks = list(blocks) if isinstance(blocks, Iterable) else []
+    if is_array(content):
+        blocks = content
+    else:
+        others: Iterable[Any] = content
+        blocks = list(others) if isinstance(others, Iterable) else []
     found: list[str] = []
     for block in blocks[:_MOST_BLOCKS]:
         text = block.get("text") if is_object(block) else getattr(block, "text", block)

@@ -120,6 +120,21 @@ def recovery(records: Iterable[Record]) -> Recovery:
     )
 
 
+def total(parts: Iterable[Recovery]) -> Recovery:
+    """Return what parts come to that have no session in common."""
+    those = list(parts)
+    return Recovery(
+        sessions=sum(part.sessions for part in those),
+        calls=sum(part.calls for part in those),
+        failed=sum(part.failed for part in those),
+        verdicts={verdict: sum(part.verdicts[verdict] for part in those) for verdict in VERDICTS},
+        calls_wasted=sum(part.calls_wasted for part in those),
+        seconds_wasted=sum(part.seconds_wasted for part in those),
+        turns_saved=sum(part.turns_saved for part in those),
+        duplicates_prevented=sum(part.duplicates_prevented for part in those),
+    )
+
+
 class _Call:
     """One call of the agent: the records of its tries, and how it ended."""
 

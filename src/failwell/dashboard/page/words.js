@@ -51,8 +51,8 @@ export const GOOD = new Set(["success", "recovered"]);
 export const HELPED = new Set(["repaired", "fallback", "restarted"]);
 
 export const DECISIONS = {
-  retry: "make the same call again", fix_input: "correct the arguments", use: "use another tool",
-  wait: "wait", escalate: "tell a person", verify: "look whether it took effect", stop: "stop here",
+  retry: "try the same again", fix_input: "correct the arguments", use: "use another tool",
+  wait: "wait", escalate: "tell a person", verify: "see if it took effect", stop: "stop here",
 };
 
 export const VERDICTS = {

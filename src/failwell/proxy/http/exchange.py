@@ -104,6 +104,7 @@ class Exchange:
         finally:
             if not self._look.is_resumable and not self._is_elsewhere:
                 for pending in ask.posted.calls:
+                    self._rules.ended(pending)
                     self._done(pending)
 
     def _track(self, pending: Pending) -> None:

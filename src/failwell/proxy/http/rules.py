@@ -100,6 +100,11 @@ class Rules:
         self.report(told)
         return None if self.dry_run else delay
 
+    def ended(self, pending: Pending) -> None:
+        """Note that a call ended; without an answer, as when its client has gone, another one may probe."""
+        if pending.run is not None and not pending.is_answered:
+            pending.run.cancelled()
+
     def is_progress(self, pending: Pending, message: Any) -> bool:
         """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
         params = message.get("params") if is_object(message) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from failwell.telemetry.record import Record, decode, encode
 
-_LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 20
 
 
 def open_address(address: str) -> "Lines":
@@ -56,7 +56,7 @@ class Lines:
 def read_lines(path: str) -> Iterator[Record]:
     """Yield the records in a file; lines that are none, or were cut off, are passed over."""
     with open(path, "rb") as file:
-        while line := file.readline(_LONGEST_LINE):
+        while line := file.readline(LONGEST_LINE):
             if (record := decode(line)) is not None:
                 yield record
 

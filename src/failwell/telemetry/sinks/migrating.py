@@ -1,7 +1,7 @@
 """Brings the tables of a store to the version that this failwell knows, and keeps every record: `STEPS`.
 
 A step only adds, and what it adds to a table has a default: a process of the version before, which has looked at the
-version once and writes on, must not fail. It describes anew what it makes, since the tables in `tables` change after it.
+version once and writes on, must not fail. It describes anew what it makes, since `tables` changes after it.
 """
 
 from collections.abc import Callable

@@ -8,10 +8,12 @@ from failwell.telemetry.record import Record
 
 _SQL = "failwell.telemetry.sinks.sql"
 _JSONL = "failwell.telemetry.sinks.jsonl"
+_OTLP = "failwell.telemetry.sinks.otlp"
 
 # What an address begins with, and the module that opens it.
 _OPENERS = {
     "jsonl:": _JSONL,
+    "otlp:": _OTLP,
     "sqlite:": _SQL,
     "postgresql:": _SQL,
     "postgres:": _SQL,
@@ -32,7 +34,7 @@ class Sink(Protocol):
 
 
 def open_sink(address: str) -> Sink:
-    """Return the sink at an address: `jsonl:PATH`, `sqlite:///PATH`, `postgresql://USER:PASSWORD@HOST/DATABASE`.
+    """Return the sink at an address: `jsonl:PATH`, `sqlite:///PATH`, `postgresql://HOST/DATABASE`, `otlp:URL`.
 
     Nothing is connected to before the first batch, so that a store that is away keeps nothing from starting.
 
@@ -43,6 +45,6 @@ def open_sink(address: str) -> Sink:
     scheme = address.partition(":")[0] + ":"
     module = _OPENERS.get(scheme)
     if module is None:
-        raise ValueError("records go to jsonl:PATH, sqlite:///PATH or postgresql://HOST/DATABASE")
+        raise ValueError("records go to jsonl:PATH, sqlite:///PATH, postgresql://HOST/DATABASE or otlp:URL")
     opener: Callable[[str], Sink] = import_module(module).open_address
     return opener(address)

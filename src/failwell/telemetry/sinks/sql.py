@@ -12,6 +12,8 @@ from weakref import WeakSet
 
 from failwell.telemetry.record import Record
 from failwell.telemetry.sinks.migrating import prepare
+from failwell.telemetry.sinks.pruning import Pruner
+from failwell.telemetry.sinks.retention import Retention, split
 from failwell.telemetry.sinks.tables import as_row, records
 
 try:
@@ -21,8 +23,18 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
 
 _DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "sqlite": "sqlite+pysqlite"}
+_ALL = Retention()
 _PATIENCE = 10
 """How many seconds a process waits for another one that writes, or for a server that does not answer."""
+_LONGEST_LOG = 16 * 2**20
+_TO_POSTGRESQL = {
+    "connect_timeout": _PATIENCE,
+    # A server that vanishes without a word is given up after half a minute, and not after hours.
+    "keepalives_idle": _PATIENCE,
+    "keepalives_interval": _PATIENCE,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 3 * _PATIENCE * 1000,
+}
 
 
 def open_address(address: str) -> "Tables":
@@ -32,14 +44,24 @@ def open_address(address: str) -> "Tables":
         ValueError: nobody could connect to such an address.
         ImportError: the driver is not installed.
     """
-    return Tables(url_of(address))
+    return Tables(*parsed(address))
 
 
 def url_of(address: str) -> URL:
-    """Return the address with the driver that we use.
+    """Return the address with the driver that we use, without what it says about keeping.
 
     Raises:
         ValueError: nobody could connect to such an address.
+        ImportError: the driver is not installed.
+    """
+    return parsed(address)[0]
+
+
+def parsed(address: str) -> tuple[URL, Retention]:
+    """Return the address with the driver that we use, and what is to be kept there.
+
+    Raises:
+        ValueError: nobody could connect to such an address, or what is to be kept makes no sense.
         ImportError: the driver is not installed.
     """
     try:
@@ -51,13 +73,13 @@ def url_of(address: str) -> URL:
         raise ImportError("this needs psycopg: pip install 'failwell[postgres]'")
     if url.get_backend_name() == "sqlite" and not url.database:
         raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
-    return url
+    return split(url)
 
 
 def connect(url: URL, *, is_writer: bool = False) -> Engine:
     """Return an engine for a store; SQLite files are made for the owner's eyes only, and never wait for readers."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args={"connect_timeout": _PATIENCE})
+        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_TO_POSTGRESQL)
     if is_writer:
         _make_private(url.database or "")
     pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
@@ -72,8 +94,9 @@ def connect(url: URL, *, is_writer: bool = False) -> Engine:
 class Tables:
     """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, retention: Retention = _ALL) -> None:
         self._url = url
+        self._pruner = Pruner(retention)
         self._engine: Engine | None = None
         self._lock = Lock()
         _all.add(self)
@@ -85,6 +108,7 @@ class Tables:
                 self._engine = self._connected()
             with self._engine.begin() as connection:
                 connection.execute(insert(records), [as_row(record) for record in batch])
+            self._pruner.after_batch(self._engine)
 
     def close(self) -> None:
         """Close the connections."""
@@ -153,6 +177,8 @@ def _on_connect(connection: Any, _: Any) -> None:
     cursor.execute("PRAGMA journal_mode=WAL")
     # In this mode a crash of the machine may lose the last batch, but never the file.
     cursor.execute("PRAGMA synchronous=NORMAL")
+    # Else the log beside the file stays as long as it ever was.
+    cursor.execute(f"PRAGMA journal_size_limit={_LONGEST_LOG}")
     cursor.close()
 
 

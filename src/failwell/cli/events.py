@@ -1,0 +1,255 @@
+"""`failwell events`: what is in a store of records, for people and for programs."""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from failwell.cli import completing, event_table
+from failwell.cli.payloads import Misuse, Streams, write_json
+from failwell.suggest import did_you_mean
+from failwell.telemetry.amounts import seconds_in, size_in_words
+from failwell.telemetry.reading import Choice, Reading, Unreadable, open_reading
+from failwell.telemetry.record import Record, encode
+
+_POLL = 0.5
+_PAGE = 1000
+_NO_PRUNING = "only sqlite: and postgresql: stores are pruned; rotate a file of lines as you rotate logs"
+_LATE = 400 * 366 * 86_400.0
+
+
+def events(
+    context: typer.Context,
+    action: Annotated[
+        str,
+        typer.Argument(
+            help="list, export, summary or prune; list unless told.",
+            metavar="ACTION",
+            autocompletion=completing.event_actions,
+        ),
+    ] = "list",
+    *,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store", help="Where the records are: sqlite:///FILE, postgresql://…, jsonl:FILE.", metavar="URL"
+        ),
+    ] = None,
+    server: Annotated[str | None, typer.Option("--server", help="Only of this server.", metavar="NAME")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", help="Only of this tool.", metavar="TOOL")] = None,
+    type_: Annotated[
+        str | None,
+        typer.Option("--type", help="Only of this type.", metavar="TYPE", autocompletion=completing.type_names),
+    ] = None,
+    code: Annotated[
+        str | None,
+        typer.Option("--code", help="Only with this code.", metavar="CODE", autocompletion=completing.code_names),
+    ] = None,
+    session: Annotated[str | None, typer.Option("--session", help="Only of this session.", metavar="NAME")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only from then on: 24h, or 2026-11-16T08:00.", metavar="WHEN")
+    ] = None,
+    most: Annotated[int, typer.Option("--most", help="list: the last N.", metavar="N", min=1)] = 50,
+    follow: Annotated[bool, typer.Option("--follow", help="list: go on with what is written from now on.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="list, summary: write JSON, for programs.")] = False,
+    form: Annotated[str, typer.Option("--to", help="export: jsonl (unless told) or csv.", metavar="FORM")] = "jsonl",
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="prune: what is older than this, such as 30d.", metavar="SPAN")
+    ] = None,
+    keep: Annotated[int | None, typer.Option("--keep", help="prune: all but the newest N.", metavar="N", min=0)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="prune: do it; else only say what would go.")] = False,
+) -> None:
+    """List, follow, export, sum up and prune what was recorded.
+
+    The summary tells what became of failures: whether agents recovered, and what it cost.
+
+    Example: failwell events --store sqlite:///calls.db --tool find --since 24h
+
+    Example: failwell events export --store sqlite:///calls.db > calls.jsonl
+
+    Example: failwell events summary --store sqlite:///calls.db
+
+    Example: failwell events prune --store sqlite:///calls.db --older-than 30d
+    """
+    act = _ACTIONS.get(action)
+    if act is None:
+        choices = ", ".join(_ACTIONS)
+        raise Misuse(f"events cannot {action[:40]!r}: choose one of {choices}{did_you_mean(action, _ACTIONS)}")
+    if store is None:
+        raise Misuse("say where the records are: --store sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE")
+    given: dict[str, Any] = {
+        "follow": follow,
+        "to": form != "jsonl",
+        "older-than": older_than,
+        "keep": keep is not None,
+        "yes": yes,
+    }
+    for option, action_of in _ONLY_FOR.items():
+        if given[option] and action != action_of:
+            raise Misuse(f"--{option} is for {action_of}: failwell events {action_of} --store URL")
+    wanted = {"server": server, "tool": tool, "type": type_ and type_.upper(), "code": code, "session": session}
+    asked = _Asked(
+        streams=context.obj,
+        choice=Choice(
+            since=None if since is None else _time_in(since),
+            equal={name: value for name, value in wanted.items() if value is not None},
+        ),
+        most=most,
+        follow=follow,
+        as_json=as_json,
+        form=form,
+        older_than=None if older_than is None else _seconds(older_than),
+        keep=keep,
+        yes=yes,
+    )
+    try:
+        reading = open_reading(store)
+    except Unreadable as refused:
+        raise Misuse(str(refused)) from None
+    except ImportError as missing:
+        raise Misuse(str(missing)) from None
+    try:
+        act(reading, asked)
+    except Unreadable as refused:
+        raise Misuse(str(refused)) from None
+    finally:
+        reading.close()
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says."""
+
+    streams: Streams
+    choice: Choice
+    most: int
+    follow: bool
+    as_json: bool
+    form: str
+    older_than: float | None
+    keep: int | None
+    yes: bool
+
+
+def _list(reading: Reading, asked: _Asked) -> None:
+    stdout = asked.streams.stdout
+    found = reading.newest(asked.choice, asked.most)
+    if asked.as_json:
+        _write_lines(asked, found)
+    elif found or asked.follow:
+        event_table.show(stdout, found)
+    else:
+        stdout.write("No records match.\n" if asked.choice != Choice() else "There are no records yet.\n")
+    while asked.follow:
+        stdout.flush()
+        time.sleep(_POLL)
+        news = reading.fresh(asked.choice)
+        if asked.as_json:
+            _write_lines(asked, news)
+        elif news:
+            event_table.show(stdout, news, has_header=False)
+
+
+def _export(reading: Reading, asked: _Asked) -> None:
+    writer = _FORMS.get(asked.form)
+    if writer is None:
+        raise Misuse(f"--to {asked.form[:40]!r} is no form: choose one of {', '.join(_FORMS)}")
+    writer(reading.each(asked.choice), asked)
+
+
+def _write_lines(asked: _Asked, found: Any) -> None:
+    for record in found:
+        asked.streams.stdout.write(encode(record).decode("utf-8", "replace") + "\n")
+
+
+def _write_csv(found: Iterator[Record], asked: _Asked) -> None:
+    from failwell.dashboard.exporting import as_csv
+
+    names = Record.__struct_fields__
+    head = as_csv(names, ()).decode()
+    asked.streams.stdout.write(head)
+    while page := list(islice(found, _PAGE)):
+        text = as_csv(names, map(_row, page)).decode()
+        asked.streams.stdout.write(text.removeprefix(head))
+
+
+def _row(record: Record) -> dict[str, Any]:
+    row = {name: getattr(record, name) for name in record.__struct_fields__}
+    for name in ("names", "failure", "details"):
+        row[name] = msgspec.json.encode(row[name]).decode() if row[name] else None
+    return row
+
+
+def _summary(reading: Reading, asked: _Asked) -> None:
+    from failwell.telemetry.summing import summed
+
+    equal = asked.choice.equal
+    whole = Choice(since=asked.choice.since, equal={name: equal[name] for name in ("session",) if name in equal})
+    found = summed(reading.sessions(whole), {name: value for name, value in equal.items() if name != "session"})
+    if asked.as_json:
+        write_json(asked.streams.stdout, msgspec.to_builtins(found))
+    else:
+        event_table.show_summary(asked.streams.stdout, found)
+
+
+def _prune(reading: Reading, asked: _Asked) -> None:
+    if asked.older_than is None and asked.keep is None:
+        raise Misuse("say what may go: --older-than 30d, or --keep 1000000, or both")
+    if asked.choice != Choice():
+        raise Misuse("prune takes no filters: it deletes the oldest records, whatever they say")
+    prunable: Any = reading
+    if not hasattr(prunable, "prune"):
+        raise Misuse(_NO_PRUNING)
+    from failwell.telemetry.sinks.retention import Retention
+
+    now, stdout = time.time(), asked.streams.stdout
+    retention = Retention(age=asked.older_than, count=asked.keep)
+    if not asked.yes:
+        count: int = prunable.doomed(retention, now)
+        stdout.write(f"{_records(count)} would be deleted. Nothing was; to do it, add --yes.\n")
+        return
+    before: int = prunable.size()
+    gone: int = prunable.prune(retention, now)
+    stdout.write(
+        f"{_records(gone)} deleted. The store had {size_in_words(before)}, now {size_in_words(prunable.size())}.\n"
+    )
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+_ACTIONS: dict[str, Callable[[Reading, _Asked], None]] = {
+    "list": _list,
+    "export": _export,
+    "summary": _summary,
+    "prune": _prune,
+}
+_FORMS: dict[str, Callable[[Iterator[Record], _Asked], None]] = {
+    "jsonl": lambda found, asked: _write_lines(asked, found),
+    "csv": _write_csv,
+}
+_ONLY_FOR = {"follow": "list", "to": "export", "older-than": "prune", "keep": "prune", "yes": "prune"}
+
+
+def _seconds(text: str) -> float:
+    try:
+        return seconds_in(text)
+    except ValueError as bad:
+        raise Misuse(str(bad)) from None
+
+
+def _time_in(text: str) -> float:
+    """Return seconds since 1970: a span before now, or a moment, which is one of UTC unless it says otherwise."""
+    try:
+        return time.time() - min(seconds_in(text), _LATE)
+    except ValueError:
+        pass  # not a span
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise Misuse(f"--since {text[:40]!r} is no time: write it like 24h, 30d or 2026-11-16T08:00") from None

@@ -1,0 +1,269 @@
+"""`failwell events`: lists, follows, exports, sums up and prunes records, wherever they are."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failwell.telemetry.reading import Choice, LinesReading
+from failwell.telemetry.record import Record, decode
+from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks.selecting import Selection
+from failwell.telemetry.sinks.tables import as_row, metadata, records
+from tests.cli.streams import refusal, run
+from tests.mapping.servers import Postgres, postgres
+from tests.telemetry.making import DOWN, MISSING, record, session
+
+__all__ = ["postgres"]
+
+TOLD = [
+    record(1e3, "failure", MISSING, server="tasks", tool="find", call="1", session="a", decision="use", elapsed=0.25),
+    record(1001.0, "success", server="tasks", tool="list_tasks", call="2", session="a"),
+    record(2000.0, "failure", DOWN, server="shop", tool="pay", call="1", session="b", decision="retry"),
+]  # fmt: skip
+EVERYTHING = Choice()
+PLAIN = record(2.5, "success")
+
+
+def written(address: str, *records: Record) -> str:
+    sink = open_sink(address)
+    sink.write(records)
+    sink.close()
+    return address
+
+
+@pytest.fixture(params=["jsonl", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        address = f"postgresql://{server.url}"
+        yield written(address, *TOLD)
+        selection = Selection(address)
+        metadata.drop_all(selection._store.engine)
+        selection.close()
+    else:
+        head = {"jsonl": "jsonl:", "sqlite": "sqlite:///"}[request.param]
+        yield written(f"{head}{tmp_path / 'calls'}", *TOLD)
+
+
+def listed(*argv: str) -> list[float]:
+    ran = run("events", "list", "--json", *argv)
+    assert (ran.code, ran.err) == (0, "")
+    return [json.loads(line)["time"] for line in ran.out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "times"),
+    [
+        ([], [1000.0, 1001.0, 2000.0]),
+        (["--server", "tasks"], [1000.0, 1001.0]),
+        (["--tool", "find"], [1000.0]),
+        (["--type", "transient"], [2000.0]),
+        (["--code", "NOT_FOUND"], [1000.0]),
+        (["--session", "b"], [2000.0]),
+        (["--since", "1970-01-01T00:16:41"], [1001.0, 2000.0]),
+        (["--since", "1970-01-01T01:16:41+01:00"], [1001.0, 2000.0]),
+        (["--since", "24h"], []),
+        (["--most", "2"], [1001.0, 2000.0]),
+        (["--server", "tasks", "--most", "1"], [1001.0]),
+        (["--tool", "x' OR '1'='1"], []),
+    ],
+    ids=lambda value: " ".join(value) if value and isinstance(value[0], str) else None,
+)
+def test_records_are_listed_as_they_are_chosen(store: str, options: list[str], times: list[float]) -> None:
+    assert listed("--store", store, *options) == times
+
+
+def test_people_get_a_table_without_colours_where_there_is_no_terminal(store: str) -> None:
+    ran = run("events", "--store", store)
+
+    assert (ran.code, ran.err) == (0, "")
+    head, first, second, third = ran.out.splitlines()
+    assert head.split() == ["time", "(UTC)", "source", "server", "tool", "kind", "code", "next", "seconds", "message"]
+    assert first.split()[:3] == ["1970-01-01", "00:16:40", "client"]
+    assert "find" in first
+    assert first.endswith("NOT_FOUND            use      0.250  There is no task t-9.")
+    assert "success" in second
+    assert "SERVICE_UNAVAILABLE" in third
+    assert "\x1b" not in ran.out
+
+
+def test_what_is_exported_can_be_imported(store: str) -> None:
+    ran = run("events", "export", "--store", store)
+
+    assert [decode(line.encode()) for line in ran.out.splitlines()] == TOLD
+
+
+def test_a_sheet_gets_a_line_for_each_record_and_no_formula(tmp_path: Path) -> None:
+    store = written(f"jsonl:{tmp_path / 'calls'}", *TOLD, record(3000.0, tool="=HYPERLINK(1)", names=("a", "b")))
+    ran = run("events", "export", "--to", "csv", "--store", store)
+    rows = list(csv.DictReader(io.StringIO(ran.out, newline="")))
+
+    assert [(row["time"], row["kind"]) for row in rows[:1]] == [("1970-01-01T00:16:40.000+00:00", "failure")]
+    assert [row["tool"] for row in rows] == ["find", "list_tasks", "pay", "'=HYPERLINK(1)"]
+    assert rows[3]["names"] == '["a","b"]'
+    assert json.loads(rows[0]["failure"])["code"] == "NOT_FOUND"
+    assert ran.out.count("time") == 1
+
+
+def test_the_summary_says_what_became_of_failures(store: str) -> None:
+    ran = run("events", "summary", "--store", store)
+
+    assert ran.out.splitlines()[:3] == [
+        "server  tool  code                 troubles  recovered  calls wasted  seconds wasted  how",
+        "shop    pay   SERVICE_UNAVAILABLE         1         0%             1             0.0  given_up 1",
+        "tasks   find  NOT_FOUND                   1       100%             1             0.2  elsewhere 1",
+    ]
+    assert ran.out.splitlines()[4:] == [
+        "2 sessions, 3 calls, 2 failed; 50% of troubles ended well.",
+        "2 calls and 0.2 seconds wasted, 0 turns saved, 0 duplicates prevented.",
+    ]
+
+
+def test_the_summary_of_one_tool_still_knows_what_other_tools_did(store: str) -> None:
+    ran = run("events", "summary", "--json", "--store", store, "--tool", "find")
+    found = json.loads(ran.out)
+
+    assert [(one["tool"], one["verdicts"]) for one in found["sums"]] == [("find", {"elsewhere": 1})]
+    assert found["overall"]["sessions"] == 2
+
+
+def test_sessions_add_up_whether_they_are_read_at_once_or_one_by_one(tmp_path: Path) -> None:
+    many = [
+        record(one.time + 10 * number, one.kind, MISSING if one.has_failed else None, tool=one.tool, call=one.call,
+               session=f"s{number}", elapsed=0.5)
+        for number in range(3)
+        for one in session(("find", MISSING), ("find", None), ("find", MISSING))
+    ]  # fmt: skip
+    lines, tables = (
+        written(f"{head}{tmp_path / name}", *many) for head, name in [("jsonl:", "l"), ("sqlite:///", "t")]
+    )
+
+    assert run("events", "summary", "--store", lines).out == run("events", "summary", "--store", tables).out
+    assert (
+        "3 sessions, 9 calls, 6 failed; 50% of troubles ended well." in run("events", "summary", "--store", lines).out
+    )
+
+
+def test_pruning_says_first_what_would_go_and_then_does_it(tmp_path: Path) -> None:
+    store = written(f"sqlite:///{tmp_path / 'calls'}", *TOLD)
+
+    would = run("events", "prune", "--store", store, "--keep", "1")
+    kept = listed("--store", store)
+    done = run("events", "prune", "--store", store, "--older-than", "30d", "--keep", "1", "--yes")
+
+    assert would.out == "2 records would be deleted. Nothing was; to do it, add --yes.\n"
+    assert kept == [1000.0, 1001.0, 2000.0]
+    assert done.out.startswith("3 records deleted. The store had ")
+    assert listed("--store", store) == []
+    assert run("events", "--store", store).out == "There are no records yet.\n"
+    assert run("events", "--store", store, "--tool", "x").out == "No records match.\n"
+    assert run("events", "summary", "--store", store).out.startswith("0 sessions, 0 calls, 0 failed; no trouble.\n")
+
+
+def test_an_older_store_is_read(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).parents[1] / "data" / "stores" / "version-1.db", tmp_path / "calls.db")
+
+    assert len(listed("--store", f"sqlite:///{tmp_path / 'calls.db'}")) == 25
+
+
+def test_text_in_a_foreign_file_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "calls"
+    path.write_text('{"time":1e300,"source":"client","kind":"success","tool":"\\u001b[2Jx","message":"a\\nb"}\n')
+
+    ran = run("events", "--store", f"jsonl:{path}")
+
+    assert "\x1b" not in ran.out
+    assert len(ran.out.splitlines()) == 2
+    assert ran.out.splitlines()[1].startswith("1e+300")
+
+
+@pytest.mark.parametrize("head", ["jsonl:", "sqlite:///"])
+def test_following_goes_on_with_what_is_written_from_now_on(tmp_path: Path, head: str) -> None:
+    store = written(f"{head}{tmp_path / 'calls'}", TOLD[0])
+    command = [sys.executable, "-m", "failwell", "events", "--store", store, "--follow", "--json", "--server", "tasks"]
+
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    ) as ran:
+        assert ran.stdout is not None
+        seen = [json.loads(ran.stdout.readline())["time"]]
+        written(store, TOLD[2], TOLD[1])
+        seen.append(json.loads(ran.stdout.readline())["time"])
+        ran.send_signal(signal.SIGINT)
+        assert ran.wait(60) == 130
+
+    assert seen == [1000.0, 1001.0]
+
+
+def test_a_number_that_comes_late_is_not_missed(tmp_path: Path) -> None:
+    store = written(f"sqlite:///{tmp_path / 'calls'}", TOLD[0])
+    selection = Selection(store)
+    selection.newest(EVERYTHING, 10)
+    insert = selection._store.engine
+    seen: list[Any] = []
+    for number in (4, 2, 3):
+        with insert.begin() as connection:
+            connection.execute(records.insert(), [{"number": number, **as_row(record(float(number)))}])
+        seen += [one.time for one in selection.fresh(EVERYTHING)]
+    seen.append(len(selection.fresh(EVERYTHING)))
+    selection.close()
+
+    assert seen == [4.0, 2.0, 3.0, 0]
+
+
+def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
+    path = tmp_path / "calls"
+    line = (run("events", "export", "--store", written(f"jsonl:{tmp_path / 'other'}", PLAIN)).out).encode()
+    path.write_bytes(line + line[:20])
+    reading = LinesReading(str(path))
+    first = reading.newest(EVERYTHING, 5)
+    with path.open("ab") as file:
+        file.write(line[20:])
+    second = reading.fresh(EVERYTHING)
+    path.write_bytes(line)
+
+    assert (first, second, reading.fresh(EVERYTHING)) == ([PLAIN], [PLAIN], [PLAIN])
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["list"], "say where the records are: --store sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
+        (["lst", "--store", "x"], "events cannot 'lst': choose one of list, export, summary, prune; did you mean"),
+        (["--store", "calls.db"], "records are read from sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
+        (["--store", "sqlite:///nowhere.db"], "nobody has written records there yet"),
+        (["--store", "jsonl:nowhere.jsonl"], "cannot read 'nowhere.jsonl': No such file or directory"),
+        (["--store", "jsonl:x", "--since", "soon"], "--since 'soon' is no time: write it like 24h, 30d or"),
+        (["--store", "jsonl:x", "--keep", "3"], "--keep is for prune: failwell events prune --store URL"),
+        (["summary", "--store", "jsonl:x", "--follow"], "--follow is for list: failwell events list --store URL"),
+        (["export", "--store", "jsonl:FILE", "--to", "xml"], "--to 'xml' is no form: choose one of jsonl, csv"),
+        (["prune", "--store", "jsonl:FILE"], "say what may go: --older-than 30d, or --keep 1000000, or both"),
+        (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores are pruned;"),
+        (["prune", "--store", "jsonl:FILE", "--keep", "1", "--tool", "x"], "prune takes no filters"),
+        (["prune", "--store", "jsonl:FILE", "--older-than", "long"], "'long' is no span of time"),
+        (["--store", "postgresql://u:planted@127.0.0.1:1/d"], "the store cannot be read: connection"),
+        (["--store", "sqlite:///FILE"], "the store cannot be read: file is not a database"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)  # fmt: skip
+def test_what_cannot_be_done_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").write_text("no database, and no line of JSON, but long enough to be looked at by whoever opens it" * 9)
+
+    said = refusal("events", *argv)
+
+    assert said.startswith(sentence)
+    assert "planted" not in said
+    assert os.listdir() == ["FILE"]

@@ -1,0 +1,94 @@
+"""Stores that the tests fill, and what they come to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from sqlalchemy import text
+from tools import believable
+
+from failwell.dashboard import rollups
+from failwell.dashboard.door import Door
+from failwell.dashboard.serving import listening
+from failwell.dashboard.source import Source
+from failwell.telemetry.record import Record
+from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks.sql import connect, url_of
+from failwell.telemetry.sinks.tables import metadata
+from tests.mapping.servers import Postgres, postgres
+
+__all__ = ["address", "postgres"]
+
+NOW = 1_794_000_000.0
+Found = TypeVar("Found")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A place for a store, in each database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'calls.db'}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    yield f"postgresql://{server.url}"
+    engine = connect(url_of(f"postgresql://{server.url}"))
+    with engine.begin() as connection:
+        for table in (*rollups.metadata.sorted_tables, *metadata.sorted_tables):
+            connection.execute(text(f"DROP TABLE IF EXISTS {table.name}"))
+    engine.dispose()
+
+
+def write(address: str, records: Iterable[Record]) -> None:
+    sink = open_sink(address)
+    sink.write(list(records))
+    sink.close()
+
+
+def some_sessions(count: int = 120, *, days: float = 6, seed: int = 3) -> list[Record]:
+    """Records of several sessions, mixed as they were made at the same time."""
+    found = [one for session in believable.sessions(seed, until=NOW, days=days, count=count) for one in session]
+    return sorted(found, key=lambda record: record.time)
+
+
+def source_of(address: str, *, now: float = NOW) -> Source:
+    return Source(address, clock=lambda: now)
+
+
+def counted(source: Source) -> Source:
+    """Let a source count all there is."""
+    while source.count():
+        pass
+    return source
+
+
+def served(
+    source: Source, ask: Callable[[str], Awaitable[Found]], *, token: str | None = None, host: str = "127.0.0.1"
+) -> Found:
+    """Serve a source on a free port, ask it something by its address, and return what was found."""
+
+    async def run() -> Found:
+        async with listening(source, Door(host, token), "127.0.0.1", 0) as port:
+            return await ask(f"http://127.0.0.1:{port}")
+
+    try:
+        return asyncio.run(run())
+    finally:
+        source.close()
+
+
+def figures_of(records: Iterable[Record]) -> dict[str, Any]:
+    """What the records come to by the definition itself."""
+    from failwell.telemetry.recovery import recovery
+
+    whole = recovery(records)
+    return {
+        "calls": whole.calls,
+        "failed": whole.failed,
+        **whole.verdicts,
+        "calls_wasted": whole.calls_wasted,
+        "seconds_wasted": round(whole.seconds_wasted, 3),
+        "turns_saved": whole.turns_saved,
+        "duplicates_prevented": whole.duplicates_prevented,
+    }
