@@ -86,7 +86,8 @@ TOOLS: dict[tuple[str, str], tuple[tuple[str, ...], int, tuple[Ill, ...]]] = {
 """By server and tool: names of arguments, how often it is called, and how it fails."""
 
 _DAY = 86_400.0
-_OUTAGE = ("billing", "refund_payment"), 2.4 * _DAY, 7.0 * 3600
+_ENOUGH = "two tries are enough for this tool"
+_OUTAGE = ("postgres", "run_query"), 2.3 * _DAY, 8.0 * 3600
 """A tool that failed more than usual, for how long, so long ago."""
 
 
@@ -112,6 +113,7 @@ class _Session:
     def __init__(self, chance: random.Random, name: str, start: float, until: float, known: Any) -> None:
         self.chance, self.name, self.time, self.until, self.known = chance, name, start, until, known
         self.calls = 0
+        self.is_lost = False
 
     def records(self) -> Iterator[Record]:
         places = list(TOOLS)
@@ -123,16 +125,18 @@ class _Session:
             ill, what = self._ill(place)
             if ill is None:
                 yield self._end(place, "success")
-            else:
-                yield from self._trouble(place, ill, what)
+                continue
+            self.is_lost = False
+            yield from self._trouble(place, ill, what)
+            if self.is_lost and self.chance.random() < 0.6:
+                return
 
     def _ill(self, place: tuple[str, str]) -> tuple[Ill | None, Any]:
         tool, ago, seconds = _OUTAGE
         is_out = place == tool and ago - seconds < self.until - self.time < ago
-        for ill, what in self.known[place]:
-            if self.chance.random() < (0.75 if is_out else ill.part):
-                return ill, what
-        return None, None
+        if is_out and self.chance.random() < 0.7:
+            return self.known[place][-1]
+        return next((one for one in self.known[place] if self.chance.random() < one[0].part), (None, None))
 
     def _trouble(self, place: tuple[str, str], ill: Ill, what: Any) -> Iterator[Record]:
         if self.chance.random() < ill.settled_below:
@@ -143,9 +147,17 @@ class _Session:
             return
         digest = f"{self.chance.getrandbits(64):016x}"
         is_over = self.chance.random() < ill.got_over
+        self.is_lost = not is_over
         times = 3 if not is_over and self.chance.random() < ill.repeated else self.chance.choice((1, 1, 1, 2))
+        told = {"decision": ill.decision, "arguments": digest, "text": _text(ill.failure)}
         for _ in range(times):
-            yield self._end(place, "failure", what, decision=ill.decision, arguments=digest, text=_text(ill.failure))
+            if ill.decision == "retry":
+                wait = ill.failure.retry_after or 1.5
+                yield self._record(place, "retry", what, elapsed=0.4, delay=wait)
+                self.time += wait
+                yield self._record(place, "failure", what, attempt=2, elapsed=wait + 0.7, reason=_ENOUGH, **told)
+            else:
+                yield self._end(place, "failure", what, **told)
             self.time += self.chance.uniform(2, 9)
         if is_over:
             for action in ill.failure.actions[:1]:

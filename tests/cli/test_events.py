@@ -16,8 +16,8 @@ import pytest
 
 from failwell.telemetry.reading import Choice, LinesReading
 from failwell.telemetry.record import Record, decode
+from failwell.telemetry.selecting import Selection
 from failwell.telemetry.sinks import open_sink
-from failwell.telemetry.sinks.selecting import Selection
 from failwell.telemetry.sinks.tables import as_row, metadata, records
 from tests.cli.streams import refusal, run
 from tests.mapping.servers import Postgres, postgres

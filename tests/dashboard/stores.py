@@ -1,43 +1,19 @@
 """Stores that the tests fill, and what they come to."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-import pytest
-from sqlalchemy import text
 from tools import believable
 
-from failwell.dashboard import rollups
 from failwell.dashboard.door import Door
 from failwell.dashboard.serving import listening
 from failwell.dashboard.source import Source
 from failwell.telemetry.record import Record
 from failwell.telemetry.sinks import open_sink
-from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.tables import metadata
-from tests.mapping.servers import Postgres, postgres
-
-__all__ = ["address", "postgres"]
 
 NOW = 1_794_000_000.0
 Found = TypeVar("Found")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A place for a store, in each database."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'calls.db'}"
-        return
-    server: Postgres = request.getfixturevalue("postgres")
-    yield f"postgresql://{server.url}"
-    engine = connect(url_of(f"postgresql://{server.url}"))
-    with engine.begin() as connection:
-        for table in (*rollups.metadata.sorted_tables, *metadata.sorted_tables):
-            connection.execute(text(f"DROP TABLE IF EXISTS {table.name}"))
-    engine.dispose()
 
 
 def write(address: str, records: Iterable[Record]) -> None:

@@ -16,7 +16,8 @@ from failwell.telemetry.recovery import VERDICTS, troubles
 from failwell.telemetry.sinks.sql import connect, url_of
 from failwell.telemetry.sinks.tables import as_row
 from failwell.telemetry.sinks.tables import records as table
-from tests.dashboard.stores import address, counted, figures_of, postgres, some_sessions, source_of, write
+from tests.dashboard.places import address, postgres
+from tests.dashboard.stores import counted, figures_of, some_sessions, source_of, write
 from tests.telemetry.making import DOWN, MISSING, record, session
 
 __all__ = ["address", "postgres"]

@@ -11,7 +11,8 @@ from failwell.dashboard.views import BadView, View, read_view
 from failwell.telemetry.recovery import troubles
 from failwell.telemetry.sinks.sql import connect, url_of
 from failwell.telemetry.sinks.tables import records
-from tests.dashboard.stores import NOW, address, counted, postgres, some_sessions, source_of, write
+from tests.dashboard.places import address, postgres
+from tests.dashboard.stores import NOW, counted, some_sessions, source_of, write
 from tests.telemetry.making import DOWN, MISSING, record, session
 
 __all__ = ["address", "postgres"]

@@ -141,7 +141,26 @@ def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> 
     with pytest.raises(Misuse) as caught:
         _opened(where)
 
-    assert str(caught.value) == "--events takes a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+    assert str(caught.value) == (
+        "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("sqlite:///calls.db?keep_age=soon", "'soon' is no span of time: write it like 90s, 15m, 12h, 30d or 2w"),
+        ("postgresql://planted@h/d?keep_size=1GB", "keep_size is for SQLite: PostgreSQL keeps the space"),
+        ("sqlite:///calls.db?keep_count=1&keep_count=2", "keep_count is given twice"),
+    ],
+)
+def test_what_a_store_shall_keep_is_looked_at_before_the_server_starts(where: str, sentence: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        _opened(where)
+
+    assert str(caught.value).startswith(f"--events: {sentence}")
+    assert "planted" not in str(caught.value)
+    assert _opened("sqlite:///calls.db?keep_age=30d&keep_size=2GB") == "sqlite:///calls.db?keep_age=30d&keep_size=2GB"
 
 
 def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import failwell as fw
-from failwell.telemetry.record import Record
+from failwell.telemetry.record import Record, encode
 from failwell.telemetry.recorder import Recorder
 from failwell.telemetry.sinks.jsonl import read_lines
 from tests.telemetry.making import Kept, record
@@ -137,6 +137,19 @@ def test_a_store_that_stays_away_ends_nothing_and_what_waited_is_counted() -> No
     assert recorder.lost == 3
 
 
+def test_who_waits_for_a_store_that_stays_away_is_no_record_that_was_lost() -> None:
+    class Away(Kept):
+        def write(self, batch: Sequence[Record], /) -> None:
+            raise OSError("away")
+
+    recorder = Recorder(Away(), interval=0)
+    recorder(SEEN)
+    assert not recorder.flush(0)
+    recorder.close()
+
+    assert recorder.lost == 1
+
+
 def test_nonsense_is_counted_and_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
     sink = Kept()
     with Recorder(sink) as recorder:
@@ -177,6 +190,31 @@ def test_records_are_taken_as_they_are_but_clean() -> None:
     (one,) = sink.records
     assert (one.tool, one.names) == ("ab", ("password",))
     assert "abcdefghijklmnop1234567890" not in (one.text or "")
+
+
+def test_a_record_that_is_told_directly_tells_no_secret_in_any_field() -> None:
+    secret = "hunter2" + "hunter2"
+    planted = f"password={secret}"
+    told = Record(
+        time=1.0,
+        source="client",
+        kind="failure",
+        code=planted,
+        message=planted,
+        id=planted,
+        decision=planted,
+        arguments=planted * 9,
+        failure={"message": planted, "details": {"password": secret}},
+    )
+    sink = Kept()
+    with Recorder(sink) as recorder:
+        recorder(told)
+
+    (one,) = sink.records
+    assert secret not in encode(one).decode()
+    assert len(one.arguments or "") <= 64
+    assert one.failure is not None
+    assert set(one.failure) == {"message", "details"}
 
 
 @pytest.mark.parametrize("wrong", [{"capacity": 0}, {"batch": 0}, {"interval": -1}])
@@ -231,6 +269,30 @@ os.waitpid(child, 0)
         assert process.wait(60) == 0
 
     assert sorted(one.tool for one in read_back(scheme, path)) == ["before", "child", "parent"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize(("named", "sessions"), [("None", 2), ("'mine'", 1)])
+def test_a_forked_process_is_a_session_of_its_own_unless_it_has_a_name(
+    tmp_path: Path, named: str, sessions: int
+) -> None:
+    body = f"""
+recorder = Recorder(sys.argv[1], session={named})
+child = os.fork()
+recorder(fw.Observation("find", 0.1))
+recorder.close()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    path = tmp_path / "calls"
+
+    with run_program(body, f"jsonl:{path}") as process:
+        assert process.wait(60) == 0
+
+    records = read_back("jsonl:", path)
+    assert len(records) == 2
+    assert len({one.session for one in records}) == sessions
 
 
 @pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])

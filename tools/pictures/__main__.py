@@ -8,10 +8,13 @@ FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 
 PICTURES = {
     "check_report": "check_report.png",
+    "dashboard-dark": "dashboard-dark.png",
+    "dashboard-light": "dashboard-light.png",
+    "dashboard-story": "dashboard-story.png",
     "demo": "demo.svg",
     "fleet": "fleet.svg",
 }
-"""The files below docs/pictures, by the module of this package whose `draw(path)` writes them."""
+"""The files below docs/pictures, by the module of this package whose `draw(path)` writes them, and a word behind it."""
 
 
 def main(names: list[str]) -> int:
@@ -22,7 +25,7 @@ def main(names: list[str]) -> int:
     FOLDER.mkdir(exist_ok=True)
     for name in names or PICTURES:
         path = FOLDER / PICTURES[name]
-        import_module(f"tools.pictures.{name}").draw(path)
+        import_module(f"tools.pictures.{name.partition('-')[0]}").draw(path)
         sys.stdout.write(f"{path}\n")
     return 0
 

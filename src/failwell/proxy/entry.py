@@ -13,7 +13,14 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _SQLITE = (("sqlalchemy", "telemetry"),)
 _POSTGRESQL = (("sqlalchemy", "postgres"), ("psycopg", "postgres"))
 # What the address of a store begins with, and which modules of which extras it needs.
-_STORES = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL, "postgres": _POSTGRESQL}
+_OTLP = (("opentelemetry.proto", "otlp"),)
+_STORES = {
+    "sqlite": _SQLITE,
+    "postgresql": _POSTGRESQL,
+    "postgres": _POSTGRESQL,
+    "otlp:http": _OTLP,
+    "otlp:https": _OTLP,
+}
 
 
 def main(argv: list[str]) -> int:
@@ -56,9 +63,11 @@ def _opened(where: str | None) -> int | str | None:
     scheme, colon, rest = where.partition("://")
     if colon:
         if scheme not in _STORES or not rest.strip("/"):
-            raise Misuse("--events takes a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
+            raise Misuse("--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL")
         for module, extra in _STORES[scheme]:
             _check_installed("--events", module, module, extra=extra)
+        if "keep_" in rest:
+            _check_what_is_kept(rest, is_file=scheme == "sqlite")
         return where
     path = where.removeprefix("jsonl:")
     try:
@@ -67,10 +76,26 @@ def _opened(where: str | None) -> int | str | None:
         raise Misuse(f"--events {path}: {_reason(failed)}") from None
 
 
+def _check_what_is_kept(address: str, *, is_file: bool) -> None:
+    """Refuse now what the thread that opens the store would only find out later."""
+    from urllib.parse import parse_qs
+
+    from failwell.telemetry.sinks.retention import retention_in
+
+    query = {
+        name: values[0] if len(values) == 1 else values for name, values in parse_qs(address.partition("?")[2]).items()
+    }
+    try:
+        retention_in(query, is_file=is_file)
+    except ValueError as wrong:
+        raise Misuse(f"--events: {wrong}") from None
+
+
 def _check_installed(option: str, module: str, package: str, *, extra: str) -> None:
     from importlib.util import find_spec
 
-    if find_spec(module) is None:
+    names = module.split(".")
+    if any(find_spec(".".join(names[: end + 1])) is None for end in range(len(names))):
         raise Misuse(f"{option} needs {package}: pip install 'failwell[{extra}]'")
 
 

@@ -12,7 +12,7 @@ from failwell.meter import Observation
 from failwell.rendering import render
 from failwell.retry.event import Event
 from failwell.sent import Sent
-from failwell.telemetry.record import Kind, Record, cleaned, described
+from failwell.telemetry.record import Kind, Record, cleaned, described, distrusted
 
 _STEPS: dict[str, Kind] = {
     "succeeded": "success",
@@ -89,13 +89,12 @@ def decision_on(failure: Failure | None, hints: Any = None, attempt: int = 1) ->
     return None if failure is None else decide(failure, hints, attempt=max(attempt, 1)).action
 
 
-def as_it_is(told: Told) -> Record:
-    """Return what was told, a record already."""
-    record: Record = told.what
-    return record
+def of_record(told: Told) -> Record:
+    """Return what was told, a record already, which nobody has looked at."""
+    return distrusted(told.what)
 
 
-READERS: Mapping[type, Reader] = {Observation: of_observation, Event: of_event, Record: as_it_is}
+READERS: Mapping[type, Reader] = {Observation: of_observation, Event: of_event, Record: of_record}
 
 
 class Adapter:

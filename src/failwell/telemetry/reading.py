@@ -10,7 +10,7 @@ from msgspec import Struct
 from failwell.telemetry.record import Record, decode
 from failwell.telemetry.sinks.jsonl import LONGEST_LINE, read_lines
 
-_SQL = "failwell.telemetry.sinks.selecting"
+_SQL = "failwell.telemetry.selecting"
 
 
 class Unreadable(Exception):

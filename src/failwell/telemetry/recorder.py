@@ -58,7 +58,8 @@ class Recorder:
     ) -> None:
         if not (capacity >= 1 and batch >= 1 and interval >= 0):
             raise ValueError("capacity and batch must be at least 1, and interval a number of seconds")
-        self.name = session or os.urandom(8).hex()
+        self.name = session or _new_name()
+        self._is_named = bool(session)
         found = open_sink(sink) if isinstance(sink, str) else sink
         self._writer = Writer(found, Adapter(readers, server=server), self._lose)
         self._capacity = capacity
@@ -167,7 +168,8 @@ class Recorder:
 
     def _next_batch(self) -> list[Told]:
         waiting, batch = self._waiting, list[Told]()
-        lost, self._lost_told = self._lost - self._lost_told, self._lost
+        total = self._lost  # read once: others count on meanwhile
+        lost, self._lost_told = total - self._lost_told, total
         if lost > 0:
             now = self._clock()
             record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
@@ -186,14 +188,20 @@ class Recorder:
 
     def _end(self) -> None:
         self._write_all()
-        self._lose(len(self._waiting) + len(self._writer.held))
+        self._lose(sum(isinstance(told, Told) for told in self._waiting) + len(self._writer.held))
         self._waiting.clear()
         self._writer.close()
 
     def forked(self) -> None:
         """Begin anew in a forked process: what waits is written by the process that took it, whose thread is there."""
         self._writer.forked()
+        if not self._is_named:
+            self.name = _new_name()
         self._begin()
+
+
+def _new_name() -> str:
+    return os.urandom(8).hex()
 
 
 _all: WeakSet[Recorder] = WeakSet()

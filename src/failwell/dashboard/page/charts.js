@@ -65,7 +65,7 @@ function span(bar, series) {
 }
 
 function nice(value) {
-  return [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1].find((step) => step >= value) ?? 1;
+  return [0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.16, 0.2, 0.24, 0.3, 0.4, 0.5, 0.6, 0.8, 1].find((step) => step >= value) ?? 1;
 }
 
 export function seriesTable(series) {

@@ -68,12 +68,13 @@ function around(before, next, record) {
 function step(one, from, isThis, leads = false) {
   const kind = GOOD.has(one.kind) ? "good" : HELPED.has(one.kind) ? "fair" : "poor";
   const offset = one.time - from;
+  const isRetry = one.kind === "retry";
   const tool = el("strong", null, one.tool || "the server");
   return el("li", { class: kind, "aria-current": isThis ? "true" : null },
     el("span", { class: "when" }, offset >= 0 ? `+${duration(offset)}` : `−${duration(-offset)}`),
-    el("span", null, leads && kind === "poor" ? link({ failure: one.number }, null, tool, unseen(", its story")) : tool, ` ${KINDS[one.kind] ?? one.kind}`,
+    el("span", null, leads && kind === "poor" ? link({ failure: one.number }, null, tool, unseen(", its story")) : tool, ` ${isRetry ? "failed" : KINDS[one.kind] ?? one.kind}`,
       one.code && kind === "poor" ? [" ", code(one.code)] : null,
-      one.kind === "retry" && one.delay !== null ? `, next try after ${duration(one.delay)}` : null));
+      isRetry ? `, tried again${one.delay === null ? "" : ` after ${duration(one.delay)}`}` : null));
 }
 
 function facts(record) {

@@ -56,14 +56,21 @@ class Collector:
     def __init__(self, url: str, *, environment: Any = os.environ, clock: Callable[[], float] = time.time) -> None:
         self._scheme, self._host, self._port, self._path = _parts(url)
         self._headers = {"Content-Type": "application/x-protobuf", **_listed(environment, "OTEL_EXPORTER_OTLP_HEADERS")}
-        resource = Resource(attributes=pairs(dict(_names(environment))))
+        self._environment = environment
         self._clock = clock
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        resource = Resource(attributes=pairs(dict(_names(self._environment))))
         self._forms = Forms(resource, os.urandom(16))
-        self._figures = Figures(resource, clock())
+        self._figures = Figures(resource, self._clock())
         self._half_sent: tuple[tuple[int, ...], int] = ((), 0)
 
     def write(self, batch: Sequence[Record], /) -> None:
         """Send spans, logs and figures. What was sent already is not sent again if the same batch comes back."""
+        if self._process != os.getpid():
+            self._begin()  # what was counted before the fork is told by the process that counted it
         key = tuple(map(id, batch))
         done = self._half_sent[1] if self._half_sent[0] == key else 0
         requests = [("traces", self._forms.spans(batch)), ("logs", self._forms.logs(batch))]

@@ -135,7 +135,7 @@ def nanoseconds(seconds: float) -> int:
     return int(seconds * 1e9) if 0 <= seconds < 1e10 else 0
 
 
-def _any(value: str | bool | int | float) -> AnyValue:
+def _any(value: Value) -> AnyValue:
     match value:
         case bool():
             return AnyValue(bool_value=value)
@@ -144,7 +144,7 @@ def _any(value: str | bool | int | float) -> AnyValue:
         case float():
             return AnyValue(double_value=value)
         case _:
-            return AnyValue(string_value=value)
+            return AnyValue(string_value=value or "")
 
 
 def _is_plain(value: object) -> bool:

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from failwell.telemetry.record import Record
 from failwell.telemetry.sinks.migrating import prepare
 from failwell.telemetry.sinks.pruning import Pruner
-from failwell.telemetry.sinks.retention import Retention, split
+from failwell.telemetry.sinks.retention import PARTS, Retention, retention_in
 from failwell.telemetry.sinks.tables import as_row, records
 
 try:
@@ -73,7 +73,8 @@ def parsed(address: str) -> tuple[URL, Retention]:
         raise ImportError("this needs psycopg: pip install 'failwell[postgres]'")
     if url.get_backend_name() == "sqlite" and not url.database:
         raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
-    return split(url)
+    is_file = url.get_backend_name() == "sqlite"
+    return url.difference_update_query(PARTS), retention_in(url.query, is_file=is_file)
 
 
 def connect(url: URL, *, is_writer: bool = False) -> Engine:

@@ -1,0 +1,478 @@
+"""The dashboard in a real browser. Needs chromium; run by `nox -s browser`, which fetches it."""
+
+import asyncio
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tools import believable
+
+import failwell as fw
+from failwell.dashboard.door import Door
+from failwell.dashboard.serving import listening
+from failwell.dashboard.source import Source
+from failwell.telemetry.record import Record, described
+from tests.dashboard.stores import NOW, some_sessions, write
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+NARROW, WIDE = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+TOKEN = "planted-token-0123456789"
+SCRIPT = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'>\"'><svg onload=window.pwned=3>"
+CONTROLS = "a[href], button:not([hidden]), select, summary, [tabindex='0']"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail(f"no browser: install one of {', '.join(NAMES)} (on Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Serving:
+    """A dashboard on a free port, in a thread of its own."""
+
+    def __init__(self, store: str, token: str | None = None) -> None:
+        self._source = Source(store, clock=lambda: NOW)
+        self._door = Door("127.0.0.1", token)
+        self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    async def _serve(self) -> None:
+        self._ended = asyncio.Event()
+        async with listening(self._source, self._door, "127.0.0.1", 0) as port:
+            self.address = f"http://127.0.0.1:{port}"
+            self._ready.set()
+            await self._ended.wait()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(30)
+        self._loop.close()
+        self._source.close()
+
+
+class Opened:
+    """A page in a context of its own, with all that it said and asked for."""
+
+    def __init__(self, browser: Browser, base: str, query: str, **options: Any) -> None:
+        self.context: BrowserContext = browser.new_context(**{"viewport": WIDE, **options})
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page: Page = self.context.new_page()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(f"{base}/{query}")
+        self.page.locator("main section, main article").first.wait_for()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'calls.db'}"
+
+
+@pytest.fixture
+def serve(store: str) -> Iterator[Callable[..., Serving]]:
+    made: list[Serving] = []
+
+    def start(records: list[Record] | None, token: str | None = None) -> Serving:
+        if records is not None:
+            write(store, records)
+        made.append(Serving(store, token))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, serve: Callable[..., Serving]) -> Iterator[Any]:
+    made: list[Opened] = []
+
+    def make(records: list[Record] | None = None, query: str = "", token: str | None = None, **options: Any) -> Opened:
+        made.append(Opened(browser, serve(records, token).address, query, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.context.close()
+
+
+def ordinary() -> list[Record]:
+    return [*some_sessions(150), *believable.happenings(NOW)]
+
+
+def hostile() -> list[Record]:
+    """Script in every text of a record that an agent or a server could have written."""
+    failure = fw.Failure(
+        code="NOT_FOUND", message=SCRIPT, suggestion=SCRIPT, actions=(SCRIPT,), details={SCRIPT: SCRIPT}
+    )
+    what = {**described(failure), "code": SCRIPT, "id": SCRIPT, "message": SCRIPT}
+    texts: dict[str, Any] = dict.fromkeys(("session", "server", "tool", "text", "reason"), SCRIPT)
+    common: dict[str, Any] = {**texts, "names": (SCRIPT,), "details": {SCRIPT: SCRIPT}, "source": "proxy"}
+    return [
+        Record(time=NOW - 90, kind="retry", call=SCRIPT, delay=1.0, **{**what, **common}),
+        Record(time=NOW - 60, kind="failure", call=SCRIPT, decision="use", arguments=SCRIPT, **{**what, **common}),
+        Record(time=NOW - 30, kind="success", call="2", **common),
+        Record(time=NOW - 20, kind="died", **common),
+    ]
+
+
+def test_the_first_page_tells_in_words_and_asks_nobody_else(opened: Any) -> None:
+    found = opened(ordinary())
+    page = found.page
+
+    expect(page.locator(".headline p")).to_contain_text("calls failed in the last 7 days. Agents got over")
+    expect(page.get_by_role("heading", name="Worst first")).to_be_visible()
+    expect(page.get_by_role("heading", name="Latest failures")).to_be_visible()
+    assert page.locator("#records li").count() == 25
+    assert page.locator("svg.chart").count() == 2
+    assert found.said == []
+    assert {url.split("/")[2] for url in found.asked} == {page.url.split("/")[2]}
+
+
+def test_what_a_number_means_shows_itself_to_mouse_keyboard_and_ears(opened: Any) -> None:
+    page = opened(ordinary()).page
+    term = page.get_by_role("button", name="troubles recovered")
+    meaning = page.locator(f"#{term.get_attribute('aria-describedby')}")
+
+    expect(meaning).to_be_hidden()
+    term.hover()
+    expect(meaning).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(meaning).to_be_hidden()
+    page.keyboard.press("Tab")
+    term.focus()
+    expect(meaning).to_have_text(
+        "Troubles that the agent got over: a retry, a fallback, the tool itself or another one helped."
+    )
+    expect(meaning).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(meaning).to_be_hidden()
+
+
+def test_a_filter_stands_in_the_address_and_the_back_button_takes_it_away(opened: Any) -> None:
+    page = opened(ordinary()).page
+    before = page.locator(".headline p").inner_text()
+
+    page.get_by_label("Tool").select_option("run_query")
+    expect(page.locator(".groups tbody tr")).to_have_count(1)
+    filtered = page.url
+    page.get_by_role("link", name="by code").click()
+    expect(page.locator(".groups tbody th").first).to_contain_text("VALIDATION_FAILED")
+
+    page.go_back()
+    expect(page.locator(".groups tbody th")).to_have_text(["run_query"])
+    page.go_back()
+    expect(page.locator(".headline p")).to_have_text(before)
+    page.goto(filtered)
+    expect(page.get_by_label("Tool")).to_have_value("run_query")
+    page.get_by_role("link", name="Clear all filters").click()
+    expect(page.locator(".headline p")).to_have_text(before)
+
+
+def test_a_name_in_the_table_is_a_filter_and_a_heading_sorts(opened: Any) -> None:
+    page = opened(ordinary()).page
+
+    page.get_by_role("link", name="Calls", exact=True).click()
+    expect(page.locator("th[aria-sort]")).to_contain_text("Calls")
+    page.get_by_role("link", name="refund_payment", exact=True).first.click()
+
+    expect(page.get_by_label("Tool")).to_have_value("refund_payment")
+    assert "tool=refund_payment" in page.url
+    assert "sort=calls" in page.url
+
+
+def test_a_failure_tells_its_whole_story_and_leads_back(opened: Any) -> None:
+    page = opened(ordinary(), "?tool=create_pull_request&code=VALIDATION_FAILED").page
+
+    page.locator("#records .what").first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("create_pull_request failed: VALIDATION_FAILED")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    for heading in ("What the agent was sent", "What it should do", "The call, try by try", "What the agent did next"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.locator(".story pre").first).to_contain_text('"recoverable":true')
+    expect(page.get_by_text("correct the arguments")).to_be_visible()
+    assert page.locator(".ending h2").inner_text().startswith("The agent")
+    page.go_back()
+    expect(page.get_by_label("Code")).to_have_value("VALIDATION_FAILED")
+
+
+def test_what_is_shown_is_exported(opened: Any) -> None:
+    page = opened(ordinary(), "?server=github&by=server").page
+
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="JSON of this table").click()
+    groups = json.loads(Path(waiting.value.path()).read_text("utf-8"))
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="CSV of these records").click()
+
+    assert [row["name"] for row in groups] == ["github"]
+    assert waiting.value.suggested_filename == "failwell-records.csv"
+    assert '"github"' in Path(waiting.value.path()).read_text("utf-8").splitlines()[1]
+
+
+def test_an_empty_store_says_what_to_do_and_shows_what_comes(opened: Any, store: str) -> None:
+    page = opened().page
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is recorded here yet")
+    expect(page.locator(".commands")).to_contain_text(f"failwell proxy --events {store} -- COMMAND")
+    write(store, ordinary())
+    expect(page.get_by_role("heading", name="Worst first")).to_be_visible(timeout=15_000)
+
+
+def test_a_view_with_nothing_in_it_leads_out(opened: Any) -> None:
+    page = opened(ordinary(), "?range=24h&tool=no_such_tool").page
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing to show here")
+    page.get_by_role("link", name="Clear all filters").last.click()
+    expect(page.get_by_role("heading", name="Worst first")).to_be_visible()
+
+
+def test_an_address_that_makes_no_sense_is_told(opened: Any) -> None:
+    page = opened(ordinary(), "?range=2y").page
+
+    expect(page.locator("main")).to_contain_text("range must be one of 24h, 7d, 30d, 90d, all, not '2y'")
+
+
+def test_new_failures_appear_by_themselves_and_are_said(opened: Any, store: str) -> None:
+    page = opened(ordinary()).page
+    expect(page.locator("#records")).to_be_visible()
+
+    down = described(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
+    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
+
+    expect(page.locator("#records li").first).to_contain_text("A new failure.", timeout=15_000)
+    expect(page.locator("#said")).to_have_text("1 new record in the list.")
+
+
+def test_who_pauses_is_left_alone(opened: Any, store: str) -> None:
+    page = opened(ordinary()).page
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Go on")).to_be_focused()
+    down = described(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
+    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
+    page.get_by_role("button", name="Go on").click()
+
+    expect(page.locator("#records li").first).to_contain_text("A new failure.")
+
+
+@pytest.mark.parametrize("query", ["", "?by=code", "?show=all", "?show=servers", "?failure=2", "?failure=4"])
+def test_hostile_text_is_text(opened: Any, query: str) -> None:
+    found = opened(hostile(), query)
+    page = found.page
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main img, main script, main iframe").count() == 0
+    assert SCRIPT in page.locator("main").inner_text()
+    assert found.said == []
+
+
+def test_hostile_names_are_filters_like_others(opened: Any) -> None:
+    page = opened(hostile()).page
+
+    page.get_by_label("Tool").select_option(SCRIPT)
+
+    expect(page.locator(".groups tbody th")).to_have_text([SCRIPT])
+    assert page.evaluate("window.pwned") is None
+
+
+def test_even_markup_that_slipped_in_could_not_run(opened: Any) -> None:
+    page = opened(ordinary()).page
+
+    refused = page.evaluate(REFUSED)
+    stopped = page.evaluate(STOPPED)
+
+    assert refused == ["TypeError", "TypeError", "TypeError"]
+    assert stopped == "img-src"
+    assert page.evaluate("window.pwned") is None
+
+
+def test_the_token_leaves_the_address_and_opens_the_page(opened: Any) -> None:
+    found = opened(ordinary(), f"?token={TOKEN}&range=30d", TOKEN)
+
+    expect(found.page.get_by_role("heading", name="Worst first")).to_be_visible()
+    assert found.page.url.endswith("/?range=30d")
+    assert found.page.evaluate("document.cookie") == ""
+
+
+def test_a_page_of_a_stranger_sees_nothing(browser: Browser, serve: Callable[..., Serving]) -> None:
+    ours, other = serve(ordinary()), serve(None)
+    page = browser.new_page()
+    page.goto(f"{other.address}/icon.svg")
+
+    fetched = page.evaluate(
+        "(url) => fetch(url).then((answer) => answer.status, () => 'refused')", f"{ours.address}/api/overview"
+    )
+    page.close()
+
+    assert fetched == "refused"
+
+
+@pytest.mark.parametrize("query", ["", "?failure=15"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_can_be_read_in_both_colour_schemes(opened: Any, scheme: str, query: str) -> None:
+    page = opened(ordinary(), query, color_scheme=scheme).page
+
+    assert page.evaluate(LOW_CONTRAST) == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
+    assert dark == (scheme == "dark")
+
+
+@pytest.mark.parametrize("records", [ordinary, hostile], ids=["ordinary", "hostile"])
+@pytest.mark.parametrize("query", ["", "?failure=2", "?show=all"])
+def test_a_narrow_screen_does_not_scroll_sideways(opened: Any, records: Callable[[], list[Record]], query: str) -> None:
+    page = opened(records(), query, viewport=NARROW).page
+
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+
+
+def test_the_keyboard_reaches_every_control_in_order_and_shows_where_it_is(opened: Any) -> None:
+    page = opened(ordinary()).page
+    listed = f"[...document.querySelectorAll({CONTROLS!r})].filter((one) => one.checkVisibility())"
+    wanted = page.evaluate(f"{listed}.length")
+
+    reached = list[int]()
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        place, outline = page.evaluate(
+            f"[{listed}.indexOf(document.activeElement), getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        reached.append(place)
+        assert outline == "solid", page.evaluate("document.activeElement.outerHTML")
+
+    assert reached == list(range(wanted))
+    assert wanted > 50
+
+
+def test_the_keyboard_alone_leads_to_a_story_and_back(opened: Any) -> None:
+    page = opened(ordinary()).page
+
+    page.locator("#records .what").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("link", name="← Back to all figures")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="Worst first")).to_be_visible()
+
+
+@pytest.mark.parametrize("query", ["", "?failure=15", "?range=24h&tool=none"])
+def test_who_listens_to_the_page_finds_their_way(opened: Any, query: str) -> None:
+    page = opened(ordinary(), query).page
+
+    assert page.evaluate(STRUCTURE) == []
+
+
+def test_the_charts_have_their_numbers_in_a_table(opened: Any) -> None:
+    page = opened(ordinary()).page
+
+    page.get_by_text("Both charts as a table").click()
+
+    table = page.get_by_role("table", name="Figures over time, the newest first")
+    assert table.get_by_role("columnheader").count() == 6
+    assert table.get_by_role("row").count() > 5
+
+
+def test_nothing_moves_for_those_who_do_not_want_it(opened: Any) -> None:
+    page = opened(ordinary(), reduced_motion="reduce").page
+
+    assert page.evaluate("getComputedStyle(document.querySelector('.dot')).animationName") == "none"
+
+
+# Tries to make markup of text, which the browser does not let the page do.
+REFUSED = """() => [
+  () => { document.querySelector("main").innerHTML = "<img src=x onerror='window.pwned = 1'>" },
+  () => { document.createElement("img").setAttribute("onerror", "window.pwned = 2") },
+  () => { document.createElement("script").src = "/dashboard.js" },
+].map((attempt) => { try { attempt(); return "taken" } catch (error) { return error.name } })"""
+
+# Puts a script and a picture from elsewhere into the page; returns which rule stopped the picture.
+STOPPED = """() => new Promise((done) => {
+  document.addEventListener("securitypolicyviolation", (event) => {
+    if (event.effectiveDirective === "img-src") done(event.effectiveDirective);
+  });
+  const script = document.createElement("script");
+  script.append("window.pwned = 3");
+  const picture = document.createElement("img");
+  picture.src = "http://evil.example/x.png";
+  document.body.append(script, picture);
+})"""
+
+# What a screen reader needs: landmarks, one heading of the first level, no level left out, names, unique ids, headers.
+STRUCTURE = """() => {
+  const wrong = [];
+  const levels = [...document.querySelectorAll("h1, h2, h3")].map((one) => Number(one.tagName[1]));
+  if (levels.filter((level) => level === 1).length !== 1) wrong.push("headings of the first level: " + levels);
+  if (levels.some((level, at) => level > (levels[at - 1] ?? 0) + 1)) wrong.push("a level is left out: " + levels);
+  for (const name of ["header", "main", "footer"]) if (!document.querySelector(name)) wrong.push("no " + name);
+  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+  if (new Set(ids).size !== ids.length) wrong.push("an id twice: " + ids.filter((id, at) => ids.indexOf(id) !== at));
+  for (const one of document.querySelectorAll("a, button, select, summary")) {
+    const label = one.id && document.querySelector(`label[for="${one.id}"]`);
+    if (!(one.textContent.trim() || one.getAttribute("aria-label") || label)) wrong.push("no name: " + one.outerHTML);
+  }
+  for (const one of document.querySelectorAll("select")) if (!one.labels.length) wrong.push("no label: " + one.id);
+  for (const table of document.querySelectorAll("table")) {
+    if (!table.caption) wrong.push("a table without a caption");
+    if ([...table.querySelectorAll("th")].some((th) => !th.scope)) wrong.push("a header without a scope");
+  }
+  for (const one of document.querySelectorAll("[aria-describedby], [aria-labelledby]")) {
+    for (const id of (one.getAttribute("aria-describedby") ?? one.getAttribute("aria-labelledby")).split(" ")) {
+      if (!document.getElementById(id)) wrong.push("nothing called " + id);
+    }
+  }
+  for (const one of document.querySelectorAll("svg")) {
+    const isHidden = one.getAttribute("aria-hidden") === "true";
+    const isNamed = one.getAttribute("role") === "img" && one.getAttribute("aria-label");
+    if (!isHidden && !isNamed) wrong.push("a picture without a word");
+  }
+  if (document.documentElement.lang !== "en") wrong.push("no language");
+  return wrong;
+}"""
+
+# Returns each piece of visible text whose contrast with what is painted behind it is below WCAG AA.
+LOW_CONTRAST = """() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const one = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    return 0.2126 * one(r) + 0.7152 * one(g) + 0.0722 * one(b);
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parts(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const low = [];
+  let seen = 0;
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+    if (element.closest(".unseen, script, option, title")) continue;
+    const style = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(parts(ink)), light(behind(element))].sort((x, y) => y - x);
+    seen += 1;
+    if ((a + 0.05) / (b + 0.05) < 4.5) low.push(walker.currentNode.data.trim());
+  }
+  return seen > 25 ? low : ["only " + seen + " texts were seen"];
+}"""
