@@ -113,7 +113,7 @@ def newer(session: nox.Session, sdk: str) -> None:
 
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def browser(session: nox.Session) -> None:
-    """Look at the HTML report and the site in chromium, which Debian gives us if we may install it."""
+    """Look at the report, the dashboard and the site in chromium, which Debian gives us if we may install it."""
     if not any(map(shutil.which, BROWSERS)) and shutil.which("apt-get") and os.geteuid() == 0:
         session.run("apt-get", "update", "-qq", external=True)
         session.run(
@@ -121,8 +121,8 @@ def browser(session: nox.Session) -> None:
             external=True,
             env={"DEBIAN_FRONTEND": "noninteractive"},
         )
-    session.install("playwright", "pytest", "-e", ".[docs]", env={"PIP_CONSTRAINT": "constraints.txt"})
-    for place in ("tests/check_reports", "tests/site"):
+    session.install("playwright", "pytest", "-e", ".[dashboard,docs]", env={"PIP_CONSTRAINT": "constraints.txt"})
+    for place in ("tests/check_reports", "tests/dashboard", "tests/site"):
         session.run("python", "-m", "pytest", f"{place}/in_browser.py", "--quiet", "--confcutdir", place)
 
 

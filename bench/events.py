@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import func, select
+
 import failwell as fw
 from bench.measure import Amount, compare
 from failwell.retry import Event
@@ -15,11 +17,15 @@ from failwell.sent import Sent
 from failwell.telemetry.record import Record, cleaned, described
 from failwell.telemetry.recorder import Recorder
 from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks.store import Store
+from failwell.telemetry.sinks.tables import records
 
 TOLD = 20_000
 ROUNDS = 5
 WRITTEN = 5_000
 CAPACITY = 10_000
+SIZES = (10_000, 100_000, 1_000_000)
+AT_ONCE = 5_000
 BATCH = 500
 
 ARGUMENTS = {"task_id": "t-9", "limit": 5, "fields": ["title", "owner"]}
@@ -47,6 +53,7 @@ def run() -> Iterator[Any]:
         for name, address in (("JSON lines", "jsonl:{}/lines"), ("SQLite", "sqlite:///{}/store")):
             value = _microseconds_to_write(address.format(Path(folder)))
             yield Amount(group="events", what=f"a record written to {name}", value=value, unit="µs")
+        yield from _ingested(Path(folder) / "many.db")
     kept, lost = _kept_and_lost()
     yield Amount(group="events", what="records lost before the buffer is full", value=float(CAPACITY - kept))
     yield Amount(group="events", what="records lost beyond it and not counted", value=float(CAPACITY - lost))
@@ -103,6 +110,33 @@ def _microseconds_to_write(address: str) -> float:
     spent = time.process_time() - start
     sink.close()
     return spent / (max(WRITTEN // BATCH, 1) * BATCH) * 1e6
+
+
+def _ingested(path: Path) -> Iterator[Amount]:
+    """Yield what a record costs and how large it is, from first to last, while a store grows; one in four failed.
+
+    No more is told at once than the buffer holds. The cost is the processor time of both threads.
+    """
+    told, spent = 0, 0.0
+    with Recorder(f"sqlite:///{path}") as recorder:
+        for size in SIZES:
+            while told < size:
+                made = [_failed() if number % 4 == 0 else _succeeded() for number in range(min(AT_ONCE, size - told))]
+                start = time.process_time()
+                for one in made:
+                    recorder(one)
+                recorder.flush(600)
+                last = time.process_time() - start
+                spent, told = spent + last, told + len(made)
+            of = f"of {size:,} in SQLite"
+            yield Amount(group="events", what=f"a record ingested, {of}", value=spent / told * 1e6, unit="µs")
+            yield Amount(
+                group="events", what=f"the last record ingested, {of}", value=last / len(made) * 1e6, unit="µs"
+            )
+            yield Amount(group="events", what=f"size of a record, {of}", value=path.stat().st_size / told, unit="bytes")
+    with Store(f"sqlite:///{path}") as store, store.engine.connect() as connection:
+        kept = connection.execute(select(func.count()).select_from(records)).scalar_one()
+    yield Amount(group="events", what="records lost while a store grows", value=float(told - kept + recorder.lost))
 
 
 def _kept_and_lost() -> tuple[int, int]:

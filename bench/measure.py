@@ -13,14 +13,13 @@ most: float = math.inf
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """What was measured, beside what. Whether that is good enough is said in `promises.py`."""
+    """What was measured, beside what. Whether that is good enough is said in `promises.toml`."""
 
     group: str
     what: str
     microseconds: float
     beside: str
     beside_microseconds: float
-    goal: str | None = None
 
     @property
     def ratio(self) -> float:
@@ -45,7 +44,6 @@ def compare(
     beside: str,
     theirs: Callable[[], Any],
     *,
-    goal: str | None = None,
     number: int = 2000,
     rounds: int = 15,
 ) -> Figure:
@@ -56,7 +54,7 @@ def compare(
     for _ in range(_bounded(rounds)):
         for index, call in enumerate((ours, theirs)):
             best[index] = min(best[index], _once(call, _bounded(number)))
-    return _figure(group, what, beside, best, goal)
+    return _figure(group, what, beside, best)
 
 
 async def compare_async(
@@ -66,7 +64,6 @@ async def compare_async(
     beside: str,
     theirs: Callable[[], Awaitable[Any]],
     *,
-    goal: str | None = None,
     number: int = 20,
     rounds: int = 40,
 ) -> Figure:
@@ -77,16 +74,16 @@ async def compare_async(
     for _ in range(_bounded(rounds)):
         for index, call in enumerate((ours, theirs)):
             best[index] = min(best[index], await _once_awaited(call, _bounded(number)))
-    return _figure(group, what, beside, best, goal)
+    return _figure(group, what, beside, best)
 
 
 def _bounded(count: int) -> int:
     return int(min(count, most))
 
 
-def _figure(group: str, what: str, beside: str, best: list[float], goal: str | None) -> Figure:
+def _figure(group: str, what: str, beside: str, best: list[float]) -> Figure:
     ours, theirs = (seconds * 1e6 for seconds in best)
-    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs, goal=goal)
+    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs)
 
 
 def _once(call: Callable[[], Any], number: int) -> float:

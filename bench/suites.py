@@ -74,7 +74,11 @@ SUITES = {
             {"ROUNDS": 1, "CALLS": 6, "IN_FLIGHT": 4, "MANY": 8, "LARGE": 4, "FAST_ROUND": {}},
         ),
         Suite("check", "checking a server with 50 tools", {"ROUNDS": 1, "TOOLS": 2}),
-        Suite("events", "recording what happens", {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600}),
+        Suite(
+            "events",
+            "recording what happens",
+            {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600, "SIZES": (10, 100, 1000), "AT_ONCE": 50},
+        ),
         Suite(
             "dashboard",
             "the dashboard on many events",

@@ -18,6 +18,7 @@ Written from the commands themselves; `failwell COMMAND --help` says the same.
 pip install 'failwell[cli]'              # all commands but those below
 pip install 'failwell[demo]'             # demo: needs the mcp SDK
 pip install 'failwell[cli,validation]'   # check: needs a validator of JSON Schema
+pip install 'failwell[dashboard]'        # dashboard: needs aiohttp and SQLAlchemy
 pip install failwell                     # proxy: needs nothing more
 ```
 

@@ -34,7 +34,7 @@ def dashboard(
 
     Example: failwell dashboard --store sqlite:///calls.db
 
-    Example: failwell dashboard --store postgresql://reports@db/calls --listen 127.0.0.1:9000
+    Example: failwell dashboard --store postgresql://db/calls --listen 9000
     """
     streams: Streams = context.obj
     host, port = _address(listen)

@@ -1,5 +1,6 @@
 """`Record`: one thing that happened to a tool call, in one form for guard, client and proxy."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -110,15 +111,21 @@ def cleaned(record: Record) -> Record:
     """Return a record whose other texts are redacted and cut as well. Doing it twice changes nothing."""
     return msgspec.structs.replace(
         record,
-        session=clean(record.session, _NAME),
-        server=clean(record.server, _NAME),
-        tool=clean(record.tool, _NAME),
+        session=_name(record.session),
+        server=_name(record.server),
+        tool=_name(record.tool),
         call=clean(record.call, _NAME),
         text=None if record.text is None else clean(record.text, _TEXT),
         reason=None if record.reason is None else clean(record.reason, _SENTENCE),
-        names=tuple(clean(name, _NAME) for name in record.names),
+        names=tuple(map(_name, record.names)),
         details=json_safe(record.details) if record.details else {},
     )
+
+
+@lru_cache(maxsize=1024)
+def _name(text: str) -> str:
+    """Return a name that comes back from call to call."""
+    return clean(text, _NAME)
 
 
 _BOUNDS = {"code": _NAME, "message": _SENTENCE, "id": 100, "decision": 20, "arguments": 64}
