@@ -11,12 +11,13 @@ from typing import Any
 from sqlalchemy import func, select
 
 import failwell as fw
-from bench.measure import Amount, compare
+from bench.measure import Amount, Figure, compare
 from failwell.retry import Event
 from failwell.sent import Sent
 from failwell.telemetry.record import Record, cleaned, described
 from failwell.telemetry.recorder import Recorder
 from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks.pruning import size_of
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import records
 
@@ -112,31 +113,45 @@ def _microseconds_to_write(address: str) -> float:
     return spent / (max(WRITTEN // BATCH, 1) * BATCH) * 1e6
 
 
-def _ingested(path: Path) -> Iterator[Amount]:
-    """Yield what a record costs and how large it is, from first to last, while a store grows; one in four failed.
+def _ingested(path: Path) -> Iterator[Any]:
+    """Yield what a record costs and how large it is while a store grows; one in four failed.
 
     No more is told at once than the buffer holds. The cost is the processor time of both threads.
     """
-    told, spent = 0, 0.0
+    spent: list[float] = []
     with Recorder(f"sqlite:///{path}") as recorder:
         for size in SIZES:
-            while told < size:
-                made = [_failed() if number % 4 == 0 else _succeeded() for number in range(min(AT_ONCE, size - told))]
-                start = time.process_time()
-                for one in made:
-                    recorder(one)
-                recorder.flush(600)
-                last = time.process_time() - start
-                spent, told = spent + last, told + len(made)
-            of = f"of {size:,} in SQLite"
-            yield Amount(group="events", what=f"a record ingested, {of}", value=spent / told * 1e6, unit="µs")
-            yield Amount(
-                group="events", what=f"the last record ingested, {of}", value=last / len(made) * 1e6, unit="µs"
-            )
-            yield Amount(group="events", what=f"size of a record, {of}", value=path.stat().st_size / told, unit="bytes")
+            while len(spent) * AT_ONCE < size:
+                spent.append(_seconds_to_ingest(recorder))
+            of, told = f"of {size:,}", len(spent) * AT_ONCE
+            yield Amount(group="events", what=f"a record ingested, {of}", value=sum(spent) / told * 1e6, unit="µs")
+            yield Amount(group="events", what=f"size of a record, {of}", value=_size(path) / told, unit="bytes")
+    part = max(SIZES[0] // AT_ONCE, 1)
+    yield Figure(
+        group="events",
+        what=f"the last records of {SIZES[-1]:,} ingested",
+        microseconds=sum(spent[-part:]) / (part * AT_ONCE) * 1e6,
+        beside=f"the first {SIZES[0]:,}",
+        beside_microseconds=sum(spent[:part]) / (part * AT_ONCE) * 1e6,
+    )
     with Store(f"sqlite:///{path}") as store, store.engine.connect() as connection:
         kept = connection.execute(select(func.count()).select_from(records)).scalar_one()
     yield Amount(group="events", what="records lost while a store grows", value=float(told - kept + recorder.lost))
+
+
+def _size(path: Path) -> int:
+    """Return how large the file is, with what still stands in the log beside it."""
+    with Store(f"sqlite:///{path}") as store, store.engine.connect() as connection:
+        return size_of(connection)
+
+
+def _seconds_to_ingest(recorder: Recorder) -> float:
+    made = [_failed() if number % 4 == 0 else _succeeded() for number in range(AT_ONCE)]
+    start = time.process_time()
+    for one in made:
+        recorder(one)
+    recorder.flush(600)
+    return time.process_time() - start
 
 
 def _kept_and_lost() -> tuple[int, int]:

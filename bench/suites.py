@@ -77,7 +77,7 @@ SUITES = {
         Suite(
             "events",
             "recording what happens",
-            {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600, "SIZES": (10, 100, 1000), "AT_ONCE": 50},
+            {"TOLD": 100, "ROUNDS": 1, "WRITTEN": 500, "CAPACITY": 600, "SIZES": (50, 100, 200), "AT_ONCE": 50},
         ),
         Suite(
             "dashboard",

@@ -186,6 +186,7 @@ def notify(
     arguments: Any = None,
     wire: dict[str, Any] | None = None,
     server: str = "",
+    session: str = "",
 ) -> None:
     """Tell observers of a finished call; they cannot break it.
 
@@ -197,11 +198,12 @@ def notify(
         arguments: what it was called with; observers learn of it only what `Sent` tells.
         wire: what a failure is answered with.
         server: what the server is called.
+        session: what the client's session is called.
     """
     text: str | None = wire["content"][0]["text"] if wire is not None else None
     sent = None if arguments is None else Sent(arguments)
     for observer in observers:
         try:
-            observer(Observation(tool, perf_counter() - started, failure, server, text, sent))
+            observer(Observation(tool, perf_counter() - started, failure, server, text, sent, session))
         except Exception:
             log.exception("an observer of tool %s failed", tool)

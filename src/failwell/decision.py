@@ -1,5 +1,6 @@
 """`decide`: what an agent should do about a failure, with its reason in words."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -51,7 +52,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     """One next step, and why.
 
     `delay` goes with retry and wait, `fields` with fix_input, `actions` with use. `suggestion` is the server's word,
-    or else the catalog's.
+    or else the catalog's if it says the same as `action`.
     """
 
     action: Action
@@ -70,8 +71,22 @@ def decide(failure: Failure | ToolFailure, hints: Any = None, *, attempt: int = 
         raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     decision = _decide(failure, Hints.of(hints), attempt)
     row = catalog.get(failure.code)
-    suggestion = failure.suggestion or (row.suggestion if row else None)
+    advice = row.suggestion if row else None
+    suggestion = failure.suggestion or advice
+    if row and suggestion == advice and not _agrees(decision.action, _usual_action(row.code)):
+        return decision
     return replace(decision, suggestion=suggestion)
+
+
+@lru_cache(maxsize=512)
+def _usual_action(code: str) -> Action:
+    """Return the step after a first failure of which only the code is known: the one that the catalog advises."""
+    return _decide(Failure(code=code, message=""), Hints(), 1).action
+
+
+def _agrees(action: Action, usual: Action) -> bool:
+    # What names another tool contradicts no advice; what is to be looked at first is not to be done again at once.
+    return action == "use" or action != "verify" and (action == usual or (action, usual) == ("retry", "verify"))
 
 
 def is_terminal(what: Failure | BaseException) -> bool:

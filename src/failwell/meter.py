@@ -15,7 +15,7 @@ class Observation(Struct, frozen=True):
     """One finished call: the tool, how long it took in seconds, and the failure if it failed.
 
     `server` is what the server is called, where that is known, `text` what the agent is told of a failure, and `sent`
-    tells whether two calls are the same.
+    tells whether two calls are the same. `session` names the client's session, if it can be told from others.
     """
 
     tool: str
@@ -24,6 +24,7 @@ class Observation(Struct, frozen=True):
     server: str = ""
     text: str | None = None
     sent: Sent | None = None
+    session: str = ""
 
 
 Observer = Callable[[Observation], object]

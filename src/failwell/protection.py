@@ -14,12 +14,14 @@ from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.json_types import is_mapping
 from failwell.meter import Observer
+from failwell.sent import Sent
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
 
 _ATTRIBUTE = "_failwell_protection"
 _NO_SETTINGS: Mapping[str, Any] = {}
+_SESSION_HEADER = "mcp-session-id"
 
 
 class Called(NamedTuple):
@@ -126,10 +128,23 @@ class Protection:
         *,
         arguments: Any = None,
         wire: dict[str, Any] | None = None,
+        context: Any = None,
     ) -> None:
-        """Tell the observers that a call with these arguments ended, and what a failure is answered with."""
+        """Tell the observers that a call with these arguments ended, and what a failure is answered with.
+
+        *context* is the SDK's, which knows the client.
+        """
         if self.observers:
-            notify(self.observers, tool, started, failure, arguments=arguments, wire=wire, server=self.server)
+            notify(
+                self.observers,
+                tool,
+                started,
+                failure,
+                arguments=arguments,
+                wire=wire,
+                server=self.server,
+                session=_session_of(context),
+            )
 
     def codes_of(self, tool: str, function: Callable[..., Any] | None = None) -> tuple[str, ...]:
         """Return the codes a tool declares, on its function and in the settings."""
@@ -191,3 +206,16 @@ def _codes(what: Iterable[type[ToolFailure] | str]) -> tuple[str, ...]:
 def _described(code: str) -> str:
     row = catalog.get(code)
     return f"{code} ({row.title})" if row else code
+
+
+def _session_of(context: Any) -> str:
+    """Return a name for the session of a request over HTTP; nothing where there is none: one client, or no session.
+
+    The id itself lets whoever knows it take part in the session, so it is never told.
+    """
+    try:
+        request = getattr(context, "request_context", context).request
+        given = request.headers.get(_SESSION_HEADER)
+    except Exception:  # standard input and output, memory, no request at all: SDKs differ in what they say then
+        return ""
+    return Sent(given).digest[:16] if isinstance(given, str) and given else ""

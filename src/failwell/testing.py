@@ -69,7 +69,10 @@ class FakeClock:
 
 
 class Recorder:
-    """A hook that keeps every event, and says in words what was expected and did not happen."""
+    """A hook that keeps every event, and says in words what was expected and did not happen.
+
+    It lives as long as a test. `failwell.Recorder` writes what happens to a file or a store.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []

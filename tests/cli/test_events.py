@@ -154,20 +154,44 @@ def test_sessions_add_up_whether_they_are_read_at_once_or_one_by_one(tmp_path: P
     )
 
 
-def test_pruning_says_first_what_would_go_and_then_does_it(tmp_path: Path) -> None:
-    store = written(f"sqlite:///{tmp_path / 'calls'}", *TOLD)
+def test_pruning_says_first_what_would_go_and_then_does_it(store: str) -> None:
+    if store.startswith("jsonl:"):
+        assert refusal("events", "prune", "--store", store, "--keep", "1").startswith("only sqlite: and postgresql:")
+        return
 
     would = run("events", "prune", "--store", store, "--keep", "1")
     kept = listed("--store", store)
-    done = run("events", "prune", "--store", store, "--older-than", "30d", "--keep", "1", "--yes")
+    some = run("events", "prune", "--store", store, "--keep", "1", "--yes")
+    summary = run("events", "summary", "--store", store)
+    rest = run("events", "prune", "--store", store, "--older-than", "30d", "--yes")
 
     assert would.out == "2 records would be deleted. Nothing was; to do it, add --yes.\n"
     assert kept == [1000.0, 1001.0, 2000.0]
-    assert done.out.startswith("3 records deleted. The store had ")
+    assert some.out.startswith("2 records deleted. The store had ")
+    assert summary.out.endswith("2 records up to 1970-01-01 00:16:41 were pruned, and are not in this.\n")
+    assert rest.out.startswith("1 record deleted. The store had ")
     assert listed("--store", store) == []
     assert run("events", "--store", store).out == "There are no records yet.\n"
     assert run("events", "--store", store, "--tool", "x").out == "No records match.\n"
     assert run("events", "summary", "--store", store).out.startswith("0 sessions, 0 calls, 0 failed; no trouble.\n")
+
+
+def test_following_shows_people_a_line_for_each_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = written(f"jsonl:{tmp_path / 'calls'}", TOLD[0])
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 3:
+            raise KeyboardInterrupt
+        written(store, TOLD[len(naps)])
+
+    monkeypatch.setattr("time.sleep", nap)
+    ran = run("events", "--store", store, "--follow")
+
+    assert ran.code == 130
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["time", *["1970-01-01"] * 3]
+    assert ran.out.count("failure") == 2
 
 
 def test_an_older_store_is_read(tmp_path: Path) -> None:
@@ -219,6 +243,18 @@ def test_a_number_that_comes_late_is_not_missed(tmp_path: Path) -> None:
     selection.close()
 
     assert seen == [4.0, 2.0, 3.0, 0]
+
+
+def test_however_many_come_at_once_all_of_them_are_followed(tmp_path: Path) -> None:
+    store = written(f"sqlite:///{tmp_path / 'calls'}", TOLD[0])
+    selection = Selection(store)
+    before = selection.newest(EVERYTHING, 10)
+    written(store, *[record(float(at)) for at in range(2500)])
+    fresh = selection.fresh(EVERYTHING)
+    selection.close()
+
+    assert before == [TOLD[0]]
+    assert [one.time for one in fresh] == [float(at) for at in range(2500)]
 
 
 def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:

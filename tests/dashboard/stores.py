@@ -1,6 +1,7 @@
 """Stores that the tests fill, and what they come to."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
@@ -52,6 +53,31 @@ def served(
         return asyncio.run(run())
     finally:
         source.close()
+
+
+class Serving:
+    """A dashboard on a free port, in a thread of its own."""
+
+    def __init__(self, store: str, token: str | None = None) -> None:
+        self._source = source_of(store)
+        self._door = Door("127.0.0.1", token)
+        self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    async def _serve(self) -> None:
+        self._ended = asyncio.Event()
+        async with listening(self._source, self._door, "127.0.0.1", 0) as port:
+            self.address = f"http://127.0.0.1:{port}"
+            self._ready.set()
+            await self._ended.wait()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(30)
+        self._loop.close()
+        self._source.close()
 
 
 def figures_of(records: Iterable[Record]) -> dict[str, Any]:

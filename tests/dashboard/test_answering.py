@@ -4,6 +4,8 @@ import asyncio
 import csv
 import io
 import json
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +15,34 @@ from aiohttp import ClientSession
 from failwell.dashboard.answering import FILES, SECURITY
 from failwell.dashboard.door import COOKIE, Door, Refused
 from failwell.dashboard.serving import CannotListen, listening
-from tests.dashboard.stores import NOW, served, some_sessions, source_of, write
+from tests.dashboard.stores import NOW, Serving, served, some_sessions, source_of, write
 from tests.telemetry.making import MISSING, record
 
 TOKEN = "planted-token-0123456789"
 PATHS = [*FILES, "/api/overview", "/api/feed", "/api/story?failure=1", "/export/groups.csv", "/export/records.json"]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    address = f"sqlite:///{tmp_path / 'calls.db'}"
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    address = f"sqlite:///{tmp_path_factory.mktemp('store') / 'calls.db'}"
     write(address, [record(NOW - 60, "failure", MISSING, call="1", server="tasks"), record(NOW - 50, call="2")])
     return address
+
+
+@pytest.fixture(scope="module")
+def open_door(store: str) -> Iterator[str]:
+    """The address of a dashboard that lets everybody on this machine in."""
+    serving = Serving(store)
+    yield serving.address
+    serving.close()
+
+
+@pytest.fixture(scope="module")
+def closed_door(store: str) -> Iterator[str]:
+    """The address of one that wants the token."""
+    serving = Serving(store, TOKEN)
+    yield serving.address
+    serving.close()
 
 
 class Answer:
@@ -38,33 +56,28 @@ class Answer:
         return str(found["error"])
 
 
-def get(store: str, path: str, *, method: str = "GET", token: str | None = None, **options: Any) -> Answer:
-    async def ask(base: str) -> Answer:
+def get(base: str, path: str, *, method: str = "GET", **options: Any) -> Answer:
+    async def ask() -> Answer:
         async with (
             ClientSession() as client,
             client.request(method, f"{base}{path}", allow_redirects=False, **options) as answer,
         ):
             return Answer(answer.status, answer.headers.copy(), await answer.read())
 
-    return served(source_of(store), ask, token=token)
+    return asyncio.run(ask())
 
 
-def raw(store: str, request: bytes, *, token: str | None = None) -> bytes:
-    """Send bytes that no client would."""
-
-    async def ask(base: str) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(base.rpartition(":")[2]))
-        writer.write(request)
-        found = await asyncio.wait_for(reader.readline(), 30)
-        writer.close()
-        return found
-
-    return served(source_of(store), ask, token=token)
+def raw(base: str, request: bytes) -> bytes:
+    """Send bytes that no client would, and return the first line of the answer."""
+    with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2])), timeout=30) as sent:
+        sent.sendall(request)
+        with sent.makefile("rb") as answer:
+            return answer.readline()
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_everything_there_is_has_the_headers_that_keep_it_safe(store: str, path: str) -> None:
-    found = get(store, path)
+def test_everything_there_is_has_the_headers_that_keep_it_safe(open_door: str, path: str) -> None:
+    found = get(open_door, path)
 
     assert found.status == 200
     assert {name: found.headers.get(name) for name in SECURITY} == SECURITY
@@ -81,22 +94,25 @@ def test_the_policy_lets_nothing_in_and_nothing_frame_it() -> None:
     assert not any("unsafe" in value or "*" in value or "http" in value for value in policy.values())
 
 
-def test_the_first_page_has_all_figures(store: str) -> None:
-    found = json.loads(get(store, "/api/overview?range=7d&server=tasks").body)
+def test_the_first_page_has_all_figures(open_door: str) -> None:
+    found = json.loads(get(open_door, "/api/overview?range=7d&server=tasks").body)
 
     assert (found["state"], found["totals"]["calls"], found["totals"]["failed"]) == ("ready", 1, 1)
     assert found["feed"]["rows"][0]["message"] == MISSING.message
 
 
-def test_a_head_has_no_body(store: str) -> None:
-    found = get(store, "/api/overview", method="HEAD")
+def test_a_head_has_no_body(open_door: str) -> None:
+    found = get(open_door, "/api/overview", method="HEAD")
 
     assert (found.status, found.body) == (200, b"")
 
 
-def test_exports_hold_what_is_shown(store: str) -> None:
-    as_csv, as_json = get(store, "/export/records.csv?server=tasks"), get(store, "/export/records.json?server=tasks")
-    hours = get(store, "/export/hours.json?range=24h")
+def test_exports_hold_what_is_shown(open_door: str) -> None:
+    as_csv, as_json = (
+        get(open_door, "/export/records.csv?server=tasks"),
+        get(open_door, "/export/records.json?server=tasks"),
+    )
+    hours = get(open_door, "/export/hours.json?range=24h")
 
     rows = list(csv.DictReader(io.StringIO(as_csv.body.decode())))
     assert [(row["tool"], row["code"], row["message"]) for row in rows] == [("find", "NOT_FOUND", MISSING.message)]
@@ -108,8 +124,8 @@ def test_exports_hold_what_is_shown(store: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
-def test_nothing_can_be_changed(store: str, method: str) -> None:
-    found = get(store, "/api/overview", method=method)
+def test_nothing_can_be_changed(open_door: str, method: str) -> None:
+    found = get(open_door, "/api/overview", method=method)
 
     assert (found.status, found.headers["Allow"]) == (405, "GET, HEAD")
 
@@ -122,8 +138,8 @@ def test_nothing_can_be_changed(store: str, method: str) -> None:
         *("/export/../style.css", "/%00", "/style.css%00.html", "/\\..\\..\\etc\\passwd", "/api", "/%61pi/overview"),
     ],
 )
-def test_a_trick_with_the_path_finds_nothing(store: str, path: str) -> None:
-    line = raw(store, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+def test_a_trick_with_the_path_finds_nothing(open_door: str, path: str) -> None:
+    line = raw(open_door, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
 
     assert line.split(b" ")[1] in (b"404", b"400")
 
@@ -141,13 +157,13 @@ def test_a_trick_with_the_path_finds_nothing(store: str, path: str) -> None:
     ],
     ids=["long path", "long header", "long query", "large body", "body in pieces", "no HTTP", "no host"],
 )
-def test_a_request_that_is_too_large_or_none_is_refused(store: str, request_: bytes, status: bytes) -> None:
-    assert raw(store, request_).split(b" ")[1] == status
+def test_a_request_that_is_too_large_or_none_is_refused(open_door: str, request_: bytes, status: bytes) -> None:
+    assert raw(open_door, request_).split(b" ")[1] == status
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.168.0.1", "[::2]"])
-def test_another_host_is_not_served(store: str, host: str) -> None:
-    found = get(store, "/api/overview", headers={"Host": host})
+def test_another_host_is_not_served(open_door: str, host: str) -> None:
+    found = get(open_door, "/api/overview", headers={"Host": host})
 
     assert (found.status, found.error) == (421, "this host is not served here")
 
@@ -164,18 +180,18 @@ def test_another_host_is_not_served(store: str, host: str) -> None:
         {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
     ],
 )
-def test_the_page_of_a_stranger_gets_no_data(store: str, headers: dict[str, str]) -> None:
-    found = get(store, "/api/overview", headers=headers)
+def test_the_page_of_a_stranger_gets_no_data(open_door: str, headers: dict[str, str]) -> None:
+    found = get(open_door, "/api/overview", headers=headers)
 
     assert (found.status, found.error) == (403, "pages from elsewhere may not ask for this")
     assert "Access-Control-Allow-Origin" not in found.headers
 
 
-def test_a_link_from_elsewhere_opens_the_page_but_not_in_a_frame(store: str) -> None:
+def test_a_link_from_elsewhere_opens_the_page_but_not_in_a_frame(open_door: str) -> None:
     led = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
 
-    assert get(store, "/?range=30d", headers={**led, "Sec-Fetch-Dest": "document"}).status == 200
-    assert get(store, "/?range=30d", headers={**led, "Sec-Fetch-Dest": "iframe"}).status == 403
+    assert get(open_door, "/?range=30d", headers={**led, "Sec-Fetch-Dest": "document"}).status == 200
+    assert get(open_door, "/?range=30d", headers={**led, "Sec-Fetch-Dest": "iframe"}).status == 403
 
 
 @pytest.mark.parametrize(
@@ -199,19 +215,19 @@ def test_what_is_not_the_token_opens_nothing(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_is_told_without_the_token(store: str, path: str) -> None:
-    assert get(store, path, token=TOKEN).status == 401
+def test_nothing_is_told_without_the_token(closed_door: str, path: str) -> None:
+    assert get(closed_door, path).status == 401
 
 
-def test_the_token_opens_by_header_and_by_address_once(store: str) -> None:
-    without = get(store, "/api/overview", token=TOKEN)
-    by_header = get(store, "/api/overview", token=TOKEN, headers={"Authorization": f"Bearer {TOKEN}"})
-    by_address = get(store, f"/?range=30d&token={TOKEN}&tool=find", token=TOKEN)
-    wrong = get(store, "/?token=wrong", token=TOKEN)
-    elsewhere = get(store, f"/api/overview?token={TOKEN}", token=TOKEN)
+def test_the_token_opens_by_header_and_by_address_once(closed_door: str) -> None:
+    without = get(closed_door, "/api/overview")
+    by_header = get(closed_door, "/api/overview", headers={"Authorization": f"Bearer {TOKEN}"})
+    by_address = get(closed_door, f"/?range=30d&token={TOKEN}&tool=find")
+    wrong = get(closed_door, "/?token=wrong")
+    elsewhere = get(closed_door, f"/api/overview?token={TOKEN}")
 
     cookie = by_address.headers["Set-Cookie"]
-    by_cookie = get(store, "/api/overview", token=TOKEN, headers={"Cookie": cookie.partition(";")[0]})
+    by_cookie = get(closed_door, "/api/overview", headers={"Cookie": cookie.partition(";")[0]})
     assert (without.status, without.headers["WWW-Authenticate"]) == (401, "Bearer")
     assert "needs its token" in without.error
     assert by_header.status == 200
@@ -223,8 +239,8 @@ def test_the_token_opens_by_header_and_by_address_once(store: str) -> None:
     assert elsewhere.status == 401
 
 
-def test_no_address_leads_away_with_the_token(store: str) -> None:
-    found = get(store, f"/?token={TOKEN}&//evil.example", token=TOKEN)
+def test_no_address_leads_away_with_the_token(closed_door: str) -> None:
+    found = get(closed_door, f"/?token={TOKEN}&//evil.example")
 
     assert found.headers["Location"].startswith("/?")
 
@@ -255,15 +271,10 @@ METACHARACTERS = [
 
 
 @pytest.mark.parametrize("value", METACHARACTERS)
-def test_metacharacters_of_sql_are_names_like_others(store: str, value: str) -> None:
-    async def ask(base: str) -> tuple[int, dict[str, Any], int]:
-        async with ClientSession() as client:
-            async with client.get(f"{base}/api/overview", params={"tool": value, "code": value}) as answer:
-                filtered = answer.status, await answer.json()
-            async with client.get(f"{base}/api/overview") as answer:
-                return *filtered, (await answer.json())["totals"]["calls"]
-
-    status, found, calls = served(source_of(store), ask)
+def test_metacharacters_of_sql_are_names_like_others(open_door: str, value: str) -> None:
+    filtered = get(open_door, "/api/overview", params={"tool": value, "code": value})
+    calls = json.loads(get(open_door, "/api/overview").body)["totals"]["calls"]
+    status, found = filtered.status, json.loads(filtered.body)
 
     assert (status, found["totals"]["calls"], found["feed"]["rows"], calls) == (200, 0, [], 2)
 
@@ -279,33 +290,35 @@ def test_metacharacters_of_sql_are_names_like_others(store: str, value: str) -> 
         ("__proto__=1", "there is nothing called '__proto__' to choose by"),
     ],
 )
-def test_an_address_that_makes_no_sense_gets_one_clear_line(store: str, query: str, sentence: str) -> None:
-    found = get(store, f"/api/feed?{query}")
+def test_an_address_that_makes_no_sense_gets_one_clear_line(open_door: str, query: str, sentence: str) -> None:
+    found = get(open_door, f"/api/feed?{query}")
 
     assert (found.status, found.error) == (400, sentence)
 
 
-def test_the_story_of_nothing_is_not_found(store: str) -> None:
-    assert get(store, "/api/story?failure=99").error == "there is no such record: it may have been pruned"
+def test_the_story_of_nothing_is_not_found(open_door: str) -> None:
+    assert get(open_door, "/api/story?failure=99").error == "there is no such record: it may have been pruned"
 
 
 def test_a_store_that_is_away_is_told_without_its_secrets(caplog: pytest.LogCaptureFixture) -> None:
-    found = get("postgresql://user:planted@127.0.0.1:1/calls", "/api/overview")
+    serving = Serving("postgresql://user:planted@127.0.0.1:1/calls")
+    found = get(serving.address, "/api/overview")
+    serving.close()
 
     assert (found.status, found.error) == (503, "the store does not answer; it is asked again in a moment")
     assert "planted" not in caplog.text
 
 
-def test_too_many_who_ask_at_once_are_told_to_wait(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_who_ask_at_once_are_told_to_wait(open_door: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("failwell.dashboard.answering._MOST_AT_ONCE", 0)
 
-    assert get(store, "/api/overview").status == 503
+    assert get(open_door, "/api/overview").status == 503
 
 
-def test_nobody_logs_the_token(store: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_logs_the_token(closed_door: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
-    get(store, f"/?token={TOKEN}", token=TOKEN)
-    raw(store, f"GET /?token={TOKEN} NONSENSE\r\n\r\n".encode(), token=TOKEN)
+    get(closed_door, f"/?token={TOKEN}")
+    raw(closed_door, f"GET /?token={TOKEN} NONSENSE\r\n\r\n".encode())
 
     assert TOKEN not in caplog.text
 

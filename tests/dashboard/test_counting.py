@@ -212,3 +212,32 @@ def test_a_failure_without_a_code_counts_under_its_type() -> None:
     [(key, row)] = sums.items()
     assert key == (0, "client", "", "find", "INTERNAL", "INTERNAL")
     assert (row["calls"], row["failed"], row["given_up"]) == (1, 1, 1)
+
+
+def test_counting_goes_on_while_a_vacuum_holds_the_table(postgres: Any) -> None:
+    place = f"postgresql://{postgres.url}"
+    write(place, session(("find", None), ("find", MISSING)))
+    engine, now = connect(url_of(place)), [0.0]
+    counter = counting.Counting(engine, clock=lambda: now[0])
+    vacuum = engine.connect()
+    vacuum.execute(text(f"LOCK TABLE {table.name} IN SHARE UPDATE EXCLUSIVE MODE"))
+
+    counter.go_on()
+    before = _upto(engine)
+    now[0] = 20.0
+    counter.go_on()
+    after = _upto(engine)
+    vacuum.rollback()
+    vacuum.close()
+    with engine.begin() as connection:
+        names = [one.name for one in (*rollups.metadata.sorted_tables, *table.metadata.sorted_tables)]
+        connection.execute(text(f"DROP TABLE {', '.join(names)}"))
+    engine.dispose()
+
+    assert (before, after) == (0, 2)
+
+
+def _upto(engine: Any) -> int:
+    with engine.connect() as connection:
+        found: int = connection.execute(select(rollups.progress.c.upto)).scalar_one()
+    return found

@@ -12,7 +12,7 @@ from failwell.telemetry.recovery import troubles
 from failwell.telemetry.sinks.sql import connect, url_of
 from failwell.telemetry.sinks.tables import records
 from tests.dashboard.places import address, postgres
-from tests.dashboard.stores import NOW, counted, some_sessions, source_of, write
+from tests.dashboard.stores import NOW, counted, figures_of, some_sessions, source_of, write
 from tests.telemetry.making import DOWN, MISSING, record, session
 
 __all__ = ["address", "postgres"]
@@ -320,3 +320,25 @@ def test_a_view_that_makes_no_sense_is_refused_in_one_line(pairs: list[tuple[str
 def test_an_empty_value_is_as_good_as_none() -> None:
     assert read_view([("tool", ""), ("range", ""), ("before", "")]) == View()
     assert since_hour(View(range="all"), NOW) == 0
+
+
+def test_one_session_is_counted_by_itself(address: str) -> None:
+    made = some_sessions(30)
+    write(address, made)
+    name = next(one.session for one in made if one.has_failed)
+    its = [one for one in made if one.session == name]
+
+    found = overview(address, View(range="all", session=name))
+
+    assert {key: found["totals"][key] for key in figures_of(its)} == figures_of(its)
+    assert sum(bar["calls"] for bar in found["series"]["bars"]) == found["totals"]["calls"]
+    assert {row["session"] for row in found["feed"]["rows"]} == {name}
+
+
+def test_what_charts_show_adds_up_to_the_totals(address: str) -> None:
+    write(address, some_sessions(150, days=12))
+
+    found = overview(address, View(range="7d"))
+
+    for name in ("calls", "failed", "troubles", "recovered"):
+        assert sum(bar[name] for bar in found["series"]["bars"]) == found["totals"][name] > 0

@@ -69,6 +69,10 @@ class Client:
     def stop_reading(self) -> None:
         self._lines.close()
 
+    def see(self) -> None:
+        """Wait until something comes, and leave most of it where it is."""
+        assert self._lines.peek()
+
     def rest(self) -> list[Any]:
         """Return all that still comes until the proxy ends."""
         return [json.loads(line) for line in self._lines]

@@ -95,6 +95,9 @@ class Server:
             case ["half"]:
                 write(f'{{"jsonrpc":"2.0","id":{id},"resu')
                 sys.exit(3)
+            case ["no end"]:
+                write(json.dumps({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
+                sys.exit(3)
             case ["twice"]:
                 send({"id": id, "result": {"content": []}})
                 send({"id": id, "result": {"content": [{"type": "text", "text": "again"}]}})
@@ -129,8 +132,10 @@ class Server:
 def main() -> None:
     if "--stubborn" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if "--die" in sys.argv:
+    if "--die" in sys.argv or os.path.exists(sys.argv[-1] + "-ran"):
         sys.exit(7)
+    if "--die-after" in sys.argv:
+        open(sys.argv[-1] + "-ran", "x").close()
     server = Server()
     while line := sys.stdin.readline():
         found = json.loads(line)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.proxy import returning
 from tests.proxy.clients import SERVER, Client
 
 
@@ -436,3 +437,42 @@ def test_a_client_that_stops_reading_ends_the_server() -> None:
         client.wait()
 
     assert client.code == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("options", [(), ("--retry",)], ids=["one thread", "two threads"])
+@pytest.mark.parametrize("is_signal", [True, False], ids=["signal", "end of input"])
+def test_a_client_that_does_not_read_its_last_answers_is_not_waited_for(
+    options: tuple[str, ...], is_signal: bool
+) -> None:
+    client = Client(*options)
+    with client:
+        client.ask_call("look", n=1, do="size:5000000")
+        client.see()
+        if is_signal:
+            client.proxy.session.signalled(signal.SIGTERM)
+        else:
+            client.hang_up()
+        client.wait()
+        client.stop_reading()
+
+    assert client.code == (128 + signal.SIGTERM if is_signal else 0)
+
+
+def test_a_last_message_without_an_end_keeps_its_line_to_itself() -> None:
+    with Client() as client:
+        client.ask_call("look", n=1, do="silence")
+        client.ask_call("look", n=1, do="no end")
+        ended, lost = client.rest()
+
+    assert ended["result"] == {"content": []}
+    assert failure(lost).code == "CONNECTION_LOST"
+
+
+def test_a_successor_that_dies_at_once_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(returning, "_PATIENCE", 600.0)
+    died = tmp_path / "died"
+    with Client("--restart", server=["--die-after", str(died)]) as client:
+        answer = client.call("act", n=1, do="exit:3")
+        rest = client.rest()
+
+    assert (failure(answer).outcome, rest, client.code) == ("unknown", [], 7)

@@ -253,13 +253,43 @@ def raise_interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def test_wrong_input_does_not_open_the_breaker() -> None:
+def said(text: str) -> fw.ToolFailure:
+    """Return what a server that knows nothing of failwell says."""
+    failure = fw.read({"content": [{"type": "text", "text": text}], "isError": True})
+    assert failure is not None
+    return fw.ToolFailure(failure)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        fw.Invalid("m"),
+        fw.Conflict("the order was taken meanwhile", outcome="unknown"),
+        said("ENOENT: no such file or directory, open '/a'"),
+        said("Unknown tool: x"),
+        said("It is Tuesday"),
+    ],
+    ids=str,
+)
+def test_wrong_input_does_not_open_the_breaker(failed: fw.ToolFailure) -> None:
     world = World(shared=Shared(Budget(), Breaker(most=2), Repeats(most=10**6)))
     for _ in range(5):
-        with pytest.raises(fw.Invalid):
-            world.call(world.flaky(fw.Invalid("m")))
+        with pytest.raises(fw.ToolFailure):
+            world.call(world.flaky(failed))
 
     assert world.call(lambda: "ok") == "ok"
+
+
+@pytest.mark.parametrize("failed", [fw.TimedOut("m"), fw.Internal("m"), said("503 Service Unavailable")], ids=str)
+def test_what_may_pass_and_crashes_open_the_breaker(failed: fw.ToolFailure) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=2), Repeats(most=10**6)))
+    for _ in range(2):
+        with pytest.raises(fw.ToolFailure):
+            world.call(world.flaky(failed))
+
+    with pytest.raises(fw.ToolFailure) as caught:
+        world.call(lambda: "ok")
+    assert caught.value.failure.code == "CIRCUIT_OPEN"
 
 
 @ways

@@ -14,6 +14,7 @@ from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.sent import Sent
 from failwell.telemetry.record import Record, cleaned, encode
 from failwell.telemetry.recorder import Recorder
+from tests.matrix.test_http import served
 from tests.telemetry.making import DOWN, MISSING, Kept
 
 SECRET = "hunter" + "2hunter2"
@@ -68,6 +69,42 @@ def test_a_protected_server_tells_of_every_call(make: Any, call: Any) -> None:
     assert (records[0].code, records[0].decision, records[0].outcome) == ("NOT_FOUND", "use", "rejected")
     assert records[0].elapsed is not None
     assert len({one.call for one in records}) == 3
+
+
+@pytest.mark.parametrize("make", [MCPServer, fastmcp.FastMCP], ids=["mcp", "fastmcp"])
+def test_clients_of_a_server_over_http_are_sessions_of_their_own(make: Any) -> None:
+    server, ids = make("tasks"), set[str]()
+    server.tool()(find)
+
+    async def ask(url: str) -> None:
+        async with fastmcp.Client(url, mode="legacy") as ann, fastmcp.Client(url, mode="legacy") as bob:
+            for client in (ann, bob, ann):
+                await client.call_tool_mcp("find", {"task_id": "t-9"})
+            ids.update(filter(None, (ann.transport.get_session_id(), bob.transport.get_session_id())))
+
+    def do(recorder: Recorder) -> None:
+        fw.protect(server, observers=[recorder])
+        with served(server.streamable_http_app() if make is MCPServer else server.http_app()) as url:
+            asyncio.run(ask(url))
+
+    first, second, third = recorded(do)
+
+    assert first.session == third.session != second.session
+    assert {first.session, second.session}.isdisjoint({"s", ""})
+    assert len(ids) == 2
+    assert not any(id in encode(one).decode() for id in ids for one in (first, second))
+
+
+def test_a_name_that_the_application_gives_comes_before_that_of_the_connection() -> None:
+    seen = fw.Observation("find", 0.1, session="connection")
+
+    def do(recorder: Recorder) -> None:
+        recorder(seen)
+        with recorder.session("conversation 7"):
+            recorder(seen)
+        recorder(fw.Observation("find", 0.1))
+
+    assert [one.session for one in recorded(do)] == ["connection", "conversation 7", "s"]
 
 
 def test_a_guard_tells_the_names_of_arguments_however_they_are_given() -> None:

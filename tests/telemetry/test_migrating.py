@@ -17,10 +17,8 @@ from failwell.telemetry.sinks.migrating import STEPS, VERSION, prepare, version_
 from failwell.telemetry.sinks.sql import connect, url_of
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import WrongVersion, as_row, metadata, records, schema
-from tests.mapping.servers import Postgres, postgres
+from tests.mapping.servers import Postgres
 from tests.telemetry.making import record
-
-__all__ = ["postgres"]
 
 DATA = Path(__file__).parents[1] / "data"
 THEN = [one for path in sorted((DATA / "sessions").glob("*.jsonl")) for one in read_lines(str(path))]

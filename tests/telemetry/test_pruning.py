@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 
 from failwell.telemetry.record import Record
 from failwell.telemetry.sinks import open_sink, pruning
@@ -17,10 +17,8 @@ from failwell.telemetry.sinks.retention import Retention
 from failwell.telemetry.sinks.sql import connect, url_of
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import as_row, metadata, pruned, records
-from tests.mapping.servers import Postgres, postgres
+from tests.mapping.servers import Postgres
 from tests.telemetry.making import record
-
-__all__ = ["postgres"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -102,6 +100,23 @@ def test_a_recorder_s_store_is_pruned_while_it_is_written(address: str) -> None:
 
     with Store(f"{address}?keep_count=30") as store:
         assert [one.time for one in store.records()] == [float(at) for at in range(71, 101)]
+
+
+def test_one_process_of_many_prunes_and_the_others_leave_it_to_that_one(postgres: Postgres) -> None:
+    engine = filled(f"postgresql://{postgres.url}", 9)
+    other = writer(f"postgresql://{postgres.url}")
+    left = []
+    with other.begin() as connection:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({pruning._LOCK})"))  # as one that prunes does
+        Pruner(Retention(count=2)).after_batch(engine)
+        left.append(len(times(engine)))
+    Pruner(Retention(count=2)).after_batch(engine)
+    left.append(len(times(engine)))
+    metadata.drop_all(engine)
+    engine.dispose()
+    other.dispose()
+
+    assert left == [9, 2]
 
 
 def test_it_looks_once_a_minute_and_goes_on_with_the_next_batch_while_there_is_more(

@@ -4,23 +4,22 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import inspect, text
 
+from failwell.failure import Failure
 from failwell.telemetry.record import Record, cleaned, decode, described, encode
 from failwell.telemetry.sinks import open_sink
 from failwell.telemetry.sinks.jsonl import read_lines
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import NoStore, metadata, records
-from tests.mapping.servers import Postgres, postgres
+from tests.mapping.servers import Postgres
 from tests.strategies import failures
 from tests.telemetry.making import DOWN, MISSING, record
-
-__all__ = ["postgres"]
 
 WHOLE = cleaned(
     Record(
@@ -90,25 +89,33 @@ def test_a_closed_sink_can_be_written_again(address: str) -> None:
 
 
 PROGRAM = """
-import sys
+import os, sys
 from failwell.telemetry.record import Record
-from failwell.telemetry.sinks import open_sink
+from failwell.telemetry.sinks import open_sink, sql
 
-sink = open_sink(sys.argv[1])
-for number in range(20):
-    sink.write([Record(time=float(number), source="guard", kind="success", tool=sys.argv[2])] * 5)
-sink.close()
+children = []
+for name in sys.argv[2:]:
+    child = os.fork()
+    if child == 0:
+        sink = open_sink(sys.argv[1])
+        for number in range(20):
+            sink.write([Record(time=float(number), source="guard", kind="success", tool=name)] * 5)
+        sink.close()
+        os._exit(0)
+    children.append(child)
+print([os.waitpid(child, 0)[1] for child in children])
 """
+"""Processes that a small one forked, so that each of them begins at once."""
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_several_processes_write_one_store_from_its_beginning(address: str) -> None:
     names = ["a", "b", "c"]
-    writers = [subprocess.Popen([sys.executable, "-c", PROGRAM, address, name]) for name in names]
-    codes = [writer.wait(60) for writer in writers]
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, address, *names], capture_output=True, text=True, timeout=60)
 
     found = read_back(address)
 
-    assert codes == [0, 0, 0]
+    assert ran.stdout == "[0, 0, 0]\n"
     for name in names:
         assert [one.time for one in found if one.tool == name] == [float(at) for at in range(20) for _ in range(5)]
 
@@ -131,16 +138,31 @@ def test_a_server_that_hung_up_is_called_again(postgres: Postgres) -> None:
     assert found == [PLAIN, WHOLE]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(failures)
-def test_any_failure_can_be_kept(tmp_path: Path, failure: object) -> None:
-    one = cleaned(Record(time=1.0, source="proxy", kind="failure", **described(failure)))  # type: ignore[arg-type]
-    path = tmp_path / f"{os.urandom(8).hex()}.db"
-    sink = open_sink(f"sqlite:///{path}")
-    sink.write([one])
+@pytest.fixture
+def keep(tmp_path: Path) -> Iterator[Callable[[Record], Record]]:
+    """Yield what writes a record into a store that is open all the time, and reads it back."""
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    last = 1
+    with Store(address) as store:
+
+        def kept(one: Record) -> Record:
+            nonlocal last
+            sink.write([one])
+            ((last, found),) = store.page(after=last)
+            return found
+
+        yield kept
     sink.close()
 
-    assert read_back(f"sqlite:///{path}") == [one]
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(failures)
+def test_any_failure_can_be_kept(keep: Callable[[Record], Record], failure: Failure) -> None:
+    one = cleaned(Record(time=1.0, source="proxy", kind="failure", **described(failure)))
+
+    assert keep(one) == one
     assert decode(encode(one)) == one
     assert cleaned(one) == one
 

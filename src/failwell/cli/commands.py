@@ -194,7 +194,7 @@ def convert(
     tool: Tool = None,
     text: Annotated[bool, typer.Option("--text", help="Write only the text that a model sees.")] = False,
 ) -> None:
-    """Write a failure of any form as an MCP result in another dialect.
+    """Write a failure of any form as a result in another dialect.
 
     Takes what `read` takes. Exits with 1 if the payload is not a failure.
 

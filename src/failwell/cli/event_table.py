@@ -73,7 +73,7 @@ def _print(stdout: TextIO, table: Table) -> None:
 
 
 def _cells(record: Record) -> Iterable[str | Text]:
-    yield _moment(record.time)
+    yield moment(record.time)
     yield record.source
     yield _safe(record.server)
     yield _safe(record.tool)
@@ -84,7 +84,8 @@ def _cells(record: Record) -> Iterable[str | Text]:
     yield _safe(record.message or record.reason)
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return a time of UTC, to the second; one that no calendar knows as it is."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):

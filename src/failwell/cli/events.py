@@ -193,6 +193,10 @@ def _summary(reading: Reading, asked: _Asked) -> None:
         write_json(asked.streams.stdout, msgspec.to_builtins(found))
     else:
         event_table.show_summary(asked.streams.stdout, found)
+        gone: tuple[int, float] | None = getattr(reading, "pruned_before", lambda: None)()
+        if gone is not None:
+            moment = event_table.moment(gone[1])
+            asked.streams.stdout.write(f"{_records(gone[0])} up to {moment} were pruned, and are not in this.\n")
 
 
 def _prune(reading: Reading, asked: _Asked) -> None:

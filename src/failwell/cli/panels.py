@@ -186,7 +186,7 @@ def step(decision: Decision) -> str:
 
 def _flags(*, recoverable: bool, retryable: bool | None, outcome: str) -> tuple[tuple[str, str], ...]:
     return (
-        ("may other input help", _WORD_FOR[recoverable]),
+        ("may this goal be met", _WORD_FOR[recoverable]),
         ("may the same call help", _WORD_FOR[retryable]),
         ("did it take effect", outcome.replace("_", " ")),
     )

@@ -9,7 +9,7 @@ TAKES_ALL = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 def proxy(context: typer.Context) -> None:
-    """Stand in front of an MCP server and make its failures structured.
+    """Stand in front of a server and make its failures structured.
 
     Example: failwell proxy --retry -- npx some-server
     """

@@ -112,7 +112,7 @@ class Answering:
             return web.Response(body=_file(path), headers={"Content-Type": FILES[path][1]})
         if path in self._data:
             return await self._told(path, read_view(pairs))
-        if path in _EXPORTS:
+        if path in EXPORTS:
             return await self._exported(path, read_view(pairs))
         raise Refused(404, "there is nothing here")
 
@@ -131,7 +131,7 @@ class Answering:
         return web.Response(body=msgspec.json.encode(found), headers={"Content-Type": _JSON})
 
     async def _exported(self, path: str, view: View) -> web.Response:
-        what, form = _EXPORTS[path]
+        what, form = EXPORTS[path]
         body = await self._in_thread(partial(self._source.export, what, form, view))
         disposition = f'attachment; filename="failwell-{what}.{form}"'
         return web.Response(body=body, headers={"Content-Type": TYPES[form], "Content-Disposition": disposition})
@@ -146,7 +146,7 @@ class Answering:
             self._asked -= 1
 
 
-_EXPORTS = {f"/export/{what}.{form}": (what, form) for what in ("groups", "hours", "records") for form in TYPES}
+EXPORTS = {f"/export/{what}.{form}": (what, form) for what in ("groups", "hours", "records") for form in TYPES}
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

@@ -1,14 +1,17 @@
 """`Counting`: brings the counts of a store up to date, a stretch of records at a time."""
 
+import time
 from collections import defaultdict
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
 import msgspec
 
-from failwell.dashboard.judging import Judged, Sums, count_calls, count_troubles, judge, no_sums
-from failwell.dashboard.rollups import KEY, SUMS, add, pending, prepare, progress, replace_pending
-from failwell.telemetry.record import FAILED, Record
+from failwell.dashboard.judging import Judged, count_calls, count_troubles, judge, no_sums
+from failwell.dashboard.rollups import add, as_rows, pending, prepare, progress, replace_pending
+from failwell.dashboard.slim import NEEDED, slim
+from failwell.telemetry.record import Record
 from failwell.telemetry.recovery import Trouble
 from failwell.telemetry.sinks.tables import records
 
@@ -22,13 +25,10 @@ STRETCH = 10_000
 """How many records are counted at once at most."""
 _FORGOTTEN_AFTER = 86_400.0
 """After so many seconds a trouble that nothing was heard of is what it looks like."""
+_A_WHILE = 10.0
 _WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '500ms'"
 
 _c = records.c
-_NEEDED = (
-    *(_c.number, _c.time, _c.source, _c.kind, _c.session, _c.server, _c.tool, _c.call, _c.elapsed, _c.delay),
-    *(_c.type, _c.code, _c.decision, _c.arguments, _c.failure),
-)
 _Session = tuple[str, str]
 
 
@@ -37,11 +37,14 @@ class Counting:
 
     Args:
         engine: reads and writes; only the dashboard's own tables are written.
+        clock: tells seconds that pass.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.monotonic) -> None:
         prepare(engine)
         self._engine = engine
+        self._clock = clock
+        self._looked = (-_A_WHILE, 0)
         self._lock = Lock()
 
     def go_on(self) -> int:
@@ -73,15 +76,28 @@ class Counting:
                     connection.execute(text(f"LOCK TABLE {records.name} IN SHARE MODE"))
                 except OperationalError:
                     connection.rollback()
-                    return 0
+                    return self._a_while_ago()
             return connection.execute(select(func.max(_c.number))).scalar() or 0
+
+    def _a_while_ago(self) -> int:
+        """Return what the last number was some seconds ago, where something like a vacuum holds the lock for long.
+
+        Whoever took a lower number then has written it by now: a batch is written in one go.
+        """
+        at, number = self._looked
+        if self._clock() - at < _A_WHILE:
+            return 0
+        with self._engine.connect() as connection:
+            newest: int = connection.execute(select(func.max(_c.number))).scalar() or 0
+        self._looked = (self._clock(), newest)
+        return number
 
 
 def _stretch(connection: Connection, before: int, newest: int) -> tuple[int, list[Record]]:
     """Return the next records, and the number that all before are among them."""
-    query = select(*_NEEDED).where(_c.number > before, _c.number <= newest).order_by(_c.number).limit(STRETCH)
+    query = select(*NEEDED).where(_c.number > before, _c.number <= newest).order_by(_c.number).limit(STRETCH)
     rows = connection.execute(query).all()
-    return (rows[-1].number if len(rows) == STRETCH else newest), [_record(row) for row in rows]
+    return (rows[-1].number if len(rows) == STRETCH else newest), [slim(row) for row in rows]
 
 
 class _Known(msgspec.Struct):
@@ -99,10 +115,10 @@ def _known(connection: Connection, before: int, upto: int) -> dict[_Session, _Kn
     known = {(row.session, row.source): _Known([], _decoder.decode(row.counted)) for row in rows}
     if known:
         again = and_(_c.session == pending.c.session, _c.source == pending.c.source, _c.time >= pending.c.since)
-        query = select(*_NEEDED).join_from(going_on, pending, same).join(records, again).where(_c.number <= before)
+        query = select(*NEEDED).join_from(going_on, pending, same).join(records, again).where(_c.number <= before)
         for row in connection.execute(query.order_by(_c.number)):
             if (row.session, row.source) in known:
-                known[row.session, row.source].records.append(_record(row))
+                known[row.session, row.source].records.append(slim(row))
     return known
 
 
@@ -123,7 +139,7 @@ def _write(connection: Connection, fresh: list[Record], known: dict[_Session, _K
             still.append(_as_pending(session, judged))
         elif before is not None:
             settled.append(session)
-    add(connection, _rows(sums))
+    add(connection, as_rows(sums))
     replace_pending(connection, still)
     _forget(connection, settled, max((record.time for record in fresh), default=0.0))
 
@@ -140,48 +156,4 @@ def _forget(connection: Connection, settled: list[_Session], now: float) -> None
     connection.execute(delete(pending).where(pending.c.since < now - _FORGOTTEN_AFTER))
 
 
-def _rows(sums: Sums) -> list[dict[str, Any]]:
-    return [
-        {**dict(zip(KEY, key, strict=True)), **{name: row.get(name, 0) for name in SUMS}}
-        for key, row in sums.items()
-        if any(row.values())
-    ]
-
-
 _decoder = msgspec.json.Decoder(list[Trouble])
-
-
-class _Helps(msgspec.Struct):
-    actions: list[str] = []
-
-
-_helps = msgspec.json.Decoder(_Helps)
-
-
-def _record(row: Any) -> Record:
-    """Return as much of a record as it takes to judge it."""
-    return Record(
-        time=row.time,
-        source=row.source,
-        kind=row.kind,
-        session=row.session,
-        server=row.server,
-        tool=row.tool,
-        call=row.call,
-        elapsed=row.elapsed,
-        delay=row.delay,
-        type=row.type,
-        code=row.code,
-        decision=row.decision,
-        arguments=row.arguments,
-        failure=_actions(row.failure) if row.kind in FAILED else None,
-    )
-
-
-def _actions(failure: str | None) -> dict[str, Any] | None:
-    if failure is None or '"actions"' not in failure:
-        return None
-    try:
-        return {"actions": _helps.decode(failure).actions}
-    except msgspec.MsgspecError:
-        return None

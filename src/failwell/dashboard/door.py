@@ -59,7 +59,7 @@ class Door:
         if name is None or (self._is_local and not is_loopback(name)):
             raise Refused(421, "this host is not served here")
         origin = headers.get("Origin")
-        if origin is not None and _of_origin(origin) != ("http", host.lower()):
+        if origin is not None and _place_of(origin) != host.lower():
             raise Refused(403, "pages from elsewhere may not ask for this")
         site = headers.get("Sec-Fetch-Site", "none")
         follows_link = path == "/" and headers.get("Sec-Fetch-Mode") == "navigate"
@@ -106,9 +106,9 @@ def _hostname(url: str) -> str | None:
         return None
 
 
-def _of_origin(origin: str) -> tuple[str, str] | None:
+def _place_of(origin: str) -> str | None:
+    """Return host and port of an origin. Its scheme is not ours where a proxy in front of us speaks TLS."""
     try:
-        parts = urlsplit(origin.lower())
+        return urlsplit(origin.lower()).netloc or None
     except ValueError:
         return None
-    return (parts.scheme, parts.netloc) if parts.netloc else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from failwell.dashboard.judging import SECONDS_OF_AN_HOUR, hour_of
 from failwell.dashboard.rollups import SUMS, counts
+from failwell.dashboard.sessions import sums_of_session
 from failwell.dashboard.views import RANGES, View
 from failwell.telemetry.recovery import BELOW, RECOVERED, VERDICTS
 
@@ -37,7 +38,7 @@ def since_hour(view: View, now: float) -> int:
 def overview(connection: Connection, view: View, now: float) -> dict[str, Any]:
     """Return all figures of a view, as the page and the exports show them."""
     since = since_hour(view, now)
-    found = _sums(connection, since)
+    found = _sums(connection, view, since)
     chosen = [row for row in found if _has(row, view, _TELLS_CALLS)]
     total = _total(chosen, view)
     return {
@@ -51,7 +52,7 @@ def overview(connection: Connection, view: View, now: float) -> dict[str, Any]:
 
 def groups(connection: Connection, view: View, now: float) -> list[Figures]:
     """Return the groups of a view alone, all of them, for an export."""
-    chosen = [row for row in _sums(connection, since_hour(view, now)) if _has(row, view, _TELLS_CALLS)]
+    chosen = [row for row in _sums(connection, view, since_hour(view, now)) if _has(row, view, _TELLS_CALLS)]
     return _sorted(_groups(chosen, view, _total(chosen, view)), view.sort)
 
 
@@ -62,13 +63,10 @@ def series(connection: Connection, view: View, now: float) -> dict[str, Any]:
         earliest: int | None = connection.execute(select(func.min(_c.hour))).scalar()
         first = last if earliest is None else min(earliest, last)
     step = _step(last - first + 1)
-    first, last = first - first % step, last - last % step
-    bar = (_c.hour // step).label("bar")
-    where = [_c.hour >= first, *(_c[name] == getattr(view, name) for name in _TELLS_CALLS if getattr(view, name))]
-    query = select(bar, _c.type, _c.code, *_summed()).where(*where).group_by(bar, _c.type, _c.code)
     by_bar: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in connection.execute(query).mappings():
-        by_bar[row["bar"]].append(dict(row))
+    for row in _sums_of_bars(connection, view, first, step):
+        by_bar[row["bar"]].append(row)
+    first, last = first - first % step, last - last % step
     bars = [
         {"time": hour * SECONDS_OF_AN_HOUR, **_total(by_bar.get(hour // step, ()), view)}
         for hour in range(first, last + 1, step)
@@ -83,10 +81,22 @@ def _step(hours: int) -> int:
     return next((step for step in (1, 2, 3, 6, 12) if step >= least), math.ceil(least / 24) * 24)
 
 
-def _sums(connection: Connection, since: int) -> list[Mapping[str, Any]]:
+def _sums(connection: Connection, view: View, since: int) -> list[Mapping[str, Any]]:
+    if view.session:
+        return [row for row in sums_of_session(connection, view.session) if row["hour"] >= since]
     names = (_c.source, _c.server, _c.tool, _c.type, _c.code)
     query = select(*names, *_summed()).where(_c.hour >= since).group_by(*names)
     query = query.order_by(func.sum(_c.failed).desc(), *names).limit(_MOST_ROWS)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _sums_of_bars(connection: Connection, view: View, since: int, step: int) -> list[Mapping[str, Any]]:
+    if view.session:
+        rows = _sums(connection, view, since)
+        return [{**row, "bar": row["hour"] // step} for row in rows if _has(row, view, _TELLS_CALLS)]
+    bar = (_c.hour // step).label("bar")
+    where = [_c.hour >= since, *(_c[name] == value for name in _TELLS_CALLS if (value := getattr(view, name)))]
+    query = select(bar, _c.type, _c.code, *_summed()).where(*where).group_by(bar, _c.type, _c.code)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 

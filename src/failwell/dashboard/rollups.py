@@ -5,6 +5,7 @@ They follow from the records. So they are never migrated: those of another versi
 
 from typing import Any
 
+from failwell.dashboard.judging import Sums
 from failwell.telemetry.recovery import VERDICTS
 
 try:
@@ -83,6 +84,15 @@ def add(connection: Connection, rows: list[dict[str, Any]]) -> None:
         made = _INSERTS[connection.dialect.name](counts)
         grown = {name: counts.c[name] + made.excluded[name] for name in SUMS}
         connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=grown), rows)
+
+
+def as_rows(sums: Sums) -> list[dict[str, Any]]:
+    """Return sums as rows of the table."""
+    return [
+        {**dict(zip(KEY, key, strict=True)), **{name: row.get(name, 0) for name in SUMS}}
+        for key, row in sums.items()
+        if any(row.values())
+    ]
 
 
 def replace_pending(connection: Connection, rows: list[dict[str, Any]]) -> None:

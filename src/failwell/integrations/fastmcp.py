@@ -131,14 +131,14 @@ class FailwellMiddleware(Middleware):
         else:
             broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
             if broken is None:
-                protection.finish(context.message.name, started, arguments=context.message.arguments)
+                protection.finish(context.message.name, started, **_asked(context))
                 return result
             answers = protection.answers(broken)
             failure = answers.broken_output()
         finally:
             _running.reset(token)
         wire, failure = answers.encoded(failure)
-        protection.finish(answers.tool, started, failure, arguments=context.message.arguments, wire=wire)
+        protection.finish(answers.tool, started, failure, wire=wire, **_asked(context))
         return _LAYOUT.failed(wire)
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Sequence[Any]:
@@ -195,6 +195,11 @@ def _breaks(checks: SchemaChecks, result: Any, tool: Any) -> bool:
     if type(result).__name__ != "ToolResult" or getattr(result, "is_error", False):
         return False  # a task, a question to the client, an error written by hand
     return checks.is_broken(result.structured_content, tool.output_schema, tool=tool.name)
+
+
+def _asked(context: Any) -> dict[str, Any]:
+    """Return what observers are told of the request."""
+    return {"arguments": context.message.arguments, "context": context.fastmcp_context}
 
 
 def _called(context: Any, tool: Any, run: _Run) -> Called:

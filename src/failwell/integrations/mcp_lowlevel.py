@@ -79,11 +79,11 @@ class _Handlers:
                     failure = self._failure(exc, answers)
             if failure is None:
                 if not self.is_inner:
-                    protection.finish(name, started, arguments=params.arguments)
+                    protection.finish(name, started, arguments=params.arguments, context=ctx)
                 return value
             answers = answers or protection.answers(_called(params, tool))
             wire, failure = answers.encoded(failure)
-            protection.finish(name, started, failure, arguments=params.arguments, wire=wire)
+            protection.finish(name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
             return CallToolResult.model_validate(wire)
 
         return call

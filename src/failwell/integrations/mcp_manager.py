@@ -50,7 +50,7 @@ def attach_to_calls(server: Any, protection: Protection) -> None:
             called = _called(name, server._tool_manager.get_tool(name), context)
             answers = protection.answers(called)
             wire, failure = answers.encoded(_failure(unwrapped(exc, _SDK), answers))
-            protection.finish(name, started, failure, arguments=arguments, wire=wire)
+            protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
             return CallToolResult.model_validate(wire)
 
     server.call_tool = call
@@ -94,11 +94,11 @@ class _Tools:
             raise ToolFailure(failure)
         if failure is None:
             if not is_nested:
-                protection.finish(name, started, arguments=arguments)
+                protection.finish(name, started, arguments=arguments, context=context)
             return value
         answers = answers or protection.answers(_called(name, tool, context))
         wire, failure = answers.encoded(failure)
-        protection.finish(name, started, failure, arguments=arguments, wire=wire)
+        protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
         return CallToolResult.model_validate(wire)
 
     def listed(self) -> list[Any]:

@@ -40,11 +40,13 @@ class Duplex:
         try:
             self._pass()
         finally:
-            self._opening.look_at_each()
-            self._client.close()
-            self._server.close()
-            os.close(self._asked_to_leave)
-            self._has_left.come()
+            try:
+                self._opening.look_at_each()
+            finally:
+                self._client.close()
+                self._server.close()
+                os.close(self._asked_to_leave)
+                self._has_left.come()
 
     def leave(self) -> None:
         """Have `run` return soon, and wait for that."""

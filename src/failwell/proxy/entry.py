@@ -32,6 +32,8 @@ def main(argv: list[str]) -> int:
             os.write(1, help_text().encode())
             return 0
         events = _opened(options.events)
+        if options.url is not None:
+            _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
         if options.validate:
             _check_installed("--validate", "jsonschema_rs", "jsonschema-rs", extra="validation")
         if options.limits is not None:

@@ -142,7 +142,12 @@ TABLE = (
     ("--deadline", "SECONDS", _seconds, "how long a call may take with its retries, 30 unless told"),
     ("--limits", "URL", _store, "share the limits of retries with other proxies, in a Redis; ${NAME} as for --header"),
     ("--restart", None, None, "start the server again if it dies"),
-    ("--events", "WHERE", _file, "keep records of all calls: a file of JSON lines, sqlite:///FILE, postgresql://…, otlp:URL"),
+    (
+        "--events",
+        "WHERE",
+        _file,
+        "keep records of all calls: a file of JSON lines, sqlite:///FILE, postgresql://…, otlp:URL",
+    ),
     ("--name", "NAME", _name, "what records call the server"),
     ("--dry-run", None, None, "report what would change, and change nothing"),
     ("--quiet", None, None, "no summary on standard error at the end"),

@@ -56,6 +56,14 @@ def to_server(stdin: int) -> Outlet:
     return Outlet(stdin, os.write, lambda: os.set_blocking(stdin, True))
 
 
+def is_stream(source: int) -> bool:
+    """Return whether a source can be waited for beside others, and its end be read again: terminals end only once."""
+    try:
+        return os.fstat(source).st_mode & _KIND in (_PIPE, _SOCKET)
+    except OSError:
+        return False
+
+
 def to_client(target: int) -> Outlet | None:
     """Return a way to write to whoever started this process; None if there is none that does not wait.
 

@@ -5,10 +5,11 @@ import os
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
+_PIECE = 1 << 18
 
 
 class Pump:
@@ -43,6 +44,9 @@ class Pump:
             self.is_reading = True
             try:
                 chunk = read(source, LARGE_CHUNK if held else CHUNK)
+            except BlockingIOError:
+                _wait_for(source, is_read=True)
+                continue
             except OSError:
                 break
             self.is_reading = False
@@ -87,13 +91,35 @@ def split(lines: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines[:-1].split(b"\n")]
 
 
-def taken_of(data: bytes, target: int) -> int:
+def pieces(data: bytes) -> "Iterable[bytes | memoryview]":
+    """Return data in parts, so that whoever writes them can tell that somebody reads."""
+    if len(data) <= _PIECE:
+        return (data,)
+    view = memoryview(data)
+    return [view[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
+
+
+def taken_of(data: "bytes | memoryview", target: int) -> int:
     """Write and return how many bytes were taken: all, unless nobody reads any more."""
-    total = 0
+    total, rest = 0, data
+    while True:
+        try:
+            total += os.write(target, rest)
+        except BlockingIOError:
+            _wait_for(target, is_read=False)
+        except OSError:
+            return total  # the caller sees it by the number
+        if total == len(data):
+            return total
+        rest = memoryview(data)[total:]
+
+
+def _wait_for(file: int, *, is_read: bool) -> None:
+    """Wait until an end can be used that does not block, which whoever shares it with us may have asked for."""
+    from select import select  # only now: hardly anybody does
+    from time import sleep
+
     try:
-        total = os.write(target, data)
-        while total < len(data):
-            total += os.write(target, data[total:])
-    except OSError:
-        pass  # the caller sees it by the number
-    return total
+        select([file] if is_read else [], [] if is_read else [file], [])
+    except (OSError, ValueError):  # it is closed, which its next use tells, or has too high a number
+        sleep(0.01)

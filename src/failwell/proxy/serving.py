@@ -1,7 +1,7 @@
 """`Server`: the process behind the proxy as the others see it: a place to write to, that ends and may come back."""
 
 import os
-from _thread import allocate_lock
+from _thread import allocate_lock, start_new_thread
 
 from failwell.proxy.child import Child
 from failwell.proxy.waiting import Moment
@@ -34,8 +34,9 @@ class Server:
 
     def wait_for_successor(self, child: Child) -> bool:
         """Wait until another process has taken the place of this one; False: none will."""
+        succeeded = self._succeeded  # before the child: in `start_again` it changes after it
         if self.child is child:
-            self._succeeded.wait()
+            succeeded.wait()
         return self.child is not child
 
     def start_again(self) -> None:
@@ -45,10 +46,11 @@ class Server:
             OSError: it cannot be started any more.
         """
         self._close()
-        child = Child(self.child.command)
+        self.child, self._dead = Child(self.child.command), Moment()
         succeeded, self._succeeded = self._succeeded, Moment()
-        self.child, self._dead = child, Moment()
         succeeded.come()
+        if self.ending.has_come:  # meanwhile, and whoever wanted that found only the dead one
+            start_new_thread(self.end, (0.0,))
 
     def is_over(self) -> None:
         """Note that nothing will take the place of the process."""

@@ -7,12 +7,13 @@ a proxy.
 
 import os
 from _thread import allocate_lock, start_new_thread
+from time import sleep
 
 from failwell.proxy.child import Child, widen
 from failwell.proxy.duplex import Duplex
 from failwell.proxy.opening import Opening
-from failwell.proxy.outlets import to_client, to_server
-from failwell.proxy.pumping import Pump, taken_of
+from failwell.proxy.outlets import is_stream, to_client, to_server
+from failwell.proxy.pumping import Pump, pieces, taken_of
 from failwell.proxy.serving import Server
 from failwell.proxy.waiting import Moment
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _LAST_LINES = 0.3
 _FIRST_LINE = 0.7
 _LAST_ANSWERS = 0.3
+_BETWEEN_LOOKS = 0.02
 _ENDING_SIGNALS = (2, 15)
 
 
@@ -58,7 +60,9 @@ class Session:
         self._target = target
         self._restart = restart
         self._client_lock = allocate_lock()
+        self._taken_by_client = 0
         self._silent = Moment()
+        self._greeted: Child | None = None
         self._both: Duplex | None = None
 
     def run(self) -> int:
@@ -69,8 +73,7 @@ class Session:
             if self._both is not None:
                 self._both.leave()
                 self._both = None
-            while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
-                continue  # what the server said last is still dealt with
+            self._hear_out()
             if not self._restart or self._server.ending.has_come or not self._is_started_again(code):
                 break
         self._server.is_over()
@@ -81,6 +84,14 @@ class Session:
         self._say_last(answers)
         return code
 
+    def _hear_out(self) -> None:
+        """Let what the server said last be dealt with; a client that wants to end has to read it."""
+        before = self._taken_by_client
+        while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
+            if self._server.ending.has_come and self._taken_by_client == before:
+                return
+            before = self._taken_by_client
+
     def signalled(self, number: int) -> None:
         """Pass a signal on to the server, without waiting for what becomes of it."""
         is_end = number in _ENDING_SIGNALS
@@ -89,9 +100,14 @@ class Session:
     def to_client(self, data: bytes) -> None:
         """Write to the client; once nobody reads, the session ends."""
         with self._client_lock:
-            is_gone = taken_of(data, self._target) < len(data)
-        if is_gone:
-            self._server.hang_up()
+            for piece in pieces(data):
+                taken = taken_of(piece, self._target)
+                self._taken_by_client += taken
+                if taken < len(piece):
+                    break
+            else:
+                return
+        self._server.hang_up()
 
     def to_server(self, data: bytes, taken: int = 0, *, by: Child | None = None) -> None:
         """Write lines to the server; what a dying one did not take goes to its successor, or is answered at the end.
@@ -117,7 +133,7 @@ class Session:
         opening, child = self._opening, self._server.child
         opening.up = Pump(self._source, opening.from_client, self.to_server)
         opening.down = Pump(child.stdout, opening.from_server, self.to_client)
-        client = to_client(self._target) if opening.is_lazy else None
+        client = to_client(self._target) if opening.is_lazy and is_stream(self._source) else None
         if client is None:
             opening.look_at_each()
             start_new_thread(self._up, (opening.up,))
@@ -159,20 +175,25 @@ class Session:
             rest = pump.run()
             os.close(child.stdout)
             if rest and self._opening.watch.is_message(rest):
+                rest += b"\n"  # or what comes next would stand on the same line
                 found = self._opening.from_server(rest)
                 self.to_client(rest if found is None else found)
             elif rest:
                 self._deaths().dropped(len(rest))
         finally:
             silent.come()
+            while self._greeted is child:  # it will not answer any more, and whoever greets it waits for that
+                self._opening.watch.give_up_own()
+                sleep(_BETWEEN_LOOKS)
             self._server.gone_silent(child)
 
-    def _say_last(self, answers: bytes) -> None:
-        """Write to a client that may not read any more, which is not waited for."""
+    def _say_last(self, answers: bytes, *, until: Moment | None = None) -> None:
+        """Write to a client that may not read any more, which is not waited for, or not once a moment has come."""
         if answers:
             written = Moment()
             start_new_thread(self._write_last, (answers, written))
-            written.wait(_LAST_ANSWERS)
+            while not written.wait(_LAST_ANSWERS) and until is not None and not until.has_come:
+                continue
 
     def _write_last(self, answers: bytes, written: Moment) -> None:
         self.to_client(answers)
@@ -187,6 +208,8 @@ class Session:
         if delay is None or server.ending.wait(delay):
             return False
         with server.lock:
+            if server.ending.has_come:
+                return False
             answers = deaths.answers(self._opening.watch, code, will_return=True)
             try:
                 server.start_again()
@@ -194,10 +217,9 @@ class Session:
                 is_back = False
             else:
                 is_back = True
+                self._greeted = server.child
                 self._start_down()
                 repeat_handshake(self._opening.watch, server.child.stdin, number=deaths.count)
-        if is_back and answers:
-            self.to_client(answers)
-        elif answers:
-            self._say_last(answers)
+                self._greeted = None
+        self._say_last(answers, until=server.ending if is_back else None)
         return is_back

@@ -139,6 +139,12 @@ class Watch:
         """Return a pending request and forget it."""
         return self.pending.pop(id, None)
 
+    def give_up_own(self) -> None:
+        """Let go whoever waits for an answer to what the proxy asked itself."""
+        for asked in list(self.pending.values()):
+            if not asked.method and asked.give_up is not None:
+                asked.give_up()
+
     def _called(self, asked: Asked) -> bytes | None:
         self.count(asked.tool)
         self._remember(asked)

@@ -22,7 +22,7 @@ class _State(Struct):
 class Breaker:
     """Opens for a tool after *most* failed calls within *window* seconds, for *pause* seconds; then one call probes.
 
-    Only failures that may pass, and those of which nobody knows whether they took effect, count: any other answer, and
+    Only failures that may pass count, and crashes of which nobody knows whether they took effect: any other answer, and
     any success, closes it. The tries of one call count once: retries do not open it by themselves. A probe that says
     nothing for *pause* seconds makes room for another.
     """
@@ -99,8 +99,14 @@ class Breaker:
 
 
 def counts(failure: Failure) -> bool:
-    """Return whether a failure says that the tool does not work, and not that a call was wrong."""
-    return failure.type == "TRANSIENT" or failure.outcome == "unknown"
+    """Return whether a failure says that the tool does not work, and not that a call was wrong.
+
+    An unknown outcome alone does not: a call that is refused by a tool that had begun has one, and so has every failure
+    that was guessed from a text, be it of a file that does not exist.
+    """
+    if failure.type == "TRANSIENT":
+        return True
+    return failure.type == "INTERNAL" and failure.outcome == "unknown" and failure.origin != "inferred"
 
 
 def suspended(key: Key, left: float, *, most: int) -> Failure:
@@ -113,5 +119,5 @@ def suspended(key: Key, left: float, *, most: int) -> Failure:
         retry_after=left,
         outcome="not_executed",
         tool=tool or None,
-        details={"tool": tool, "server": server, "failures": most},
+        details={"tool": tool, **({"server": server} if server else {}), "failures": most},
     ).failure

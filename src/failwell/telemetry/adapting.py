@@ -26,7 +26,7 @@ _SUSPENDED = "CIRCUIT_OPEN"
 
 
 class Told(NamedTuple):
-    """What somebody told, when, and of which session."""
+    """What somebody told, when, and of which session, if the application named it."""
 
     time: float
     session: str
@@ -42,7 +42,7 @@ def of_observation(told: Told) -> Record:
     failure = seen.failure
     return Record(
         time=told.time,
-        session=told.session,
+        session=told.session or seen.session,
         source="guard",
         kind="success" if failure is None else "failure",
         server=seen.server,
@@ -103,9 +103,11 @@ class Adapter:
     Args:
         readers: by type of what is told, what makes a record of it.
         server: what to call a server that nobody named.
+        session: what to call a session that nobody named.
     """
 
-    def __init__(self, readers: Mapping[type, Reader] | None = None, *, server: str = "") -> None:
+    def __init__(self, readers: Mapping[type, Reader] | None = None, *, server: str = "", session: str = "") -> None:
+        self.session = session
         self._readers = {**READERS, **(readers or {})}
         self._server = server
         self._numbers = count(1)
@@ -123,7 +125,12 @@ class Adapter:
             raise TypeError(f"a recorder takes what observers and hooks are told, not {kind.__name__}")
         found = reader(told)
         found = cleaned(
-            replace(found, server=found.server or self._server, call=found.call or f"n{next(self._numbers)}")
+            replace(
+                found,
+                session=found.session or self.session,
+                server=found.server or self._server,
+                call=found.call or f"n{next(self._numbers)}",
+            )
         )
         change = self._change(found)
         return (found,) if change is None else (change, found)

@@ -61,7 +61,8 @@ class Recorder:
         self.name = session or _new_name()
         self._is_named = bool(session)
         found = open_sink(sink) if isinstance(sink, str) else sink
-        self._writer = Writer(found, Adapter(readers, server=server), self._lose)
+        self._adapter = Adapter(readers, server=server, session=self.name)
+        self._writer = Writer(found, self._adapter, self._lose)
         self._capacity = capacity
         self._batch = batch
         self._interval = interval
@@ -87,7 +88,7 @@ class Recorder:
         sent = getattr(what, "sent", None)
         if sent is not None:
             sent.keep()  # now, before somebody changes the arguments
-        waiting.append(Told(self._clock(), _session.get() or self.name, what))
+        waiting.append(Told(self._clock(), _session.get() or "", what))
         if self._is_asleep or len(waiting) == self._batch:
             self._rouse(is_urgent=len(waiting) >= self._batch)
 
@@ -196,7 +197,7 @@ class Recorder:
         """Begin anew in a forked process: what waits is written by the process that took it, whose thread is there."""
         self._writer.forked()
         if not self._is_named:
-            self.name = _new_name()
+            self.name = self._adapter.session = _new_name()
         self._begin()
 
 

@@ -71,12 +71,16 @@ class Selection:
         In PostgreSQL a record may appear after one with a higher number. So numbers that were passed over are asked
         for again, for a while.
         """
-        query = select(records).where(or_(_c.number > self._last, _c.number.in_(list(self._gaps))))
+        found: list[Record] = []
         with _guarded(), self._store.engine.connect() as connection:
-            rows = connection.execute(query.order_by(_c.number).limit(_PAGE)).mappings().all()
-        self._note([row["number"] for row in rows])
-        found = [as_record(row) for row in rows]
-        return [record for record in found if choice.takes(record)]
+            while True:
+                news = or_(_c.number > self._last, _c.number.in_(list(self._gaps)))
+                query = select(records).where(news).order_by(_c.number).limit(_PAGE)
+                rows = connection.execute(query).mappings().all()
+                self._note([row["number"] for row in rows])
+                found += map(as_record, rows)
+                if len(rows) < _PAGE:
+                    return [record for record in found if choice.takes(record)]
 
     def sessions(self, choice: Choice) -> Iterator[list[Record]]:
         """Yield what `recovery` needs of them, one session after the other."""

@@ -53,7 +53,7 @@ def summed(sessions: Iterable[Iterable[Record]], equal: Mapping[str, str]) -> Su
 
 def _sum(key: tuple[str, str, str], those: list[Trouble]) -> Sum:
     server, tool, code = key
-    verdicts = Counter(trouble.verdict for trouble in those)
+    verdicts: Counter[Verdict] = Counter(trouble.verdict for trouble in those)
     return Sum(
         server=server,
         tool=tool,

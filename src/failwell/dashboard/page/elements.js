@@ -10,7 +10,7 @@ function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "href" && !/^[?#/]/.test(value)) continue;
+    else if (name === "href" && !/^([?#]|\/(?!\/))/.test(value)) continue;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children.flat(4).filter((child) => child !== null && child !== undefined && child !== false));

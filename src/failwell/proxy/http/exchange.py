@@ -10,7 +10,7 @@ from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came, decoded, encode, read
-from failwell.proxy.http.event_stream import Events, data_of, event_of, with_data
+from failwell.proxy.http.event_stream import Events
 from failwell.proxy.http.headers import to_client
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
@@ -19,6 +19,7 @@ from failwell.proxy.http.replying import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.writing import Written
 from failwell.proxy.renaming import renamed
 from failwell.proxy.upgrading import Message
 
@@ -69,11 +70,9 @@ class Exchange:
         self._next_id = next_id
         self._sleep = sleep
         self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
-        self._is_batch = len(self._waiting) != 1 or ask.posted.id is None
+        self._written = Written(reply, is_batch=len(self._waiting) != 1 or ask.posted.id is None)
         self._is_elsewhere = False
         self._look = Look(self._waiting, ask.session, rules)
-        self._headers: Headers | None = None
-        self._out: list[bytes] = []
 
     async def run(self) -> None:
         """Make the calls, and write their answers."""
@@ -81,10 +80,10 @@ class Exchange:
         first = ask.posted.calls[0]
         for pending in ask.posted.calls:
             self._track(pending)
-        if not self._is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
+        if not self._written.is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
             self._done(first)
-            await self._write(refusal, None)
-            await self._finish()
+            await self._written.message(refusal)
+            await self._written.finish()
             return
         try:
             while (again := await self._attempt(body)) is not None:
@@ -100,7 +99,7 @@ class Exchange:
                 self._waiting.clear()
                 self._waiting[pending.sent_as] = pending
                 body = renamed(pending.body, pending.sent_as)
-            await self._finish()
+            await self._written.finish()
         finally:
             if not self._look.is_resumable and not self._is_elsewhere:
                 for pending in ask.posted.calls:
@@ -140,7 +139,7 @@ class Exchange:
         if status != _OK or kind not in ("application/json", "text/event-stream"):
             return await self._refused(response)
         if kind == "application/json":
-            self._headers = to_client(response.headers.items())
+            self._written.headers = to_client(response.headers.items())
             return await self._whole(await response.read())
         if not self._reply.is_begun:
             await self._reply.begin(status, to_client(response.headers.items()))
@@ -158,8 +157,8 @@ class Exchange:
             return None
         data = await response.content.read(_LONGEST_ERROR)
         body = decoded(data) if "json" in response.content_type else None
-        self._headers = json_headers(to_client(headers.items()))
-        if status >= 400 and not self._is_batch and (error := stated_by(body, status, headers)) is not None:
+        self._written.headers = json_headers(to_client(headers.items()))
+        if status >= 400 and not self._written.is_batch and (error := stated_by(body, status, headers)) is not None:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._ask.session.upgrader.failure_in(pending.call, message) is None:
@@ -180,7 +179,7 @@ class Exchange:
         pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
         if pending is not None and not self._look.is_due(pending):
             self._done(pending)
-            await self._write_raw(data)
+            await self._written.raw(data)
             return None
         try:
             message = read(data)
@@ -193,13 +192,13 @@ class Exchange:
             if not is_object(one) or ("result" not in one and "error" not in one):
                 continue
             id = one.get("id")
-            if id is None and not self._is_batch:
+            if id is None and not self._written.is_batch:
                 id = next(iter(self._waiting))
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
                 if (again := await self._answered(Answer(pending, one, body=body))) is not None:
                     return again
-            elif self._is_batch:
-                await self._write(one, None)
+            elif self._written.is_batch:
+                await self._written.message(one)
         return await self._found(NO_ANSWER)
 
     async def _unread(self, data: bytes) -> None:
@@ -208,8 +207,8 @@ class Exchange:
             self._done(pending)
             if pending.sent_as != pending.id:
                 data = data.replace(encode(pending.sent_as), encode(pending.id), 1)
-        self._is_batch = False
-        await self._write_raw(data)
+        self._written.is_batch = False
+        await self._written.raw(data)
 
     async def _stream(self, response: ClientResponse) -> tuple[Answer, float] | None:
         """Deal with an event stream."""
@@ -260,40 +259,7 @@ class Exchange:
             message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
         else:
             changed = upgrader.answer(pending.call, message, attempts=pending.attempts)
-            if changed is None and await self._passed(answer):
+            if changed is None and await self._written.passed(answer):
                 return
             message = changed or message
-        await self._write(message, answer.event)
-
-    async def _passed(self, answer: Answer) -> bool:
-        """Write an answer as it came but for its id, unless it was one of many."""
-        id = answer.pending.id
-        is_named = answer.message.get("id") == id
-        if answer.event is not None:
-            event = answer.event
-            await self._reply.write(event if is_named else with_data(event, renamed(data_of(event), id)))
-        elif answer.body is not None:
-            await self._write_raw(answer.body if is_named else renamed(answer.body, id))
-        else:
-            return False
-        return True
-
-    async def _write(self, message: Message, event: bytes | None) -> None:
-        data = encode(message)
-        if event is not None:
-            await self._reply.write(with_data(event, data))
-        else:
-            await self._write_raw(data)
-
-    async def _write_raw(self, data: bytes) -> None:
-        if self._reply.is_begun:
-            await self._reply.write(event_of(data))
-        else:
-            self._out.append(data)
-
-    async def _finish(self) -> None:
-        """Write what is not written yet."""
-        if not self._out:
-            return
-        body = b"[" + b",".join(self._out) + b"]" if self._is_batch else self._out[0]
-        await self._reply.whole(_OK, json_headers() if self._headers is None else self._headers, body)
+        await self._written.message(message, answer.event)

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from hashlib import blake2b
 from socket import socket
 from typing import TYPE_CHECKING
 
@@ -55,8 +56,8 @@ class Setup:
             report=self._report,
         )
 
-    def upgrader(self) -> Upgrader:
-        """Return what writes the failures of one client."""
+    def upgrader(self, id: str | None = None) -> Upgrader:
+        """Return what writes the failures of one client, in the session that its server knows by an id."""
         options = self._options
         return Upgrader(
             dialect=options.dialect,
@@ -66,7 +67,7 @@ class Setup:
             dry_run=options.dry_run,
             report=self._report,
             tells_all=self._recording is not None,
-            session="" if self._recording is None else os.urandom(8).hex(),
+            session="" if self._recording is None else _session_name(id),
         )
 
     def sum_up(self, say: Say) -> None:
@@ -86,6 +87,11 @@ class Setup:
         self.tally(happening)
         if self.log is not None:
             self.log(happening)
+
+
+def _session_name(id: str | None) -> str:
+    """Return what records call a session: the same in every worker and on every host, and no way back to its id."""
+    return os.urandom(8).hex() if id is None else blake2b(id.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def _recording(options: Options, events: int | str) -> "Recording":

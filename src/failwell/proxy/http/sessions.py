@@ -129,6 +129,7 @@ class Session:
         """Take note of a notification: tools that changed are forgotten."""
         if b"list_changed" in data and (note := came(data)) and note.method == "notifications/tools/list_changed":
             self.upgrader.tools.forget()
+            self.asking = None
 
     def learn(self, message: Any, *, is_page: bool) -> None:
         """Take in an answer to `tools/list`."""
@@ -144,14 +145,14 @@ class Session:
 class Sessions:
     """The sessions that are known, by their id or, where there is none, by who the client says it is."""
 
-    def __init__(self, make: Callable[[], Upgrader]) -> None:
+    def __init__(self, make: Callable[[str | None], Upgrader]) -> None:
         self._make = make
         self._known: dict[str, Session] = {}
         self._numbers = count(1)
 
-    def get(self, key: str) -> Session:
+    def get(self, key: str, *, id: str | None) -> Session:
         """Return a session, a new one if it is not known; the one that was asked for longest ago is forgotten."""
-        found = self._known.pop(key, None) or self.fresh()
+        found = self._known.pop(key, None) or Session(self._make(id))
         self._known[key] = found
         if len(self._known) > _MOST_SESSIONS:
             self._known.pop(next(iter(self._known)))
@@ -159,7 +160,7 @@ class Sessions:
 
     def fresh(self) -> Session:
         """Return a session that nobody else can ask for."""
-        return Session(self._make())
+        return Session(self._make(None))
 
     def end(self, key: str) -> None:
         """Forget a session."""

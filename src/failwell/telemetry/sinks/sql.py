@@ -5,6 +5,7 @@ A batch is one transaction: after a crash it is there as a whole or not at all.
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -164,7 +165,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _make_private(path: str) -> None:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+    # A file that is there stays closed: to close it would drop the locks that SQLite holds on it in this process.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
 
 
 def _before_tables(connection: Any, _: Any) -> None:
