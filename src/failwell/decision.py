@@ -81,12 +81,12 @@ def decide(failure: Failure | ToolFailure, hints: Any = None, *, attempt: int = 
 @lru_cache(maxsize=512)
 def _usual_action(code: str) -> Action:
     """Return the step after a first failure of which only the code is known: the one that the catalog advises."""
-    return _decide(Failure(code=code, message=""), Hints(), 1).action
+    return _decide(Failure(code=code, message=code), Hints(), 1).action
 
 
 def _agrees(action: Action, usual: Action) -> bool:
     # What names another tool contradicts no advice; what is to be looked at first is not to be done again at once.
-    return action == "use" or action != "verify" and (action == usual or (action, usual) == ("retry", "verify"))
+    return action == "use" or (action != "verify" and (action == usual or (action, usual) == ("retry", "verify")))
 
 
 def is_terminal(what: Failure | BaseException) -> bool:

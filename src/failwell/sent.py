@@ -2,6 +2,7 @@
 
 import os
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from failwell.json_types import is_object
 
 _MOST_NAMES = 50
+_LONGEST_NAME = 200
 _LONGEST_KEPT = 1024
 
 # Short values could be guessed from a plain digest. With this they can only be compared, and only where this process
@@ -28,7 +30,7 @@ class Sent:
 
     def __init__(self, arguments: Any) -> None:
         self._arguments = arguments
-        self._names: tuple[Any, ...] = ()
+        self._names: tuple[str, ...] = ()
         self._told: bytes | None = None
         self._digest: str | None = None
 
@@ -41,7 +43,7 @@ class Sent:
         if arguments is None:
             return
         if is_object(arguments):
-            self._names = tuple(arguments)
+            self._names = tuple(_cut(name) for name in islice(arguments, _MOST_NAMES))
         try:
             told = _encoder.encode(arguments)
         except Exception:  # too deep, a key that JSON does not know, an object that does not like to be looked at
@@ -61,9 +63,16 @@ class Sent:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the arguments."""
+        """The names of the first arguments, those that are too long cut."""
         self.keep()
-        return tuple(map(str, self._names[:_MOST_NAMES]))
+        return self._names
+
+
+def _cut(name: object) -> str:
+    try:
+        return str(name)[:_LONGEST_NAME]
+    except Exception:  # an object that does not like to be looked at
+        return "?"
 
 
 def _digest(told: bytes) -> str:

@@ -50,6 +50,8 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
         (("failwell", "schema", "e"), {"envelope"}),
         (("failwell", "schema", "x"), set[str]()),
         (("failwell", "check", "--base"), {"--baseline"}),
+        (("failwell", "events", "s"), {"summary"}),
+        (("failwell", "events", "list", "--type", "TRA"), {"TRANSIENT"}),
         (("failwell", "proxy", "--retry-"), {"--retry-safe"}),
         (("failwell", "proxy", "--dialect", "m"), {"meta"}),
     ],

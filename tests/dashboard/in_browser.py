@@ -294,17 +294,21 @@ def test_the_token_leaves_the_address_and_opens_the_page(opened: Any) -> None:
     assert found.page.evaluate("document.cookie") == ""
 
 
-def test_a_page_of_a_stranger_sees_nothing(browser: Browser, serve: Callable[..., Serving]) -> None:
-    ours, other = serve(ordinary()), serve(None)
-    page = browser.new_page()
-    page.goto(f"{other.address}/icon.svg")
+def test_a_page_of_a_stranger_sees_nothing(browser: Browser, usual: Serving, serve: Callable[..., Serving]) -> None:
+    context = browser.new_context(bypass_csp=True)  # the page of a stranger has no policy that would stop it
+    page = context.new_page()
+    page.goto(f"{serve(None).address}/icon.svg")
 
-    fetched = page.evaluate(
-        "(url) => fetch(url).then((answer) => answer.status, () => 'refused')", f"{ours.address}/api/overview"
+    seen = page.evaluate(
+        """async (url) => [
+          await fetch(url).then((answer) => answer.status, () => "refused"),
+          await fetch(url, { mode: "no-cors" }).then((answer) => answer.type, () => "refused"),
+        ]""",
+        f"{usual.address}/api/overview",
     )
-    page.close()
+    context.close()
 
-    assert fetched == "refused"
+    assert seen == ["refused", "refused"]
 
 
 @pytest.mark.parametrize("query", ["", "?failure=15"])

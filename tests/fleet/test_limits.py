@@ -375,6 +375,7 @@ def test_callers_with_the_same_url_and_figures_have_the_same_connections() -> No
     assert isinstance(third, FleetLimits)
 
     assert one is other is not third
+    assert fw.Caller(limits=url, shared=Shared.new()).shared is one  # which has the usual figures too
     assert third.local is chosen
     one.close()
     assert fw.Caller(limits=url).shared is not one
@@ -382,7 +383,7 @@ def test_callers_with_the_same_url_and_figures_have_the_same_connections() -> No
 
 def test_callers_take_the_url(redis: RedisServer) -> None:
     redis.client.flushdb()
-    callers = [fw.Caller(limits=redis.url, shared=figures()) for _ in range(2)]
+    callers = [fw.Caller(limits=redis.url, shared=figures(most)) for most in (3, 4)]
 
     async def fails(_arguments: dict[str, Any]) -> Any:
         raise fw.Unavailable("m")

@@ -1,11 +1,15 @@
 """Proxies over standard input and output that share their limits."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 from typing import Any
 
+import pytest
+
+from failwell.proxy.http.workers import _Counts, _read
 from tests.fleet.servers import RedisServer
 from tests.proxy.clients import HELLO, SERVER
 
@@ -53,6 +57,21 @@ def test_without_redis_the_operator_is_told_once_and_the_client_gets_its_answer(
     assert told.startswith(f"failwell: {own_redis.url} is away: the connection failed.")
     assert told.count("\n") == 1
     assert "hunter2" not in told
+
+
+def test_workers_are_not_started_without_the_variable_of_their_limits() -> None:
+    words = ["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0", "--workers", "2", "--retry"]
+    limits = ["--limits", "redis://:${NOT_SET_HERE}@127.0.0.1"]
+    command = [sys.executable, "-m", "failwell", "proxy", *words, *limits]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.stderr == "failwell: --limits needs the variable NOT_SET_HERE, which is not set\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("written", [b"", b'{"calls":{"a":', b'{"calls":{"a":"b"}}'])
+def test_a_worker_that_died_while_it_wrote_counted_nothing(written: bytes) -> None:
+    assert _read(io.BytesIO(written)) == _Counts()
 
 
 def test_a_variable_that_is_not_set_is_told_and_the_server_serves(own_redis: RedisServer) -> None:

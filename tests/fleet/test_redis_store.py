@@ -199,6 +199,27 @@ def test_a_breaker_that_could_not_be_kept_is_refused() -> None:
         FleetLimits.at("redis://h", Shared(Budget(), Breaker(most=1001), Repeats()))
 
 
+@pytest.mark.parametrize("breaker", [Breaker(pause=math.inf), Breaker(window=1e300)], ids=["pause", "window"])
+def test_times_that_could_not_be_kept_are_refused(breaker: Breaker) -> None:
+    with pytest.raises(ValueError, match="at most a year"):
+        FleetLimits.at("redis://h", Shared(Budget(), breaker, Repeats()))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://ada:pw@h:1/0?client_name=x", "redis://h:1/0"),
+        ("unix:///run/redis.sock?db=1", "unix:///run/redis.sock"),
+        ("redis://:12345/pw@h:1/0", "the store"),
+        ("redis://:12?pw@h/0", "the store"),
+        ("redis://:12#pw@h/0", "the store"),
+        ("redis://h/pw", "redis://h"),
+    ],
+)
+def test_of_a_url_only_what_cannot_be_secret_is_shown(url: str, shown: str) -> None:
+    assert _shown(url) == shown
+
+
 def test_who_does_not_know_the_password_cannot_tell_what_a_digest_is_of() -> None:
     stores = [RedisStore(f"redis://{login}h", figures()) for login in ("", ":one@", ":two@", ":two@")]
     keys = [store._keys(KEY) for store in stores]

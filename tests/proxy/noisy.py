@@ -32,7 +32,8 @@ def noise(chance: random.Random) -> bytes:
     return chance.choice(
         (
             json.dumps(told).encode() + b"\n",
-            json.dumps({"jsonrpc": "2.0", "id": chance.randrange(10**6, 10**9), "result": {"t": text}}).encode() + b"\n",
+            json.dumps({"jsonrpc": "2.0", "id": chance.randrange(10**6, 10**9), "result": {"t": text}}).encode()
+            + b"\n",
             json.dumps([told, told]).encode() + b"\r\n",
             text.encode() + b'{"not json\r\n',
             b"\n",

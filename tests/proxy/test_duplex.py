@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import socket
 import sys
 import threading
@@ -11,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from failwell.proxy import outlets
+from failwell.proxy import outlets, pumping
 from failwell.proxy.child import Child
 from failwell.proxy.duplex import Duplex
 from failwell.proxy.opening import Opening
 from failwell.proxy.options import parse
 from failwell.proxy.outlets import Outlet, to_client, to_server
-from failwell.proxy.pumping import Pump
+from failwell.proxy.pumping import Pump, taken_of
 from failwell.proxy.running import Proxy
 from failwell.proxy.watching import Watch
 from tests.proxy.clients import HELLO, SERVER, Client
@@ -206,4 +207,43 @@ def test_what_a_server_took_in_part_is_told_line_by_line(
     assert os.read(pipe[0], 1 << 17)[56_000:] == lines[: 1000 * len(sent) + taken]
     assert (both.take_unsent(), both.take_unwritten()) == ((b"", 0), b"")
     for end in (source, to, stdout, its_stdout, come, target):
+        os.close(end)
+
+
+def test_an_end_that_somebody_told_not_to_block_is_waited_for(pipe: tuple[int, int]) -> None:
+    source, target = pipe
+    for end in pipe:
+        os.set_blocking(end, False)
+    line = b"x" * 3_000_000 + b"\n"
+    came: list[bytes] = []
+    reader = threading.Thread(target=Pump(source, lambda _: None, came.append).run)
+    reader.start()
+
+    assert taken_of(line, target) == len(line)
+    os.close(target)
+    reader.join(30)
+    assert came == [line]
+
+
+def test_an_end_that_cannot_be_waited_for_is_tried_again() -> None:
+    pumping._wait_for(-1, is_read=True)
+
+    assert taken_of(b"hello", -1) == 0
+
+
+def test_a_terminal_has_to_be_told_only_once_that_nothing_more_comes() -> None:
+    terminal, its = pty.openpty()
+    come, target = os.pipe()
+    parsed = parse(["--", *SERVER])
+    proxy = Proxy(parsed, Child(parsed.command), None, source=its, target=target)
+    thread = threading.Thread(target=proxy.session.run, daemon=True)
+    thread.start()
+    with os.fdopen(come, "rb") as lines:
+        os.write(terminal, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        answer = json.loads(lines.readline())
+        os.write(terminal, b"\x04")
+        thread.join(30)
+
+    assert (answer["id"], thread.is_alive()) == (1, False)
+    for end in (terminal, its, target):
         os.close(end)

@@ -116,6 +116,19 @@ def test_calls_that_nobody_answers_do_not_pile_up() -> None:
     assert 2 * _MOST_PENDING - 1 in one.pending
 
 
+@pytest.mark.parametrize("changed", [RuntimeError, StopIteration])
+def test_an_answer_that_comes_while_the_oldest_call_is_forgotten_does_no_harm(changed: type[Exception]) -> None:
+    class Changing(dict[Any, Any]):
+        def __iter__(self) -> Any:
+            raise changed  # as a dictionary does if another thread changes it
+
+    one, _ = watch()
+    one.pending = Changing.fromkeys(range(_MOST_PENDING))
+    one.from_client(call("last"))
+
+    assert one.pending["last"].tool == "look"
+
+
 def test_answers_to_a_batch_are_told_apart() -> None:
     one, _settler = watch()
     one.from_client(b"[" + call(1).strip() + b"," + call(2).strip() + b"]\n")

@@ -20,7 +20,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 @asynccontextmanager
 async def gateway(url: str, *words: str, seen: list[Happening] | None = None) -> AsyncIterator[str]:
     """A gateway in front of a URL, with options as an operator writes them."""
-    options = parse(["--url", url, "--listen", "127.0.0.1:0", *words])
+    options = parse(["--url", url, "--listen", "127.0.0.1:0", "--grace", "0", *words])
     setup = Setup(options, None)
     if seen is not None:
         setup.log = seen.append

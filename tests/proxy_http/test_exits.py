@@ -96,6 +96,17 @@ def test_a_gateway_tells_what_became_of_the_calls_when_it_ends(capfd: pytest.Cap
     assert (code, capfd.readouterr().err) == (0, told)
 
 
+def test_a_url_without_its_extra_is_told_in_one_line_with_the_command_that_installs_it() -> None:
+    without = (
+        "import sys; sys.modules['aiohttp'] = None; from failwell.proxy.entry import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0"]
+    done = subprocess.run([sys.executable, "-c", without, *words], capture_output=True, text=True, check=False)
+
+    sentence = "failwell: --url needs aiohttp: pip install 'failwell[http-proxy]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
+
+
 @contextmanager
 def closing_server() -> Iterator[str]:
     """A server that closes each connection at once."""
@@ -162,7 +173,7 @@ def test_a_gateway_ends_at_a_signal_even_with_calls_under_way(number: int) -> No
     with (
         silent_server() as url,
         subprocess.Popen(
-            [*COMMAND, "--url", url, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
+            [*COMMAND, "--url", url, "--listen", "127.0.0.1:0", "--grace", "0.5"], stderr=subprocess.PIPE, text=True
         ) as process,
     ):
         assert process.stderr is not None

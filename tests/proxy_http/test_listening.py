@@ -187,11 +187,13 @@ def test_tools_that_changed_are_forgotten() -> None:
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
     async def run() -> list[Any]:
+        lists = [listed("work"), tools]
+
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method == "GET":
                 return web.Response(body=event(changed), content_type="text/event-stream")
             body = json.loads(await request.read())
-            return web.json_response(tools if body["method"] == "tools/list" else success())
+            return web.json_response(lists.pop() if body["method"] == "tools/list" else success())
 
         async with scripted(handle) as url, gateway(url + "/mcp", "--validate") as base, ClientSession() as session:
             await post(base, {"jsonrpc": "2.0", "id": 0, "method": "tools/list"}, Mcp_Session_Id="s")

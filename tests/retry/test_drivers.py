@@ -329,7 +329,9 @@ def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(la
     else:
         assert fw.call(world.flaky(last), sleep=sleep, **settings) == last
     assert (world.made, world.slept) == (1, [7])
-    assert [event.step for event in world.events] == ["retry", "refused"]
+    assert [(event.step, event.attempt) for event in world.events] == [("retry", 1), ("gave_up", 1)]
+    assert world.events[1].failure == world.events[0].failure
+    assert world.events[1].reason == "calls are suspended"
 
 
 def test_a_delay_that_is_no_number_is_no_delay() -> None:

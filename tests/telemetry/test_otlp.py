@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -166,6 +167,16 @@ def test_all_that_happens_to_a_call_belongs_to_one_span_and_what_is_of_none_to_n
     )
     assert plain(breaker.attributes)["failwell.reason"] == "opened"
     assert plain(lost.attributes) == {"failwell.source": "recorder", "failwell.details.count": 3}
+
+
+def test_the_page_names_every_attribute_of_a_span_and_every_metric(receiver: Receiver) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "telemetry.md").read_text(encoding="utf-8")
+    sink = open_sink(f"otlp:{receiver.url}")
+    sink.write([msgspec.structs.replace(FAILED, id="f218efac7821")])
+
+    names = [*plain(receiver.spans[0].attributes), *otlp_figures._COUNTERS, *otlp_figures._DURATIONS]
+    assert "failwell.id" in names
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_figures_are_totals_since_the_beginning(receiver: Receiver) -> None:

@@ -70,6 +70,8 @@ def unknown(place: Place, names: Iterable[str]) -> FieldProblem:
     names = tuple(names)
     meant = closest(str(place.keys[-1]), names, most=1)
     options = names if len(names) <= MOST_OPTIONS else ()
+    if meant and is_secret_name(meant[0]):
+        place = place._replace(value=UNSET)  # a misspelt name does not make its value less of a secret
     return place.problem("unknown", None, options=options, did_you_mean=meant[0] if meant else None)
 
 

@@ -104,6 +104,10 @@ class Session:
     async def _at_start(self, peer: Peer, doing: Awaitable[Any]) -> Any:
         try:
             return await asyncio.wait_for(doing, self.limits.start)
+        except asyncio.CancelledError:
+            self._peer = None
+            await peer.close()
+            raise
         except (TimeoutError, Gone, BadServer) as failed:
             await peer.close()
             self._peer = None

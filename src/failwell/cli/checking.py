@@ -10,7 +10,8 @@ import msgspec
 import typer
 
 from failwell.cli import check_table
-from failwell.cli.payloads import Misuse, Streams, decoded, from_file, misuse_of
+from failwell.cli.ending import ended_as_by_interrupt
+from failwell.cli.payloads import Misuse, Streams, address_in, decoded, from_file, misuse_of
 
 _NEEDED = "checking a server needs jsonschema-rs: pip install 'failwell[cli,validation]'"
 _REPORTS = {name: f"failwell.check.reports.{name}" for name in ("junit", "sarif", "html")}
@@ -88,7 +89,7 @@ def check(
     )
     streams: Streams = context.obj
     before = _baseline(baseline) if not update_baseline else None
-    with check_table.progress(streams.stderr) as progress:
+    with check_table.progress(streams.stderr) as progress, ended_as_by_interrupt():
         try:
             report = running.checked(_connecting(command, limits), plan, target=" ".join(command), progress=progress)
         except peers.BadServer as bad:
@@ -109,15 +110,14 @@ def check(
 def _connecting(command: list[str], limits: Any) -> Callable[[], Any]:
     from failwell.check.peers import http, stdio
 
-    if len(command) == 1 and command[0].startswith(("http://", "https://")):
+    address = address_in(command)
+    if address is None:
+        return lambda: stdio.StdioPeer.start(command)
 
-        async def connect() -> Any:
-            return http.HttpPeer(command[0], start=limits.start, wait=limits.call)
+    async def connect() -> Any:
+        return http.HttpPeer(address, start=limits.start, wait=limits.call)
 
-        return connect
-    if len(command) == 1 and "://" in command[0]:
-        raise Misuse(f"{command[0]} is no address of an MCP server: it begins with http:// or https://")
-    return lambda: stdio.StdioPeer.start(command)
+    return connect
 
 
 def _check_places(files: dict[str, Path | None]) -> None:

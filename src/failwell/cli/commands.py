@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 import failwell as fw
-from failwell import dialects
 from failwell.cli import checking, completing, dashboards, demo, events, glossary, panels, proxying, readings
 from failwell.cli.payloads import (
     Misuse,
@@ -16,6 +15,7 @@ from failwell.cli.payloads import (
     write_json,
 )
 from failwell.codes import TYPES, Type
+from failwell.dialects import DIALECTS
 from failwell.suggest import did_you_mean
 
 app = typer.Typer(
@@ -134,15 +134,17 @@ def read(
     idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
     as_json: AsJson = False,
     command: Annotated[
-        list[str] | None, typer.Argument(help="Behind --: a server to start and to call --tool of.", metavar="COMMAND")
+        list[str] | None,
+        typer.Argument(help="Behind --: a server to start and to call --tool of; or its URL.", metavar="COMMAND"),
     ] = None,
 ) -> None:
     """Read a failure: what it is, what to do, how to mend the call.
 
     Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
-    an object with `raw`, `tool`, `arguments` and `inputSchema`. Exits with 1 if nothing in the payload is a failure.
+    an object with `raw`, `tool`, `arguments` and `inputSchema`, or a record of failwell's own. Exits with 1 if nothing
+    in the payload is a failure.
 
-    With a command behind --, that server is started and the tool is called for real.
+    With a command behind --, that server is started and the tool is called for real; so it is with the URL of one.
 
     Example: failwell read --idempotent < result.json
 
@@ -160,7 +162,7 @@ def read(
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     elif (calls := readings.lines_of(text := payload(context.obj, file))) is None:
         known = readings.schema_in(schema_file) if schema_file is not None else None
-        call = readings.Recorded(answer=text, tool=tool, arguments=sent, schema=known)
+        call = readings.single(text, tool=tool, arguments=sent, schema=known)
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     else:
         found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
@@ -196,12 +198,19 @@ def convert(
 ) -> None:
     """Write a failure of any form as a result in another dialect.
 
-    Takes what `read` takes. Exits with 1 if the payload is not a failure.
+    Takes one payload of those that `read` takes, from a file or stdin; it starts no server. Exits with 1 if the payload
+    is not a failure.
 
     Example: failwell convert --to xml --text < result.json
     """
     dialect_named(to)
-    failure = _failure_in(payload(context.obj, file), dialect=dialect, unflagged=unflagged, tool=tool)
+    if dialect is not None:
+        dialect_named(dialect)
+    given = payload(context.obj, file)
+    if lines := readings.lines_of(given):
+        raise Misuse(f"convert takes one failure, and the payload holds {len(lines)} recorded lines: give one of them")
+    call = readings.single(given, tool=tool)
+    failure = readings.found_in(call, dialect=dialect, unflagged=unflagged).failure
     if failure is None:
         context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
         raise typer.Exit(1)
@@ -228,10 +237,11 @@ def schema(
 
     Example: failwell schema compact > compact.schema.json
     """
-    json_schema = getattr(dialect_named(dialect), "json_schema", None)
+    json_schema = getattr(DIALECTS.get(dialect), "json_schema", None)
     if json_schema is None:
-        having = [name for name, module in dialects.DIALECTS.items() if hasattr(module, "json_schema")]
-        raise Misuse(f"{dialect} is not JSON and has no JSON Schema: choose one of {', '.join(having)}")
+        having = list(completing.schema_names(""))
+        why = "is not JSON and has no JSON Schema" if dialect in DIALECTS else "is no dialect"
+        raise Misuse(f"{dialect} {why}: choose one of {', '.join(having)}{did_you_mean(dialect, having)}")
     write_json(context.obj.stdout, json_schema())
 
 
@@ -250,10 +260,3 @@ def _type_named(name: str) -> Type:
     if found is None:
         raise Misuse(f"unknown type {name!r}: choose one of {', '.join(TYPES)}{did_you_mean(name, TYPES)}")
     return found
-
-
-def _failure_in(payload: str, *, dialect: str | None, **how: Any) -> fw.Failure | None:
-    if dialect is not None:
-        dialect_named(dialect)
-    failure = fw.read(payload, dialect=dialect, **how)
-    return None if failure is None else fw.canonical(failure)

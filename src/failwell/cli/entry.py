@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from failwell import __version__
+
 _NEEDED = ("typer", "rich")
 _INSTALL = "the command line needs typer and rich: pip install 'failwell[cli]'"
 
@@ -40,6 +42,9 @@ def run(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in _NEEDED:
             raise
+        if list(argv) == ["--version"]:
+            stdout.write(f"failwell {__version__}\n")
+            return 0
         stderr.write(f"failwell: {_INSTALL}\n")
         return 2
     try:

@@ -1,4 +1,4 @@
-"""A live call: start an MCP server over stdio, list its tools, call one."""
+"""A live call: start an MCP server over stdio or reach one over HTTP, list its tools, call one."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
@@ -6,18 +6,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from failwell.check.peers.peer import BadServer, Gone, list_tools, shake_hands
+from failwell.check.peers.http import HttpPeer
+from failwell.check.peers.peer import BadServer, Gone, Peer, list_tools, shake_hands
 from failwell.check.peers.stdio import StdioPeer
+from failwell.cli.payloads import address_in
 
 __all__ = ["BadServer", "Server"]
 
 Value = TypeVar("Value")
 
 _START = 60.0
+_WAIT = 30.0
 
 
 class Server:
-    """A server started for real; a context manager that ends it.
+    """A server started for real, or reached by its URL; a context manager that ends it.
 
     Raises:
         BadServer: it cannot be started, ended, or did not answer in time; the text is one line that says which.
@@ -28,7 +31,7 @@ class Server:
     ) -> None:
         self._runner = asyncio.Runner()
         try:
-            self._peer = self._runner.run(StdioPeer.start(command, cwd=cwd, env=env))
+            self._peer = self._runner.run(_connected(command, cwd, env))
         except BaseException:
             self._runner.close()
             raise
@@ -55,11 +58,11 @@ class Server:
         """Return the tools by name."""
         return {tool["name"]: tool for tool in self._answer(list_tools(self._peer))}
 
-    def call(self, tool: str, arguments: dict[str, Any], *, wait: float = 30) -> dict[str, Any]:
+    def call(self, tool: str, arguments: dict[str, Any], *, wait: float = _WAIT) -> dict[str, Any]:
         """Return the whole JSON-RPC answer to a call."""
         return self._answer(self._peer.request("tools/call", {"name": tool, "arguments": arguments}), wait=wait)
 
-    def _answer(self, asked: Coroutine[Any, Any, Value], *, wait: float = 30) -> Value:
+    def _answer(self, asked: Coroutine[Any, Any, Value], *, wait: float = _WAIT) -> Value:
         try:
             return self._runner.run(asyncio.wait_for(asked, wait))
         except TimeoutError:
@@ -67,3 +70,10 @@ class Server:
         except Gone as gone:
             complaint = self._peer.complaint()
             raise BadServer(f"{gone}: {complaint}" if complaint else str(gone)) from None
+
+
+async def _connected(command: Sequence[str], cwd: Path | None, env: Mapping[str, str] | None) -> Peer:
+    address = address_in(command)
+    if address is not None:
+        return HttpPeer(address, start=_START, wait=_WAIT)
+    return await StdioPeer.start(command, cwd=cwd, env=env)

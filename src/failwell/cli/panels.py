@@ -109,7 +109,7 @@ def show_found(stdout: TextIO, found: Found) -> None:
     """Show a failure, what to do about it, and how to mend the call."""
     failure, decision = found.failure, found.decision
     if failure is None or decision is None:
-        stdout.write("Not a failure.\n")
+        stdout.write(f"Not a failure{f': a record of {found.kind}' if found.kind else ''}.\n")
         return
     with page(stdout) as console:
         console.print(Text.assemble(_type(failure.type), "  ", (failure.code or "", "bold")))
@@ -136,7 +136,7 @@ def show_all(stdout: TextIO, found: list[Found]) -> None:
         table.add_column(header, no_wrap=header != "rule", justify="right" if not header else "left")
     for number, one in enumerate(found, 1):
         if one.failure is None or one.decision is None:
-            table.add_row(str(number), one.tool or "", Text("not a failure", "dim"))
+            table.add_row(str(number), one.tool or "", Text(one.kind or "not a failure", "dim"))
         else:
             table.add_row(
                 str(number),
@@ -158,7 +158,9 @@ def show_all(stdout: TextIO, found: list[Found]) -> None:
 def _rule(found: Found) -> str | None:
     if found.failure is None or found.failure.origin != "inferred":
         return None
-    return f"{found.rule or 'none fits'} ({found.failure.confidence or 0:.0%} sure)"
+    sure = found.failure.confidence or 0
+    # Without a rule of ours and yet sure: somebody on the way, such as a proxy, has guessed and says so.
+    return f"{found.rule or ('guessed by the sender' if sure else 'none fits')} ({sure:.0%} sure)"
 
 
 def _facts(failure: Failure) -> Iterator[tuple[str, str | None]]:

@@ -20,6 +20,19 @@ def misuse_of(command: Sequence[str], bad: Exception) -> Misuse:
     return Misuse(f"{bad} without a word; start it by itself to see why: {shlex.join(command)}" if silent else str(bad))
 
 
+def address_in(command: Sequence[str]) -> str | None:
+    """Return the URL of a server that was given in place of a command to start one.
+
+    Raises:
+        Misuse: it is the URL of something else.
+    """
+    if len(command) != 1 or "://" not in command[0]:
+        return None
+    if not command[0].startswith(("http://", "https://")):
+        raise Misuse(f"{command[0]} is no address of an MCP server: it begins with http:// or https://")
+    return command[0]
+
+
 class Streams(NamedTuple):
     """Where a command reads and writes."""
 

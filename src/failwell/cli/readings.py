@@ -2,41 +2,51 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct
 
 import failwell as fw
 from failwell.cli import live
+from failwell.cli.ending import ended_as_by_interrupt
 from failwell.cli.payloads import Misuse, decoded, from_file, json_object, misuse_of
+from failwell.decision import Action
 from failwell.dialects import json_text, whole
 from failwell.json_types import is_object
 from failwell.reader import explain
 from failwell.repairing import Repair
+from failwell.telemetry.record import Record, decode
 
 _MOST_LINES = 10_000
 # Where recorders put the answer, and the schema, beside `tool` and `arguments`.
 _ANSWER_KEYS = ("raw", "answer", "result", "response")
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "schema")
+_LIKE_JSON = re.compile(r"""\s*(\{\s*"|\[\s*["{])""")
+_ACTIONS: tuple[Action, ...] = get_args(Action)
+_RECORDED = "Decided so when it was recorded."
+_TAKEN = "an MCP result, a JSON-RPC response or an error's text"
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """An answer, and what is known of the call that it belongs to."""
+    """An answer, and what is known of the call that it belongs to; or a record of our own."""
 
     answer: Any
     tool: str | None = None
     arguments: Any = None
     schema: Any = None
     annotations: Any = None
+    record: Record | None = None
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """All that can be said of one answer. What is not a failure has none of it."""
+    """All that can be said of one answer. What is not a failure has none of it; `kind` is that of a record."""
 
     tool: str | None = None
+    kind: str | None = None
     failure: fw.Failure | None = None
     rule: str | None = None
     decision: fw.Decision | None = None
@@ -53,15 +63,59 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def lines_of(text: str) -> list[Recorded] | None:
-    """Return the calls in a file of recorded lines; None if the text is one payload and not lines of them."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) < 2 or len(lines) > _MOST_LINES or json_text.parse_object(text) is not None:
+    """Return the calls in a file of recorded lines; None if the text is one payload and not lines of them.
+
+    Raises:
+        Misuse: a line is no JSON object, or there are too many.
+    """
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) < 2 or json_text.parse_object(text) is not None:
         return None
-    payloads = [json_text.parse_object(line) for line in lines]
-    return [_recorded(payload) for payload in payloads if payload is not None] if None not in payloads else None
+    payloads = [json_text.parse_object(line) for _, line in lines]
+    others = [place for place, payload in zip(lines, payloads, strict=True) if payload is None]
+    if 2 * len(others) >= len(lines) and not (
+        len(others) < len(lines) and all(_is_like_json(line) for _, line in others)
+    ):
+        return None
+    if others:
+        raise Misuse(f"line {others[0][0]} of the payload is no JSON object, which a recorded line is")
+    if len(lines) > _MOST_LINES:
+        raise Misuse(f"the payload has {len(lines):,} lines: at most {_MOST_LINES:,} are read")
+    return [_recorded(line, payload) for (_, line), payload in zip(lines, payloads, strict=True) if payload is not None]
 
 
-def _recorded(payload: dict[str, Any]) -> Recorded:
+def single(text: str, **known: Any) -> Recorded:
+    """Return the one answer, or the one record, that a text is.
+
+    Raises:
+        Misuse: it is JSON that holds no answer, or JSON that was cut off.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as broken:
+        is_cut = _is_like_json(text) and "Extra data" not in str(broken)
+        if is_cut:
+            raise Misuse(f"the payload begins like JSON and is none: {broken}; give {_TAKEN}") from None
+        return Recorded(answer=text, **known)
+    except RecursionError:
+        raise Misuse(f"the payload is JSON that is nested too deep; give {_TAKEN}") from None
+    if not isinstance(found, dict | str) and not (isinstance(found, list) and any(map(is_object, found))):
+        raise Misuse(f"the payload is JSON that holds no answer of a tool; give {_TAKEN}")
+    return Recorded(answer=text, record=_record_in(text, found), **known)
+
+
+def _is_like_json(text: str) -> bool:
+    return _LIKE_JSON.match(text) is not None
+
+
+def _record_in(line: str, payload: Any) -> Record | None:
+    is_ours = is_object(payload) and {"time", "source", "kind"} <= payload.keys()
+    return decode(line.encode("utf-8", "replace")) if is_ours else None
+
+
+def _recorded(line: str, payload: dict[str, Any]) -> Recorded:
+    if ours := _record_in(line, payload):
+        return Recorded(answer=payload, record=ours)
     key = next((key for key in _ANSWER_KEYS if key in payload), None)
     if key is None or "jsonrpc" in payload:
         return Recorded(answer=payload)
@@ -77,6 +131,8 @@ def _recorded(payload: dict[str, Any]) -> Recorded:
 
 def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any = None) -> Found:
     """Return all that can be said of an answer."""
+    if call.record is not None:
+        return _of_record(call.record, hints)
     reading = explain(
         call.answer,
         tool=call.tool,
@@ -97,6 +153,20 @@ def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any
         decision=fw.decide(failure, known),
         repair=fw.repair(reading.failure, call.arguments, call.schema),
     )
+
+
+def _of_record(recorded: Record, hints: Any) -> Found:
+    """Return what was recorded: the step too, which was decided where the tool was known."""
+    found = Found(tool=recorded.tool or None, kind=recorded.kind)
+    failure = whole.read(recorded.failure)
+    if failure is None:
+        return found
+    failure = fw.canonical(failure)
+    decision = fw.decide(failure, hints, attempt=recorded.attempt)
+    action = next((action for action in _ACTIONS if action == recorded.decision), decision.action)
+    if action != decision.action:
+        decision = fw.Decision(action=action, reason=_RECORDED, delay=recorded.delay, actions=failure.actions)
+    return msgspec.structs.replace(found, failure=failure, decision=decision)
 
 
 def schema_in(file: Path) -> dict[str, Any]:
@@ -124,7 +194,7 @@ def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | N
         Misuse: the server cannot be started or does not answer, or no tool was named.
     """
     try:
-        with live.Server(command) as server:
+        with ended_as_by_interrupt(), live.Server(command) as server:
             tools = server.tools()
             if tool is None:
                 raise Misuse(f"say which tool to call with --tool: the server has {', '.join(tools)}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from failwell.dashboard.judging import Judged, count_calls, count_troubles, judge, no_sums
+from failwell.dashboard.judging import Judged, Sums, count_calls, count_troubles, judge, no_sums
 from failwell.dashboard.rollups import add, as_rows, pending, prepare, progress, replace_pending
 from failwell.dashboard.slim import NEEDED, slim
 from failwell.telemetry.record import Record
@@ -26,6 +26,7 @@ STRETCH = 10_000
 _FORGOTTEN_AFTER = 86_400.0
 """After so many seconds a trouble that nothing was heard of is what it looks like."""
 _A_WHILE = 10.0
+_AT_ONCE = 500
 _WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '500ms'"
 
 _c = records.c
@@ -36,13 +37,17 @@ class Counting:
     """Counts the records of a store. Several dashboards may count one store: each record counts once.
 
     Args:
-        engine: reads and writes; only the dashboard's own tables are written.
+        reading: for all questions. Nobody who writes waits for them.
+        writing: for the dashboard's own tables, which are all that it writes.
         clock: tells seconds that pass.
     """
 
-    def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.monotonic) -> None:
-        prepare(engine)
-        self._engine = engine
+    def __init__(
+        self, reading: Engine, writing: Engine | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._reading = reading
+        self._writing = writing or reading
+        prepare(self._writing)
         self._clock = clock
         self._looked = (-_A_WHILE, 0)
         self._lock = Lock()
@@ -51,16 +56,16 @@ class Counting:
         """Count the next stretch, and return how many records are left."""
         with self._lock:
             newest = self._newest()
-            with self._engine.connect() as connection:
+            with self._reading.connect() as connection:
                 before: int = connection.execute(select(progress.c.upto)).scalar_one()
                 if newest <= before:
                     return 0
                 upto, fresh = _stretch(connection, before, newest)
-                known = _known(connection, before, upto)
-            with self._engine.begin() as connection:
+                found = _counted(fresh, _known(connection, before, upto))
+            with self._writing.begin() as connection:
                 moved = update(progress).where(progress.c.upto == before).values(upto=upto)
                 if connection.execute(moved).rowcount == 1:  # otherwise another dashboard has counted it meanwhile
-                    _write(connection, fresh, known)
+                    found.write(connection)
             return max(newest - upto, 0)
 
     def _newest(self) -> int:
@@ -69,7 +74,7 @@ class Counting:
         In PostgreSQL a record may appear after one with a higher number. Once this lock is got, nobody who took a
         lower number is still writing.
         """
-        with self._engine.begin() as connection:
+        with self._reading.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(_WAITS_FOR_WRITERS))
                 try:
@@ -87,7 +92,7 @@ class Counting:
         at, number = self._looked
         if self._clock() - at < _A_WHILE:
             return 0
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             newest: int = connection.execute(select(func.max(_c.number))).scalar() or 0
         self._looked = (self._clock(), newest)
         return number
@@ -122,38 +127,45 @@ def _known(connection: Connection, before: int, upto: int) -> dict[_Session, _Kn
     return known
 
 
-def _write(connection: Connection, fresh: list[Record], known: dict[_Session, _Known]) -> None:
-    sums, sessions = no_sums(), defaultdict[_Session, list[Record]](list)
-    count_calls(sums, fresh)
+class _Counted(msgspec.Struct):
+    """What follows from a stretch of records: sums to add, sessions that stay pending, and those that do not."""
+
+    sums: Sums
+    still: list[dict[str, Any]]
+    settled: list[_Session]
+    newest: float
+
+    def write(self, connection: Connection) -> None:
+        add(connection, as_rows(self.sums))
+        replace_pending(connection, self.still)
+        for start in range(0, len(self.settled), _AT_ONCE):
+            some = self.settled[start : start + _AT_ONCE]
+            connection.execute(delete(pending).where(tuple_(pending.c.session, pending.c.source).in_(some)))
+        connection.execute(delete(pending).where(pending.c.since < self.newest - _FORGOTTEN_AFTER))
+
+
+def _counted(fresh: list[Record], known: dict[_Session, _Known]) -> _Counted:
+    found = _Counted(no_sums(), [], [], max((record.time for record in fresh), default=0.0))
+    count_calls(found.sums, fresh)
+    sessions = defaultdict[_Session, list[Record]](list)
     for record in fresh:
         sessions[record.session, record.source].append(record)
-    still: list[dict[str, Any]] = []
-    settled: list[_Session] = []
     for session, news in sessions.items():
         before = known.get(session)
         if before is not None:
-            count_troubles(sums, before.counted, times=-1)
+            count_troubles(found.sums, before.counted, times=-1)
         judged = judge([*before.records, *news] if before else news)
-        count_troubles(sums, [*judged.over, *judged.open])
+        count_troubles(found.sums, [*judged.over, *judged.open])
         if judged.since is not None:
-            still.append(_as_pending(session, judged))
+            found.still.append(_as_pending(session, judged))
         elif before is not None:
-            settled.append(session)
-    add(connection, as_rows(sums))
-    replace_pending(connection, still)
-    _forget(connection, settled, max((record.time for record in fresh), default=0.0))
+            found.settled.append(session)
+    return found
 
 
 def _as_pending(session: _Session, judged: Judged) -> dict[str, Any]:
     counted = msgspec.json.encode(judged.open).decode()
     return {"session": session[0], "source": session[1], "since": judged.since, "counted": counted}
-
-
-def _forget(connection: Connection, settled: list[_Session], now: float) -> None:
-    for start in range(0, len(settled), 500):
-        some = settled[start : start + 500]
-        connection.execute(delete(pending).where(tuple_(pending.c.session, pending.c.source).in_(some)))
-    connection.execute(delete(pending).where(pending.c.since < now - _FORGOTTEN_AFTER))
 
 
 _decoder = msgspec.json.Decoder(list[Trouble])

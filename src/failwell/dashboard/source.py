@@ -76,7 +76,7 @@ class Source:
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
                 self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
-                self._counting = Counting(self._writer)
+                self._counting = Counting(self._store.engine, self._writer)
             return True
 
     def close(self) -> None:

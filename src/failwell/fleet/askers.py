@@ -1,7 +1,6 @@
 """`Askers`: a few threads that ask what others wait for, so that those wait no longer than they want to."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from failwell.fleet.store import Away
+from failwell.retry.forks import in_every_fork
 
 _MOST = 4
 
@@ -43,8 +43,8 @@ class Askers:
     def __init__(self, patience: float, lost: Callable[[Away], object]) -> None:
         self._patience = patience
         self._lost = lost
-        self._lock = Lock()
         self._begin_anew()
+        in_every_fork(self._begin_anew)
 
     def answer(self, question: Question[T]) -> T:
         """Return the answer."""
@@ -63,8 +63,12 @@ class Askers:
             found: T = await trio.to_thread.run_sync(self.answer, question)
             return found
         asked = self.submit(question.ask)
+        waited = asyncio.wrap_future(asked, loop=loop)
+        waited.add_done_callback(_heard)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked, loop=loop)), self._patience)
+            # Before Python 3.12 `wait_for` loses a cancellation that comes together with the answer.
+            await asyncio.wait((waited,), timeout=self._patience)
+            return asked.result(0)
         except (Away, TimeoutError) as failed:
             return self._answered_here(question, asked, failed)
         except asyncio.CancelledError:
@@ -72,15 +76,15 @@ class Askers:
             raise
 
     def submit(self, ask: Callable[[], T]) -> Future[T]:
-        """Have something asked."""
+        """Have something asked. Where no thread can be started, the store is away."""
         future: Future[T] = Future()
         with self._lock:
-            if self._process != os.getpid():  # threads do not live on in a process that was forked
-                self._begin_anew()
+            if self._asked >= self._count < _MOST:
+                self._count += self._is_started()
+            if not self._count:
+                future.set_exception(Away("no thread can be started to ask it"))
+                return future
             self._asked += 1
-            if self._asked > self._count and self._count < _MOST:
-                self._count += 1
-                Thread(target=self._run, args=(self._queue,), name="failwell limits", daemon=True).start()
         self._queue.put((future, ask))
         return future
 
@@ -89,10 +93,21 @@ class Askers:
         with self._lock:
             for _ in range(self._count):
                 self._queue.put(None)
-            self._begin_anew()
+            self._count_anew()
+
+    def _is_started(self) -> bool:
+        """Start one more thread, and return whether that could be done."""
+        try:
+            Thread(target=self._run, args=(self._queue,), name="failwell limits", daemon=True).start()
+        except RuntimeError:
+            return False
+        return True
 
     def _begin_anew(self) -> None:
-        self._process = os.getpid()
+        self._lock = Lock()
+        self._count_anew()
+
+    def _count_anew(self) -> None:
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._asked = self._count = 0
 
@@ -115,3 +130,9 @@ class Askers:
             failed = Away("it does not answer in time")
         self._lost(failed)
         return question.instead()
+
+
+def _heard(waited: "asyncio.Future[Any]") -> None:
+    """Look at an answer that nobody waits for any more, so that nobody complains that none did."""
+    if not waited.cancelled():
+        waited.exception()

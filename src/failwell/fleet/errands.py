@@ -1,10 +1,11 @@
 """`Errands`: what need not be waited for, done in order by a thread of its own."""
 
 import atexit
-import os
 from collections import deque
 from collections.abc import Callable
 from threading import Condition, Thread
+
+from failwell.retry.forks import in_every_fork
 
 _MOST = 1000
 _AT_THE_END = 0.5
@@ -23,11 +24,9 @@ class Errands:
 
     def __init__(self, repeated: Callable[[], float | None] = lambda: None) -> None:
         self._repeated = repeated
-        self._waiting: deque[Errand] = deque(maxlen=_MOST)
-        self._changed = Condition()
-        self._process = 0
-        self._is_busy = False
-        self._is_over = False
+        self._is_running = self._is_busy = self._is_over = False
+        self._begin_anew()
+        in_every_fork(self._begin_anew)
 
     def do(self, errand: Errand) -> None:
         """Have something done."""
@@ -36,27 +35,43 @@ class Errands:
             self._begin()
             self._changed.notify_all()
 
+    def wake(self) -> None:
+        """Start the thread, if that could not be done before."""
+        if not self._is_running:
+            with self._changed:
+                self._begin()
+
     def finish(self, patience: float = _AT_THE_END) -> None:
         """Wait until all is done, but not for long."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._waiting and not self._is_busy, patience)
+            self._changed.wait_for(self._has_finished, patience)
 
     def end(self) -> None:
         """Finish, and do nothing more."""
         atexit.unregister(self.finish)
-        if self._process == os.getpid():
-            self.finish()
+        self.finish()
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
 
     def _begin(self) -> None:
-        """Start the thread, unless it runs: in a process that was forked it does not."""
-        if self._process == os.getpid() or self._is_over:
+        """Start the thread, unless it runs."""
+        if self._is_running or self._is_over:
             return
-        self._process = os.getpid()
-        Thread(target=self._run, name="failwell limits", daemon=True).start()
+        try:
+            Thread(target=self._run, name="failwell limits", daemon=True).start()
+        except RuntimeError:  # the system gives no more of them; what waits is done once it does
+            return
+        self._is_running = True
         atexit.register(self.finish)
+
+    def _begin_anew(self) -> None:
+        self._waiting: deque[Errand] = deque(maxlen=_MOST)
+        self._changed = Condition()
+        self._is_running = self._is_busy = False
+
+    def _has_finished(self) -> bool:
+        return not self._is_running or not (self._waiting or self._is_busy)
 
     def _run(self) -> None:
         pause: float | None = None

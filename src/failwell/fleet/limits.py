@@ -3,7 +3,9 @@
 import logging
 import random
 import secrets
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -15,6 +17,7 @@ from failwell.fleet.askers import Askers, Question
 from failwell.fleet.errands import Errands
 from failwell.fleet.store import Away, State, Store
 from failwell.retry.breaker import suspended
+from failwell.retry.forks import in_every_fork
 from failwell.retry.limits import NOBODY, Failing, Key, Taken
 from failwell.retry.repeats import digest_of
 from failwell.retry.shared import Shared
@@ -22,6 +25,7 @@ from failwell.retry.shared import Shared
 _log = logging.getLogger("failwell")
 
 _MOST_KNOWN = 1000
+_MOST_OWED = 1000
 _CHECKED_EVERY = 1.0
 _OPEN_FOR = 10  # times as long an open breaker is believed, which hardly ever closes before its time
 
@@ -62,17 +66,15 @@ class FleetLimits:
         askers: type[Askers] = Askers,
     ) -> None:
         self.local = local
-        self.is_away = False
         self.is_closed = False
         self.troubles = ((True,), (), ())
         self._store = store
         self._freshness = freshness
         self._warn = warn
-        self._known: dict[Key, _Known] = {}
-        self._lock = Lock()
+        self._begin_anew()
+        in_every_fork(self._begin_anew)
         self._errands = errands(self._checked)
         self._askers = askers(patience, self._lost)
-        self._name = secrets.token_hex(8)
 
     @classmethod
     def at(
@@ -123,12 +125,16 @@ class FleetLimits:
     def failed(self, failing: Failing, now: float) -> Taken:
         """Count a failed try here and there, and pay for the retry that is wanted."""
         seen_here = self.local.failed(failing, now)
-        return seen_here if self.is_away else self._askers.answer(self._failure(failing, now, seen_here))
+        if self.is_away:
+            return seen_here
+        return self._settled(failing, seen_here, self._askers.answer(self._failure(failing, now, seen_here)))
 
     async def afailed(self, failing: Failing, now: float) -> Taken:
         """Do what `failed` does."""
         seen_here = self.local.failed(failing, now)
-        return seen_here if self.is_away else await self._askers.aanswer(self._failure(failing, now, seen_here))
+        if self.is_away:
+            return seen_here
+        return self._settled(failing, seen_here, await self._askers.aanswer(self._failure(failing, now, seen_here)))
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:
         """Note a success. The store is told in the background, and only if that changes anything."""
@@ -161,6 +167,14 @@ class FleetLimits:
         self._askers.end()
         self._store.close()
 
+    def _begin_anew(self) -> None:
+        """Know nothing, as a process does that begins or was forked: who asks in it bears another name."""
+        self.is_away = self.is_closed
+        self._known: dict[Key, _Known] = {}
+        self._owed: deque[tuple[Key, str]] = deque(maxlen=_MOST_OWED)
+        self._lock = Lock()
+        self._name = secrets.token_hex(8)
+
     def _must_ask(self, key: Key, now: float) -> bool:
         known = self._known.get(key)
         is_known = known is not None and now < known.until
@@ -168,6 +182,8 @@ class FleetLimits:
 
     def _unasked(self, key: Key, now: float, caller: object) -> Failure | None:
         known = self._known.get(key)
+        if self.is_away:
+            self._errands.wake()
         if known is None or self.is_away:
             return self.local.begin(key, now, caller=caller)
         return self._refusal(key, known.refused_until - now)
@@ -176,7 +192,11 @@ class FleetLimits:
         name = self._called(caller)
 
         def begin() -> Failure | None:
-            state = self._store.begin(key, caller=name)
+            try:
+                state = self._store.begin(key, caller=name)
+            except Away:
+                self._owed.append((key, name))  # it may have let this call probe, and only its answer was lost
+                raise
             self._note(key, state, now)
             return None if state.is_own_probe else self._refusal(key, state.left)
 
@@ -189,11 +209,15 @@ class FleetLimits:
         def fail() -> Taken:
             state = self._store.failed(failing, caller=name)
             self._note(failing.key, state, now)
-            if state.taken.paid is None and seen_here.paid is not None:
-                self.local.budget.refund(failing.key[0], seen_here.paid)
             return state.taken
 
         return Question(fail, lambda: seen_here)
+
+    def _settled(self, failing: Failing, seen_here: Taken, taken: Taken) -> Taken:
+        """Return what the fleet says of a failed try; a retry that it refuses costs this process nothing."""
+        if taken.paid is None and seen_here.paid is not None:
+            self.local.budget.refund(failing.key[0], seen_here.paid)
+        return taken
 
     def _refusal(self, key: Key, left: float) -> Failure | None:
         return suspended(key, left, most=self.local.breaker.most) if left > 0 else None
@@ -206,11 +230,20 @@ class FleetLimits:
             self._known.clear()
         is_open = state.left > 0 and not state.is_probed
         believed = min(state.left, _OPEN_FOR * self._freshness) if is_open else self._freshness
-        self._known[key] = _Known(now + believed, now + state.left, state.is_noted)
+        # Others looked at the clock earlier: to them, "until now" would be a time to come.
+        refused_until = now + state.left if state.left > 0 else 0.0
+        self._known[key] = _Known(now + believed, refused_until, state.is_noted)
 
     def _release(self, key: Key, name: str) -> None:
         self._known.pop(key, None)  # another call of this process may probe
-        self._errands.do(partial(self._told, partial(self._store.released, key, caller=name)))
+        self._owed.append((key, name))
+        self._errands.do(partial(self._told, self._tell_released))
+
+    def _tell_released(self) -> None:
+        while self._owed:
+            key, name = self._owed[0]
+            self._store.released(key, caller=name)
+            self._owed.popleft()
 
     def _tell_success(self, key: Key, digest: str, refund: float) -> None:
         def tell() -> None:
@@ -233,8 +266,8 @@ class FleetLimits:
             was_away, self.is_away = self.is_away, True
         if not was_away:
             self._known.clear()
-            self._warn(f"{self._store.name} is away: {away}. Until it is back, each process keeps limits of its own.")
             self._errands.do(lambda: None)  # wakes the thread, which looks for it from now on
+            self._say(f"{self._store.name} is away: {away}. Until it is back, each process keeps limits of its own.")
 
     def _checked(self) -> float | None:
         """Look whether the store is back, and return after how many seconds to look again."""
@@ -242,8 +275,15 @@ class FleetLimits:
             return None
         try:
             self._store.check()
+            self._tell_released()
         except Away:
             return _CHECKED_EVERY * random.uniform(0.5, 1.5)  # a whole fleet does not come at once
         self.is_away = False
-        self._warn(f"{self._store.name} is back: limits are shared again.")
+        self._say(f"{self._store.name} is back: limits are shared again.")
         return None
+
+    def _say(self, sentence: str) -> None:
+        for tell in (self._warn, _log.warning):
+            with suppress(Exception):  # no call fails because nobody can be told
+                tell(sentence)
+                return

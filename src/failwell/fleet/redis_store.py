@@ -1,6 +1,7 @@
 """`RedisStore`: the limits of a fleet in Redis or Valkey. One round trip for each step."""
 
 import hashlib
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 from failwell.fleet import scripts
 from failwell.fleet.store import Away, State
 from failwell.retry import breaker
+from failwell.retry.forks import in_every_fork
 from failwell.retry.limits import NOBODY, Failing, Key, Taken
 from failwell.retry.repeats import digest_of, reason_of
 from failwell.retry.shared import Shared
@@ -23,7 +25,9 @@ _MOST_CONNECTIONS = 8
 _MOST_DIGESTS = 100
 _MOST_FAILURES = 1000
 _KEPT = 600.0
+_LONGEST = 365 * 24 * 3600.0
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
+_UNNAMED = "the store"
 _WRONG = "limits must be the address of a Redis or Valkey server, such as redis://localhost:6379/0"
 
 # What the script says of a failed try.
@@ -78,6 +82,8 @@ class RedisStore:
     ) -> None:
         if figures.breaker.most > _MOST_FAILURES:
             raise ValueError(f"a shared breaker opens after at most {_MOST_FAILURES} failures")
+        if max(figures.breaker.window, figures.breaker.pause) > _LONGEST:
+            raise ValueError("window and pause of a shared breaker are at most a year")
         self.name = _shown(url)
         self._budget = figures.budget
         self._breaker = figures.breaker
@@ -86,7 +92,9 @@ class RedisStore:
         self._prefix = prefix
         self._settling = settling
         self._kept = round(max(_KEPT, 2 * (self._breaker.window + self._breaker.pause)) * 1000)
-        self._redis = _connected(url, patience)
+        self._connect = partial(_connected, url, patience)
+        self._begin_anew()
+        in_every_fork(self._begin_anew)
         self._secret = _secret_of(self._redis)
 
     def begin(self, key: Key, *, caller: str) -> State:
@@ -138,6 +146,9 @@ class RedisStore:
         """Close the connections."""
         self._redis.connection_pool.disconnect()
 
+    def _begin_anew(self) -> None:
+        self._redis = self._connect()
+
     def _keys(self, key: Key) -> tuple[str, str, str]:
         """Return the keys of a tool. The braces keep those of a server together where keys are spread."""
         server, tool = key
@@ -187,14 +198,17 @@ def _connected(url: str, patience: float) -> "redis.Redis":
 
 
 def _shown(url: str) -> str:
-    """Return a URL without what is secret in it."""
+    """Return a URL without what is secret in it, or no part of it where that may be anywhere."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "the store"
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
+        return _UNNAMED
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # a password with a sign in it that ends the host
+        return _UNNAMED
+    path = parts.path if parts.scheme == "unix" or parts.path[1:].isdecimal() else ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{path}"
 
 
 def _kind(failing: Failing) -> str:

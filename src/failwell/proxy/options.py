@@ -1,5 +1,6 @@
 """The options of `failwell proxy`, as one table. Imports nothing: the server is started before anything is loaded."""
 
+_GRACE, _GRACE_OF_CALLS = 1.0, 4.0
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
 
 USAGE = """\
@@ -42,8 +43,19 @@ class Options:
         self.name: str | None = None
         self.dry_run = False
         self.quiet = False
-        self.grace = 1.0
         self.help = False
+        self._grace: float | None = None
+
+    @property
+    def grace(self) -> float:
+        """How long what runs may take to end: the server that was started, or the calls of a gateway."""
+        if self._grace is not None:
+            return self._grace
+        return _GRACE if self.listen is None else _GRACE_OF_CALLS
+
+    @grace.setter
+    def grace(self, seconds: float) -> None:
+        self._grace = seconds
 
 
 def _dialect(text: str) -> str:
@@ -151,7 +163,7 @@ TABLE = (
     ("--name", "NAME", _name, "what records call the server"),
     ("--dry-run", None, None, "report what would change, and change nothing"),
     ("--quiet", None, None, "no summary on standard error at the end"),
-    ("--grace", "SECONDS", _seconds, "how long a server may take to end, 1 unless told"),
+    ("--grace", "SECONDS", _seconds, "how long the server may take to end, 1 unless told; with --listen, calls: 4"),
     ("--help", None, None, "show this and exit"),
 )
 _BY_NAME = {row[0]: row for row in TABLE} | {"-h": TABLE[-1]}

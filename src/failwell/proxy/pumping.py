@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
-_PIECE = 1 << 18
+_PIECE = 1 << 16
 
 
 class Pump:

@@ -9,6 +9,7 @@ from failwell.encoding import encode
 from failwell.proxy.events import Happening
 from failwell.proxy.options import Options
 from failwell.telemetry.adapting import Told, decision_on, of_arguments
+from failwell.telemetry.echoes import without_values
 from failwell.telemetry.record import FAILED, Kind, Record, described
 from failwell.telemetry.recorder import Recorder
 from failwell.telemetry.sinks import Sink, open_sink
@@ -73,7 +74,7 @@ class Recording:
             attempt=attempt,
             elapsed=timed.elapsed,
             delay=details.pop("delay", None),
-            text=self._text(timed) if is_answer and not self._dry_run else None,
+            text=self._text(timed) if is_answer and not self._dry_run and "passed" not in details else None,
             decision=decision_on(failure, seen.hints, attempt) if is_answer else None,
             details=details,
             **of_arguments(seen.sent),
@@ -84,7 +85,7 @@ class Recording:
         failure = timed.happening.failure
         if failure is None:
             return None
-        text: str = encode(failure, self._dialect)["content"][0]["text"]
+        text: str = encode(without_values(failure), self._dialect)["content"][0]["text"]
         return text
 
 

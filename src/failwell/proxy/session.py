@@ -88,7 +88,8 @@ class Session:
         """Let what the server said last be dealt with; a client that wants to end has to read it."""
         before = self._taken_by_client
         while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
-            if self._server.ending.has_come and self._taken_by_client == before:
+            is_read = self._taken_by_client != before or not self._client_lock.locked()
+            if self._server.ending.has_come and not is_read:
                 return
             before = self._taken_by_client
 

@@ -159,7 +159,8 @@ class Watch:
     def _remember(self, asked: Asked) -> None:
         pending = self.pending
         if len(pending) >= _MOST_PENDING:
-            pending.pop(next(iter(pending)), None)
+            with suppress(RuntimeError, StopIteration):  # answers took some out meanwhile, which makes room too
+                pending.pop(next(iter(pending)), None)
         pending[asked.id] = asked
         self._unsent.append(asked)
         self.answered_ids.discard(asked.id)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from failwell.errors import Temporary
 from failwell.failure import Failure
+from failwell.retry.forks import in_every_fork
 from failwell.retry.limits import Key
 
 _MOST_TOOLS = 1000
@@ -36,7 +37,8 @@ class Breaker:
         self.window = window
         self.pause = pause
         self.failing: OrderedDict[Key, _State] = OrderedDict()
-        self._lock = Lock()
+        self._unlock()
+        in_every_fork(self._unlock)
 
     def refusal(self, key: Key, now: float, *, caller: object = None) -> Failure | None:
         """Return the failure to answer with instead of making the call, or None to make it: *caller* probes then."""
@@ -92,6 +94,9 @@ class Breaker:
                 state = self.failing.get(key)
                 if state is not None and state.prober is caller:
                     state.prober = None
+
+    def _unlock(self) -> None:
+        self._lock = Lock()
 
     def _left(self, state: _State, now: float) -> float:
         ends = state.probe_ends if state.prober is not None else (state.opened or 0.0) + self.pause

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from failwell.failure import Failure
+from failwell.retry.forks import in_every_fork
 from failwell.retry.policy import is_throttled
 
 _MOST_SERVERS = 1000
@@ -27,7 +28,8 @@ class Budget:
         self.throttled_cost = throttled_cost
         self.gain = gain
         self.spent: OrderedDict[str, float] = OrderedDict()
-        self._lock = Lock()
+        self._unlock()
+        in_every_fork(self._unlock)
 
     def left(self, server: str) -> float:
         """Return how many tokens a server has left."""
@@ -60,3 +62,6 @@ class Budget:
                 self.spent[server] = spent
             else:
                 self.spent.pop(server, None)
+
+    def _unlock(self) -> None:
+        self._lock = Lock()

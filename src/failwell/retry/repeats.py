@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from failwell.failure import Failure
+from failwell.retry.forks import in_every_fork
 from failwell.retry.limits import Key
 
 _MOST_TOOLS = 250
@@ -26,7 +27,8 @@ class Repeats:
             raise ValueError(f"a call may fail at least once, not {most!r}")
         self.most = most
         self.failing: OrderedDict[Key, OrderedDict[bytes, tuple[str, int]]] = OrderedDict()
-        self._lock = Lock()
+        self._unlock()
+        in_every_fork(self._unlock)
 
     def failed(self, key: Key, arguments: Any, failure: Failure) -> bool:
         """Count a failed call and return whether calls like it have failed like this too often."""
@@ -55,6 +57,9 @@ class Repeats:
             calls.pop(digest, None)
             if not calls:
                 self.failing.pop(key, None)
+
+    def _unlock(self) -> None:
+        self._lock = Lock()
 
 
 def reason_of(failure: Failure) -> str:

@@ -1,6 +1,7 @@
 """`Run`: one call on its way through its attempts, told what happened and telling what to do. No clock of its own."""
 
 import logging
+import os
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -11,14 +12,31 @@ from failwell.decision import Hints
 from failwell.failure import Failure
 from failwell.retry import surroundings
 from failwell.retry.event import Event, Step
+from failwell.retry.forks import in_every_fork
 from failwell.retry.limits import Failing, Limits, Taken
 from failwell.retry.policy import Policy, Verdict
 from failwell.sent import Sent
 
 _log = logging.getLogger("failwell")
-_numbers = count(1)
+_SUSPENDED = "calls are suspended"
 
 Hook = Callable[[Event], object]
+
+
+def _numbering() -> "count[int]":
+    """Return numbers far from those of other processes, so that each is that of one call in all of them."""
+    return count((int.from_bytes(os.urandom(3)) << 28) + 1)
+
+
+_numbers = _numbering()
+
+
+def _number_anew() -> None:
+    global _numbers
+    _numbers = _numbering()
+
+
+in_every_fork(_number_anew)
 
 
 class _Progress(Struct, kw_only=True, eq=False):
@@ -26,6 +44,7 @@ class _Progress(Struct, kw_only=True, eq=False):
     paid: float = 0.0
     is_counted: bool = False
     number: int = 0
+    last: Failure | None = None
 
 
 class Run(_Progress, eq=False):
@@ -77,8 +96,10 @@ class Run(_Progress, eq=False):
     def _begun(self, refusal: Failure | None, now: float) -> Failure | None:
         if refusal is None:
             self.attempt += 1
-        else:
-            self._tell(now, "refused", refusal, reason="calls are suspended")
+        elif self.last is None:
+            self._tell(now, "refused", refusal, reason=_SUSPENDED)
+        else:  # what was tried is not untold by a refusal of another try
+            self._tell(now, "gave_up", self.last, reason=_SUSPENDED)
         return refusal
 
     def _wish(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
@@ -101,6 +122,7 @@ class Run(_Progress, eq=False):
         return Failing((self.server, self.tool), failure, self, self.arguments, is_counted, wish.delay)
 
     def _settled(self, failure: Failure, wish: Verdict, taken: Taken, now: float) -> Verdict:
+        self.last = failure
         verdict = self._verdict(failure, wish, taken)
         step: Step = "gave_up" if verdict.delay is None else "retry"
         self._tell(now, step, failure, delay=verdict.delay, reason=verdict.reason)
@@ -113,7 +135,7 @@ class Run(_Progress, eq=False):
         if wish.delay is None:
             return wish
         if taken.is_suspended:
-            return Verdict(None, "calls are suspended", wish.delay)
+            return Verdict(None, _SUSPENDED, wish.delay)
         if taken.paid is None:
             return Verdict(None, "the retry budget of the server is used up", wish.delay)
         self.paid = taken.paid

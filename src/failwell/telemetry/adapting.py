@@ -12,6 +12,7 @@ from failwell.meter import Observation
 from failwell.rendering import render
 from failwell.retry.event import Event
 from failwell.sent import Sent
+from failwell.telemetry.echoes import text_without_values, without_values
 from failwell.telemetry.record import Kind, Record, cleaned, described, distrusted
 
 _STEPS: dict[str, Kind] = {
@@ -48,7 +49,7 @@ def of_observation(told: Told) -> Record:
         server=seen.server,
         tool=seen.tool,
         elapsed=seen.seconds,
-        text=seen.text if failure is not None else None,
+        text=text_without_values(seen.text, failure) if failure is not None else None,
         decision=decision_on(failure),
         **of_arguments(seen.sent),
         **described(failure),
@@ -58,7 +59,8 @@ def of_observation(told: Told) -> Record:
 def of_event(told: Told) -> Record:
     """Return what a hook of `install`, `wrap`, `call` or `acall` was told after a try."""
     event: Event = told.what
-    failure, attempt, kind = event.failure, event.attempt, _STEPS[event.step]
+    attempt, kind = event.attempt, _STEPS[event.step]
+    failure = None if event.failure is None else without_values(event.failure)
     is_end = kind in ("failure", "refused")
     return Record(
         time=told.time,

@@ -9,8 +9,10 @@ from msgspec import Struct
 from failwell.codes import Outcome, Type
 from failwell.dialects import whole
 from failwell.failure import Failure
+from failwell.json_types import is_array, is_object
 from failwell.outgoing import canonical, json_safe
 from failwell.redact import clean
+from failwell.telemetry.echoes import without_values
 
 VERSION = 1
 
@@ -51,8 +53,9 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     recorder: `lost`, `details` says how many records found no room.
 
     `time` is in seconds since 1970, `elapsed` in seconds since the call began. `call` joins the records of one call in
-    a session of one source. `text` is what the agent was sent, `decision` what it should do, `reason` why nothing else
-    was tried. Of the arguments there are the names, and a digest that tells equal ones. `failure` is its whole form.
+    a session of one source. `text` is what the agent was sent, but for the values that it had sent; `decision` what it
+    should do, `reason` why nothing else was tried. Of the arguments there are the names, and a digest that tells equal
+    ones. `failure` is its whole form.
     """
 
     time: float
@@ -92,10 +95,10 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def described(failure: Failure | None) -> dict[str, Any]:
-    """Return what a record says of a failure; the failure itself is redacted here."""
+    """Return what a record says of a failure; it is redacted here, and does not tell what was sent."""
     if failure is None:
         return {}
-    safe = canonical(failure)
+    safe = canonical(without_values(failure))
     return {
         "type": safe.type,
         "code": safe.code,
@@ -134,8 +137,20 @@ _BOUNDS = {"code": _NAME, "message": _SENTENCE, "id": 100, "decision": 20, "argu
 def distrusted(record: Record) -> Record:
     """Return a record that somebody made by hand, with what `described` would have made safe made safe."""
     texts = {name: clean(text, most) for name, most in _BOUNDS.items() if (text := getattr(record, name)) is not None}
-    failure = None if record.failure is None else json_safe(record.failure)
-    return msgspec.structs.replace(record, failure=failure, **texts)
+    return msgspec.structs.replace(record, failure=_without_sent(record.failure), **texts)
+
+
+def _without_sent(failure: dict[str, Any] | None) -> dict[str, Any] | None:
+    if failure is None:
+        return None
+    safe: dict[str, Any] = json_safe(failure)
+    fields = safe.get("fields")
+    if is_array(fields):
+        safe["fields"] = [
+            {key: value for key, value in problem.items() if key != "sent"} if is_object(problem) else problem
+            for problem in fields
+        ]
+    return safe
 
 
 _decoder = msgspec.json.Decoder(Record)

@@ -38,6 +38,7 @@ class Recorder:
         interval: how many seconds a record waits at most, where there are fewer.
         readers: by type of what is told, what makes a record of it, beside observations and events.
         clock: tells seconds since 1970.
+        warn: told in one line if records are lost or cannot be written; the log, unless told.
 
     Raises:
         ValueError: there is no such sink, or a number makes no sense.
@@ -55,6 +56,7 @@ class Recorder:
         interval: float = 0.25,
         readers: Mapping[type, Reader] | None = None,
         clock: Callable[[], float] = time.time,
+        warn: Callable[[str], object] = _log.warning,
     ) -> None:
         if not (capacity >= 1 and batch >= 1 and interval >= 0):
             raise ValueError("capacity and batch must be at least 1, and interval a number of seconds")
@@ -62,7 +64,8 @@ class Recorder:
         self._is_named = bool(session)
         found = open_sink(sink) if isinstance(sink, str) else sink
         self._adapter = Adapter(readers, server=server, session=self.name)
-        self._writer = Writer(found, self._adapter, self._lose)
+        self._warn = warn
+        self._writer = Writer(found, self._adapter, self._lose, warn)
         self._capacity = capacity
         self._batch = batch
         self._interval = interval
@@ -73,6 +76,7 @@ class Recorder:
 
     def _begin(self) -> None:
         self._waiting: deque[Told | threading.Event] = deque()
+        self._flushing: list[threading.Event] = []
         self._lost = self._lost_told = 0
         self._lock = threading.Lock()
         self._wake, self._hurry = threading.Event(), threading.Event()
@@ -83,7 +87,7 @@ class Recorder:
         """Take an `Observation`, an `Event` or a `Record`; it is written a moment later."""
         waiting = self._waiting
         if len(waiting) >= self._capacity or self._is_closed:
-            self._lose(1)
+            self._lose(1, self._why_full())
             return
         sent = getattr(what, "sent", None)
         if sent is not None:
@@ -117,15 +121,24 @@ class Recorder:
 
     def close(self, timeout: float = _LAST_WORDS) -> None:
         """Write what waits, for so many seconds at most, and close the sink. Doing it twice changes nothing."""
+        if self.leave():
+            self.wait(timeout)
+
+    def leave(self) -> bool:
+        """Begin to close, without waiting for it; return whether that had not begun before."""
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
         if was_closed:
-            return
+            return False
         self._wake.set()
         self._hurry.set()
         if self._thread is None:
             self._end()
-        else:
+        return True
+
+    def wait(self, timeout: float) -> None:
+        """Wait until it is closed, for so many seconds at most."""
+        if self._thread is not None:
             self._thread.join(timeout)
 
     def __enter__(self) -> "Recorder":
@@ -138,8 +151,13 @@ class Recorder:
         with self._lock:
             self._is_asleep = False
             if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name="failwell records", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="failwell records", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # there are too many; the next call tries again
+                    self._is_asleep = True
+                    return
+                self._thread = thread
         if is_urgent:
             self._hurry.set()
         self._wake.set()
@@ -159,37 +177,53 @@ class Recorder:
 
     def _write_all(self) -> None:
         """Write what waits, batch by batch, until nothing does or the sink takes no more."""
-        is_written = self._writer.settle()
-        while is_written and (self._waiting or self._lost > self._lost_told):
-            batch = self._next_batch()
-            if batch:
-                is_written = self._writer.write(batch)
-            elif isinstance(written := self._waiting.popleft(), threading.Event):
+        while self._writer.write(self._next_batch()):
+            for written in self._flushing:
                 written.set()
+            self._flushing.clear()
+            if not self._waiting and self._lost <= self._lost_told:
+                return
 
     def _next_batch(self) -> list[Told]:
-        waiting, batch = self._waiting, list[Told]()
+        """Return what is to be written with what is held; who waits for that is told once nothing is held."""
+        waiting, batch, room = self._waiting, list[Told](), self._writer.room(self._batch)
         total = self._lost  # read once: others count on meanwhile
-        lost, self._lost_told = total - self._lost_told, total
-        if lost > 0:
+        if total > self._lost_told and not self._writer.held:
+            lost, self._lost_told = total - self._lost_told, total
             now = self._clock()
             record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
             batch.append(Told(now, self.name, record))
-        while waiting and len(batch) < self._batch and isinstance(told := waiting[0], Told):
-            batch.append(told)
-            waiting.popleft()
+        while waiting and len(batch) < room:
+            told = waiting.popleft()
+            if isinstance(told, Told):
+                batch.append(told)
+            else:
+                self._flushing.append(told)
+                if not self._writer.held:
+                    break
         return batch
 
-    def _lose(self, count: int) -> None:
+    def _why_full(self) -> str:
+        if self._is_closed:
+            return "the recorder is closed"
+        return (
+            "the store takes none, and no more can wait" if self._writer.pause else "more happens than can be written"
+        )
+
+    def _lose(self, count: int, why: str) -> None:
         with self._lock:
             is_first = self._lost == 0
             self._lost += count
         if is_first and count:
-            _log.warning("records of calls are lost: more happens than can be written")
+            self._warn(f"records of calls are lost: {why}")
 
     def _end(self) -> None:
         self._write_all()
-        self._lose(sum(isinstance(told, Told) for told in self._waiting) + len(self._writer.held))
+        if self._writer.held:
+            self._writer.write_one_by_one()
+            self._write_all()
+        waiting = sum(isinstance(told, Told) for told in self._waiting)
+        self._lose(waiting + len(self._writer.held), "the store did not take them before the end")
         self._waiting.clear()
         self._writer.close()
 
@@ -209,8 +243,11 @@ _all: WeakSet[Recorder] = WeakSet()
 
 
 def _close_all() -> None:
-    for recorder in list(_all):
-        recorder.close()
+    """Close all recorders, which have one deadline together."""
+    until = time.monotonic() + _LAST_WORDS
+    leaving = [recorder for recorder in list(_all) if recorder.leave()]
+    for recorder in leaving:
+        recorder.wait(max(until - time.monotonic(), 0.0))
 
 
 def _all_forked() -> None:

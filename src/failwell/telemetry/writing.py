@@ -24,28 +24,45 @@ class Writer:
     Args:
         sink: where to write.
         adapter: makes the records.
-        lose: told how many records will never be written.
+        lose: told how many records will never be written, and why.
+        warn: told what the operator should know, in one line.
     """
 
-    def __init__(self, sink: Sink, adapter: Adapter, lose: Callable[[int], object]) -> None:
+    def __init__(
+        self, sink: Sink, adapter: Adapter, lose: Callable[[int, str], object], warn: Callable[[str], object]
+    ) -> None:
         self.pause = 0.0
         self.held: list[Record] = []
         self._sink = sink
         self._adapter = adapter
         self._lose = lose
+        self._warn = warn
         self._failures = 0
+        self._first = 0
+        self._has_grown = False
         self._is_told_of_nonsense = False
+
+    def room(self, most: int) -> int:
+        """Return how many records may come to those that are held, *most* in all.
+
+        A batch that fails is tried again as it is. If it goes on failing, others come to it: they tell whether it is
+        the sink that is away, or a record that it refuses.
+        """
+        return max(most - len(self.held), 0) if not 0 < self._failures < _SPLIT_AFTER else 0
 
     def write(self, batch: Iterable[Told]) -> bool:
         """Write a batch after the one that is held, if any; return whether all of it was written."""
+        before = len(self.held)
         for told in batch:
             try:
                 self.held += self._adapter.records(told)
-            except Exception:
-                self._lose(1)
+            except Exception as failed:
                 if not self._is_told_of_nonsense:
                     self._is_told_of_nonsense = True
-                    _log.exception("no record could be made of what a recorder was told")
+                    self._warn(f"no record could be made of what a recorder was told: {in_a_line(failed)}")
+                    _log.debug("what a recorder was told", exc_info=True)
+                self._lose(1, "no record could be made of them")
+        self._has_grown = len(self.held) > before
         return self.settle()
 
     def settle(self) -> bool:
@@ -63,38 +80,66 @@ class Writer:
         """Close the sink."""
         try:
             self._sink.close()
-        except Exception:
-            _log.exception("the store of records could not be closed")
+        except Exception as failed:
+            self._warn(f"the store of records could not be closed: {in_a_line(failed)}")
 
     def forked(self) -> None:
         """Leave what is held to the process that holds it too."""
         self.held = []
-        self._failures, self.pause = 0, 0.0
+        self._failures, self.pause, self._first = 0, 0.0, 0
 
     def _written(self) -> None:
         if self._failures:
-            _log.warning("records of calls are written again")
+            self._warn("records of calls are written again")
         self.held = []
         self._failures, self.pause = 0, 0.0
 
     def _failed(self, failed: Exception) -> None:
         if self._failures == 0:
-            reason = clean(f"{type(failed).__name__}: {failed}", _REASON)
-            _log.warning("records of calls cannot be written and wait: %s", reason)
+            self._warn(f"records of calls cannot be written and wait: {in_a_line(failed)}")
         self._failures += 1
         self.pause = min(_FIRST_PAUSE * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
-        if self._failures % _SPLIT_AFTER == 0:
-            self._write_one_by_one()
+        if self._failures >= _SPLIT_AFTER and (self._has_grown or self._failures % _SPLIT_AFTER == 0):
+            self.write_one_by_one()
 
-    def _write_one_by_one(self) -> None:
-        refused: list[Record] = []
-        for record in self.held:
-            try:
-                self._sink.write([record])
-            except Exception:
+    def write_one_by_one(self) -> None:
+        """Write the records that the sink takes. One that it refuses twice, and takes others meanwhile, is lost."""
+        self._has_grown = False
+        taken, doubted, refused = list[Record](), list[Record](), list[Record]()
+        for record in self.held[self._first :] + self.held[: self._first]:
+            if self._is_taken(record):
+                taken.append(record)
+                doubted += refused
+                refused = []
+            else:
                 refused.append(record)
-                if len(refused) == _SPLIT_AFTER and record is self.held[_SPLIT_AFTER - 1]:
-                    return  # it takes nothing at all: it is the sink that is in trouble
-        if len(refused) < len(self.held):
-            self._lose(len(refused))
+                if len(refused) == _SPLIT_AFTER:
+                    break  # it takes nothing at all, for all we know: it is the sink that is in trouble
+        if not taken:
+            self._first = (self._first + len(refused)) % max(len(self.held), 1)  # they may be what it refuses
+            return
+        if not refused:  # the sink is there
+            bad = [record for record in doubted if not self._is_taken(record)]
+            self._lose(len(bad), "the store refuses them")
+            taken += doubted
+        gone = set(map(id, taken))
+        self.held = [record for record in self.held if id(record) not in gone]
+        self._first = 0
+        if self.held:
+            self._failures, self.pause = 1, _FIRST_PAUSE
+        else:
             self._written()
+
+    def _is_taken(self, record: Record) -> bool:
+        try:
+            self._sink.write([record])
+        except Exception:
+            return False
+        return True
+
+
+def in_a_line(failed: Exception) -> str:
+    """Return what went wrong in one redacted line: of what a database says its own words, and nothing around them."""
+    told = getattr(failed, "orig", None) or failed
+    lines = [line.strip() for line in str(told).splitlines() if line.strip()]
+    return clean(": ".join((type(told).__name__, *lines[:1])), _REASON)

@@ -54,7 +54,9 @@ async def shake_hands(peer: Peer) -> dict[str, Any]:
     answer = await peer.request("initialize", hello)
     result = answer.get("result")
     if not is_object(result) or not isinstance(result.get("protocolVersion"), str):
-        raise BadServer(f"the server refused to start a session: {_error_of(answer)}")
+        # A proxy answers for a server that died; why it did stands on stderr.
+        said = f": {complaint}" if (complaint := peer.complaint()) else ""
+        raise BadServer(f"the server refused to start a session: {_error_of(answer)}{said}")
     await peer.notify("notifications/initialized")
     return result
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from aiohttp import ClientResponse
-from msgspec import Struct
 
 from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
@@ -14,31 +13,26 @@ from failwell.proxy.http.event_stream import Events
 from failwell.proxy.http.headers import to_client
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
-from failwell.proxy.http.refusing import LOST, NO_ANSWER, broken, failure_of, is_between_client_and_server, stated_by
-from failwell.proxy.http.replying import Headers, Reply, json_headers
+from failwell.proxy.http.refusing import (
+    ENDED,
+    LOST,
+    NO_ANSWER,
+    broken,
+    failure_of,
+    failure_passed_on,
+    is_between_client_and_server,
+    stated_by,
+)
+from failwell.proxy.http.replying import Reply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Pending, Posted, Session
+from failwell.proxy.http.sessions import Ask, Pending
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.http.writing import Written
 from failwell.proxy.renaming import renamed
-from failwell.proxy.upgrading import Message
 
 _OK = 200
 _NO_BODY = (202, 204)
 _LONGEST_ERROR = 1 << 20
-
-
-class Ask(Struct):
-    """A posted body on its way: where it goes, with which headers, and whose it is.
-
-    `is_tracked` says that other requests can be told to be of the same session: they may cancel its calls.
-    """
-
-    posted: Posted
-    url: str
-    headers: Headers
-    session: Session
-    is_tracked: bool
 
 
 class Exchange:
@@ -50,6 +44,7 @@ class Exchange:
         upstream: the server.
         rules: what the operator wants.
         next_id: gives ids that no client uses.
+        learn: asks the server for its tools unless they are known here; None: the client does.
         sleep: waits.
     """
 
@@ -61,6 +56,7 @@ class Exchange:
         upstream: Upstream,
         rules: Rules,
         next_id: Callable[[], Id],
+        learn: Callable[[Ask], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._ask = ask
@@ -68,7 +64,10 @@ class Exchange:
         self._upstream = upstream
         self._rules = rules
         self._next_id = next_id
+        self._learn = learn
         self._sleep = sleep
+        self._is_given_up = False
+        self._last: Answer | None = None
         self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
         self._written = Written(reply, is_batch=len(self._waiting) != 1 or ask.posted.id is None)
         self._is_elsewhere = False
@@ -76,35 +75,60 @@ class Exchange:
 
     async def run(self) -> None:
         """Make the calls, and write their answers."""
+        try:
+            await self._make()
+        except asyncio.CancelledError:
+            if not self._is_given_up:
+                raise
+            await self._lose()
+        finally:
+            if not self._look.is_resumable and not self._is_elsewhere:
+                for pending in self._ask.posted.calls:
+                    self._rules.ended(pending)
+                    self._done(pending)
+
+    def give_up(self, task: asyncio.Task[None]) -> None:
+        """Write failures for the calls that have no answer, in the task that runs this: the proxy ends."""
+        self._is_given_up = True
+        task.cancel()
+
+    async def _make(self) -> None:
         ask, body = self._ask, self._ask.posted.body
         first = ask.posted.calls[0]
         for pending in ask.posted.calls:
             self._track(pending)
+        if self._learn is not None and self._rules.validates:
+            await self._learn(ask)
         if not self._written.is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
             self._done(first)
             await self._written.message(refusal)
             await self._written.finish()
             return
-        try:
-            while (again := await self._attempt(body)) is not None:
-                answer, delay = again
-                await self._sleep(delay)
-                pending = answer.pending
-                if pending.is_cancelled or await self._rules.suspension(pending, ask.session) is not None:
-                    await self._settled(answer)
-                    break
-                self._done(pending, is_answered=False)
-                pending.sent_as = self._next_id()
-                self._track(pending)
-                self._waiting.clear()
-                self._waiting[pending.sent_as] = pending
-                body = renamed(pending.body, pending.sent_as)
-            await self._written.finish()
-        finally:
-            if not self._look.is_resumable and not self._is_elsewhere:
-                for pending in ask.posted.calls:
+        while (again := await self._attempt(body)) is not None:
+            self._last, delay = again
+            await self._sleep(delay)
+            pending = self._last.pending
+            if pending.is_cancelled or await self._rules.suspension(pending, ask.session) is not None:
+                await self._settled(self._last)
+                break
+            self._last = None
+            self._done(pending, is_answered=False)
+            pending.sent_as = self._next_id()
+            self._track(pending)
+            self._waiting.clear()
+            self._waiting[pending.sent_as] = pending
+            body = renamed(pending.body, pending.sent_as)
+        await self._written.finish()
+
+    async def _lose(self) -> None:
+        """Answer what has no answer, unless the client can resume its stream elsewhere."""
+        if not self._look.is_resumable:
+            for pending in list(self._waiting.values()):
+                if not pending.is_answered and not pending.is_cancelled:
                     self._rules.ended(pending)
-                    self._done(pending)
+                    lost = Answer(pending, self._ask.session.failed(pending, ENDED), ENDED)
+                    await self._settled(self._last or lost)
+        await self._written.finish()
 
     def _track(self, pending: Pending) -> None:
         if self._ask.is_tracked:
@@ -149,11 +173,9 @@ class Exchange:
         """Deal with an HTTP error, or an answer in a form that is no message."""
         status, headers = response.status, response.headers
         if self._rules.dry_run or is_between_client_and_server(status, self._ask.headers, headers):
-            for pending in self._waiting.values():
-                if self._rules.dry_run and status >= 400:
-                    failure = failure_of(status, headers, None)
-                    self._rules.report(self._ask.session.upgrader.happening("failure", pending.call, failure))
-            await self._pass_on(response)
+            for pending in list(self._waiting.values()):
+                self._passes(pending, failure_passed_on(status, self._ask.headers, headers))
+            await pass_on(response, self._reply)
             return None
         data = await response.content.read(_LONGEST_ERROR)
         body = decoded(data) if "json" in response.content_type else None
@@ -162,16 +184,19 @@ class Exchange:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._ask.session.upgrader.failure_in(pending.call, message) is None:
-                self._done(pending)
+                self._passes(pending, failure_of(status, headers, body))
                 await self._reply.whole(status, to_client(headers.items()), data)
                 return None
             return await self._answered(Answer(pending, message))
         return await self._found(failure_of(status, headers, body if body is not None else data))
 
-    async def _pass_on(self, response: ClientResponse) -> None:
-        for pending in list(self._waiting.values()):
-            self._done(pending)
-        await pass_on(response, self._reply)
+    def _passes(self, pending: Pending, failure: Failure | None) -> None:
+        """Note that the client gets what the server answered as it came, which says nothing of the tool."""
+        if failure is not None:
+            told = self._ask.session.upgrader.happening("failure", pending.call, failure, passed=True)
+            self._rules.report(told)
+        self._rules.ended(pending)
+        self._done(pending)
 
     async def _whole(self, data: bytes) -> tuple[Answer, float] | None:
         """Deal with a JSON body."""
@@ -242,6 +267,8 @@ class Exchange:
         return None
 
     async def _answered(self, answer: Answer) -> tuple[Answer, float] | None:
+        if self._learn is not None and self._rules.is_unclear(answer.pending, self._ask.session, answer.message):
+            await self._learn(self._ask)
         delay = await self._rules.delay(answer.pending, self._ask.session, answer.message)
         if delay is not None:
             return answer, delay

@@ -1,13 +1,15 @@
 """`Gateway`: a reverse proxy in front of one MCP server. Everything passes as it is but the failures of its tools."""
 
+import asyncio
 from collections.abc import Callable
 
 from aiohttp import ClientResponse, web
 from multidict import CIMultiDict
 
 from failwell.proxy.glances import decoded, encode
+from failwell.proxy.http.draining import Drain
 from failwell.proxy.http.event_stream import Events, data_of
-from failwell.proxy.http.exchange import Ask, Exchange
+from failwell.proxy.http.exchange import Exchange
 from failwell.proxy.http.headers import to_client, to_server
 from failwell.proxy.http.learning import Learner
 from failwell.proxy.http.listening import Listening
@@ -16,7 +18,7 @@ from failwell.proxy.http.places import Door
 from failwell.proxy.http.refusing import broken, rpc_error
 from failwell.proxy.http.replying import ClientGone, ElsewhereReply, Headers, HttpReply, Reply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Posted, Session, Sessions
+from failwell.proxy.http.sessions import Ask, Posted, Session, Sessions
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Upgrader
 
@@ -31,10 +33,9 @@ class Gateway:
     Args:
         upstream: the server.
         rules: what the operator wants of calls.
-        upgrader: makes what writes the failures of one client.
+        upgrader: makes what writes the failures of one client, given the id of its session if it has one.
         door: who may come in.
         headers: what the server gets with each request, where the client sends none of that name.
-        asks_for_tools: the client's own question may have gone through another process.
     """
 
     def __init__(
@@ -42,17 +43,17 @@ class Gateway:
         upstream: Upstream,
         rules: Rules,
         *,
-        upgrader: Callable[[], Upgrader],
+        upgrader: Callable[[str | None], Upgrader],
         door: Door,
         headers: tuple[tuple[str, str], ...] = (),
-        asks_for_tools: bool = False,
     ) -> None:
         self._upstream = upstream
         self._rules = rules
         self._door = door
         self._sessions = Sessions(upgrader)
         self._streams: dict[str, Listening] = {}
-        self._learner = Learner(upstream, self._sessions.next_id) if asks_for_tools else None
+        self._learner = Learner(upstream, self._sessions.next_id)
+        self._drain = Drain()
         basic = upstream.place.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
 
@@ -93,10 +94,19 @@ class Gateway:
         ask = Ask(posted, url, headers, session, is_tracked=key is not None or stream is not None)
         if stream is not None:
             stream.posted(ask)
-        elif self._learner is not None:
-            await self._learner.learn(ask)
-        exchange = Exchange(ask, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id)
-        await exchange.run()
+        exchange = Exchange(
+            ask,
+            reply,
+            upstream=self._upstream,
+            rules=self._rules,
+            next_id=self._sessions.next_id,
+            learn=self._learner.learn if stream is None else None,
+        )
+        await self._drain.through(exchange)
+
+    async def end(self, *, grace: float, hurried: asyncio.Event) -> None:
+        """Let running calls end for so many seconds, or until somebody is in a hurry, and answer the others."""
+        await self._drain.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
 
     async def _pass(
         self, posted: Posted, url: str, headers: Headers, body: bytes, session: Session, reply: HttpReply
@@ -171,7 +181,7 @@ class Gateway:
 
     def _session(self, key: str | None, headers: Headers) -> Session:
         """Return the session of a client; without an id, all that prove to be the same see the same tools."""
-        return self._sessions.get(key or f"{hash(headers.get('Authorization'))}")
+        return self._sessions.get(key or f"{hash(headers.get('Authorization'))}", id=key)
 
 
 async def _body(request: web.BaseRequest) -> bytes:

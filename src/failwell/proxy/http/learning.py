@@ -1,4 +1,4 @@
-"""`Learner`: asks a server for its tools where the client's own question went through another process."""
+"""`Learner`: asks a server for its tools where the client's own question did not come this way."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from failwell.json_types import is_object
 from failwell.proxy.glances import Id, decoded, encode
 from failwell.proxy.http.event_stream import Events, data_of
-from failwell.proxy.http.exchange import Ask
+from failwell.proxy.http.sessions import Ask
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Message
 
@@ -20,7 +20,7 @@ _OF_ONE_CALL = ("mcp-name", "mcp-param-")
 
 
 class Learner:
-    """Asks once for each session, before its first call, unless its tools are known already.
+    """Asks once for each session, unless its tools are known already: another process may have seen them listed.
 
     A server that does not answer soon delays no call for more than two seconds: then nothing is known of its tools.
 

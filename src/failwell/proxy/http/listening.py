@@ -14,11 +14,10 @@ from failwell.failure import Failure
 from failwell.json_types import is_object
 from failwell.proxy.glances import Id, came, decoded, encode, read
 from failwell.proxy.http.event_stream import Events, data_of, event_of, name_of, with_data
-from failwell.proxy.http.exchange import Ask
 from failwell.proxy.http.refusing import LOST, broken, failure_of
 from failwell.proxy.http.replying import Reply
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Pending, Posted, Session
+from failwell.proxy.http.sessions import Ask, Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.renaming import renamed
 from failwell.proxy.upgrading import Message
@@ -72,8 +71,17 @@ class Listening:
             for task in self._tries:
                 task.cancel()
         if self.endpoint is not None:
-            for pending in self.session.all_pending():
-                await self._failed(pending, LOST)
+            await self.give_up(LOST)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the client waits for the answer to a call."""
+        return bool(self._tries) or any(not pending.is_cancelled for pending in self.session.all_pending())
+
+    async def give_up(self, failure: Failure) -> None:
+        """Write a failure for each call that has no answer."""
+        for pending in self.session.all_pending():
+            await self._failed(pending, failure)
 
     async def _pass(self, response: ClientResponse, opened: Callable[["Listening"], object]) -> None:
         events = Events()

@@ -25,6 +25,15 @@ LOST = Failure(
     suggestion="Find out whether the call took effect before you make it again.",
     origin="mapped",
 )
+ENDED = LOST.replace(message="The proxy was ended before the server answered.")
+_SESSION_UNKNOWN = Failure(
+    code="NOT_FOUND",
+    message="The server does not know the session.",
+    suggestion="Begin a new session, then make the same call again.",
+    outcome="not_executed",
+    http_status=_SESSION_IS_GONE,
+    origin="mapped",
+)
 NO_ANSWER = Failure(
     code="BAD_UPSTREAM_RESPONSE",
     message="The server answered with something that is no answer to the call.",
@@ -52,6 +61,13 @@ def failure_of(status: int, headers: Mapping[str, str], body: Any) -> Failure:
             origin="mapped",
         )
     return NO_ANSWER if status < 400 else from_http(status, headers=headers, body=body)
+
+
+def failure_passed_on(status: int, sent: Mapping[str, str], came: Mapping[str, str]) -> Failure | None:
+    """Return what is told of an answer that the client gets as it is; None: it is no error."""
+    if status == _SESSION_IS_GONE and "Mcp-Session-Id" in sent:
+        return _SESSION_UNKNOWN
+    return None if status < 400 else failure_of(status, came, None)
 
 
 def stated_by(body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any] | None:

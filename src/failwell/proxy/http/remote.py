@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 
 from failwell.json_types import is_object
 from failwell.proxy.glances import Id, decoded, encode
-from failwell.proxy.http.exchange import Ask, Exchange
+from failwell.proxy.http.exchange import Exchange
 from failwell.proxy.http.headers import to_server
 from failwell.proxy.http.hearing import Hearing, Stream
 from failwell.proxy.http.passing import pass_on
@@ -21,7 +21,7 @@ from failwell.proxy.http.refusing import LOST, broken
 from failwell.proxy.http.renewing import Begun, Renewing
 from failwell.proxy.http.replying import ClientGone, Headers
 from failwell.proxy.http.serving import Setup, say
-from failwell.proxy.http.sessions import Posted, Session
+from failwell.proxy.http.sessions import Ask, Posted, Session
 from failwell.proxy.http.stamping import Stamps
 from failwell.proxy.http.stdio import Lines, Output, StdioReply
 from failwell.proxy.http.upstream import BROKEN

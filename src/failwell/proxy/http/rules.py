@@ -50,7 +50,7 @@ class Rules:
         self.dry_run = dry_run
         self.report = report
         self.calls: dict[str, int] = {}
-        self._validates = validates
+        self.validates = validates
         self._policy = policy
         self._safe = frozenset(safe)
         self._shared = shared or Shared.new()
@@ -61,13 +61,13 @@ class Rules:
         """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
         self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
         upgrader = session.upgrader
-        is_told = self._validates or upgrader.tells_all
+        is_told = self.validates or upgrader.tells_all
         if is_told and (refused := upgrader.refusal(pending.call)) is not None:
             return refused
         if self._policy is None or len(pending.body) > _LONGEST_KEPT:
             return None
         call, now = pending.call, self._clock()
-        hints = Hints(idempotent=True) if call.tool in self._safe else upgrader.hints(call.tool)
+        hints = self._hints(call, upgrader)
         pending.run = Run(
             self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
         )
@@ -81,6 +81,11 @@ class Rules:
         self.report(session.upgrader.happening("refused", pending.call, failure))
         return session.upgrader.failed(pending.call, failure)
 
+    def is_unclear(self, pending: Pending, session: Session, message: Message) -> bool:
+        """Return whether an answer is a failure of a tool that nothing is known of: its list would make it clearer."""
+        upgrader = session.upgrader
+        return not upgrader.tools.names() and _failure_in(upgrader, pending.call, message) is not None
+
     async def delay(self, pending: Pending, session: Session, message: Message) -> float | None:
         """Take in an answer, and return after how many seconds the call is made again; None: this is its answer."""
         run = pending.run
@@ -92,6 +97,7 @@ class Rules:
             if run.attempt > 1:
                 self.report(session.upgrader.happening("recovered", pending.call, attempts=run.attempt))
             return None
+        run.hints = self._hints(pending.call, session.upgrader)  # more may be known than when the call was made
         below = attempts_below(message.get("result")) > 1
         delay = (await run.afailed(failure, self._clock(), jitter=self._chance(), retried_below=below)).delay
         if delay is None or pending.is_cancelled:
@@ -99,6 +105,9 @@ class Rules:
         told = session.upgrader.happening("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
         self.report(told)
         return None if self.dry_run else delay
+
+    def _hints(self, call: Call, upgrader: Upgrader) -> Hints:
+        return Hints(idempotent=True) if call.tool in self._safe else upgrader.hints(call.tool)
 
     def ended(self, pending: Pending) -> None:
         """Note that a call ended; without an answer, as when its client has gone, another one may probe."""

@@ -113,8 +113,12 @@ class CannotServe(Exception):
 
 
 @asynccontextmanager
-async def listening(options: Options, setup: Setup, *, sockets: Sequence[socket] = ()) -> AsyncGenerator[int]:
+async def listening(
+    options: Options, setup: Setup, *, sockets: Sequence[socket] = (), hurried: asyncio.Event | None = None
+) -> AsyncGenerator[int]:
     """Listen as the options say inside the block, or on sockets that others listen on too, and give the port.
+
+    Behind the block, running calls may end for as long as the options say, or until somebody is in a hurry.
 
     Raises:
         CannotServe: the server cannot be reached, or the address is not free.
@@ -127,14 +131,7 @@ async def listening(options: Options, setup: Setup, *, sockets: Sequence[socket]
         if not sockets:
             await reach(upstream)
         door = Door(host, origins=options.allow_origin)
-        gateway = Gateway(
-            upstream,
-            setup.rules,
-            upgrader=setup.upgrader,
-            door=door,
-            headers=options.header,
-            asks_for_tools=(options.retry or options.validate) and (options.workers > 1 or options.limits is not None),
-        )
+        gateway = Gateway(upstream, setup.rules, upgrader=setup.upgrader, door=door, headers=options.header)
         server = web.Server(
             gateway,
             handler_cancellation=True,
@@ -152,18 +149,24 @@ async def listening(options: Options, setup: Setup, *, sockets: Sequence[socket]
         finally:
             for listener in listeners:
                 listener.close()
+            server.pre_shutdown()  # connections that wait for another request are closed
+            await gateway.end(grace=options.grace, hurried=hurried or asyncio.Event())
             await server.shutdown(_LAST_ANSWERS)
     finally:
         await upstream.close()
 
 
 async def serve(options: Options, events: int | str | None) -> int:
-    """Listen until a signal ends it, and return the exit code."""
-    setup, ended = Setup(options, events), asyncio.Event()
+    """Listen until a signal ends it, and return the exit code. A second signal ends the calls that still run."""
+    setup, ended, hurried = Setup(options, events), asyncio.Event(), asyncio.Event()
+
+    def end() -> None:
+        (hurried if ended.is_set() else ended).set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, end)
     try:
-        async with listening(options, setup) as port:
+        async with listening(options, setup, hurried=hurried) as port:
             say(greeting(options, port))
             await ended.wait()
     except CannotServe as cannot:

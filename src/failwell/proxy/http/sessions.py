@@ -11,6 +11,7 @@ from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.calls import Call
 from failwell.proxy.glances import Id, came, decoded, encode, sent
+from failwell.proxy.http.replying import Headers
 from failwell.proxy.upgrading import Message, Upgrader
 from failwell.retry import Run
 
@@ -140,6 +141,19 @@ class Session:
     def failed(self, pending: Pending, failure: Failure) -> Message:
         """Return a failure that the proxy found as if the server had answered with it."""
         return self.upgrader.failed(pending.call, failure.replace(tool=pending.tool))
+
+
+class Ask(Struct):
+    """A posted body on its way: where it goes, with which headers, and whose it is.
+
+    `is_tracked` says that other requests can be told to be of the same session: they may cancel its calls.
+    """
+
+    posted: Posted
+    url: str
+    headers: Headers
+    session: Session
+    is_tracked: bool
 
 
 class Sessions:

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import FrameType
 from typing import IO, Any
 
@@ -17,11 +18,14 @@ from msgspec import Struct
 from failwell.proxy.http.places import Place
 from failwell.proxy.http.serving import CANNOT, CannotServe, Setup, greeting, listening, reach, reason, say
 from failwell.proxy.http.upstream import Upstream
+from failwell.proxy.limiting import limits_of
 from failwell.proxy.options import Misuse, Options
 from failwell.proxy.summary import Tally
 
 _MOST_DEATHS, _WITHIN = 5, 10.0
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+# Supervisors and terminals signal the workers too: this one they get from the first process alone.
+_AT_ONCE = getattr(signal, "SIGUSR1", signal.SIGTERM)
 
 Run = Callable[[Coroutine[Any, Any, int]], int]
 
@@ -35,10 +39,12 @@ def serve_together(options: Options, events: int | str | None, *, run: Run) -> i
     """Listen with as many processes as the options say until a signal ends them, and return the exit code.
 
     Raises:
-        Misuse: this system cannot do that.
+        Misuse: this system cannot do that, or shared limits cannot be had.
     """
     if not hasattr(os, "fork"):
         raise Misuse("--workers needs a system on which a process can be forked")
+    if (limits := limits_of(options, scope="", warn=say)) is not None:
+        limits.close()  # nothing was connected: each worker has its own
     try:
         asyncio.run(_reached(options))  # on a loop without threads, which would not live on in the workers
         sockets = _bound(options)
@@ -104,47 +110,60 @@ class _Workers:
                 say(line)
 
     def _start(self) -> None:
+        # A signal that comes now waits until each process knows which of the two it is.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            if not self._is_ending:
+                self._fork()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+
+    def _fork(self) -> None:
         counted = tempfile.TemporaryFile()  # noqa: SIM115 - two processes have it; each closes its own
         process = os.fork()
         if process:
             self._counted[process] = counted
-            if self._is_ending:  # the signal came while this one was started
-                os.kill(process, signal.SIGTERM)
             return
         code = CANNOT
         try:
-            for number in _ENDING:
-                signal.signal(number, signal.SIG_DFL)
+            for number, way in zip(_ENDING, (signal.SIG_IGN, signal.SIG_DFL), strict=True):
+                signal.signal(number, way)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
             os.close(self._held)
             code = self._run(_work(self._options, self._events, self._sockets, self._lifeline, counted))
         finally:
             os._exit(code)  # never back into the loop of the process that was forked
 
     def _end(self, _number: int = 0, _frame: FrameType | None = None) -> None:
+        """Let the workers end their calls; the second time, at once."""
+        sent = _AT_ONCE if self._is_ending else signal.SIGTERM
         self._is_ending = True
+        for one in self._sockets:
+            one.close()
         for process in self._counted:
-            os.kill(process, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(process, sent)
 
 
 async def _work(
     options: Options, events: int | str | None, sockets: list[socket.socket], lifeline: int, counted: IO[bytes]
 ) -> int:
     """Listen until a signal comes or the first process is gone, and write down what was counted."""
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in _ENDING:
-        loop.add_signal_handler(number, ended.set)
+    ended, hurried, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, ended.set)
+    loop.add_signal_handler(_AT_ONCE, hurried.set)
     loop.add_reader(lifeline, ended.set)
     try:
         setup = Setup(options, events)
         try:
-            async with listening(options, setup, sockets=sockets):
+            async with listening(options, setup, sockets=sockets, hurried=hurried):
                 await ended.wait()
         finally:
             setup.close()
         counted.write(msgspec.json.encode(_Counts(setup.rules.calls, setup.tally.counts())))
         counted.flush()
     finally:
-        for number in _ENDING:  # a signal that meets a loop on its way out makes it complain
+        for number in (signal.SIGTERM, _AT_ONCE):  # a signal that meets a loop on its way out makes it complain
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)
     return 0
@@ -173,11 +192,14 @@ def _bound(options: Options) -> list[socket.socket]:
 
 
 def _read(counted: IO[bytes]) -> _Counts:
-    """Return what a worker counted; one that was killed counted nothing that is known."""
+    """Return what a worker counted; one that was killed counted nothing that is known, or wrote down half of it."""
     with counted:
         counted.seek(0)
         data = counted.read()
-    return msgspec.json.decode(data, type=_Counts) if data else _Counts()
+    try:
+        return msgspec.json.decode(data, type=_Counts)
+    except msgspec.MsgspecError:
+        return _Counts()
 
 
 def _told(status: int) -> str:

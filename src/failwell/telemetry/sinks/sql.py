@@ -4,8 +4,10 @@ A batch is one transaction: after a crash it is there as a whole or not at all.
 """
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -27,6 +29,9 @@ _DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"
 _ALL = Retention()
 _PATIENCE = 10
 """How many seconds a process waits for another one that writes, or for a server that does not answer."""
+_WRITER_PATIENCE = 2
+"""How many seconds a recorder waits for a lock. It tries again later, and a fork waits for who waits here."""
+_FORK_PATIENCE = 5.0
 _LONGEST_LOG = 16 * 2**20
 _TO_POSTGRESQL = {
     "connect_timeout": _PATIENCE,
@@ -78,14 +83,14 @@ def parsed(address: str) -> tuple[URL, Retention]:
     return url.difference_update_query(PARTS), retention_in(url.query, is_file=is_file)
 
 
-def connect(url: URL, *, is_writer: bool = False) -> Engine:
+def connect(url: URL, *, is_writer: bool = False, patience: int = _PATIENCE) -> Engine:
     """Return an engine for a store; SQLite files are made for the owner's eyes only, and never wait for readers."""
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_TO_POSTGRESQL)
     if is_writer:
         _make_private(url.database or "")
     pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
-    engine = create_engine(url, connect_args={"timeout": _PATIENCE, "check_same_thread": False}, **pool)
+    engine = create_engine(url, connect_args={"timeout": patience, "check_same_thread": False}, **pool)
     if is_writer:
         event.listen(engine, "connect", _before_tables)
         event.listen(engine, "begin", _on_begin)
@@ -94,18 +99,29 @@ def connect(url: URL, *, is_writer: bool = False) -> Engine:
 
 
 class Tables:
-    """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork."""
+    """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork.
+
+    A fork waits until a batch that is being written is, but not for long. If it has to go on, a store in PostgreSQL
+    gets a new connection in the child. SQLite takes no records from it: it would trust locks that only the parent holds.
+    """
 
     def __init__(self, url: URL, retention: Retention = _ALL) -> None:
         self._url = url
         self._pruner = Pruner(retention)
         self._engine: Engine | None = None
+        self._is_file = url.get_backend_name() == "sqlite"
+        self._file: tuple[int, int] | None = None
         self._lock = Lock()
+        self._is_forking = self._is_unsafe = self._is_locked_by_fork = False
         _all.add(self)
 
     def write(self, batch: Sequence[Record], /) -> None:
         """Insert a batch."""
+        if self._is_forking or self._is_unsafe:
+            raise OSError("the process was forked while a batch was written")
         with self._lock:
+            if self._file != (_number_of(self._url) if self._is_file else None):
+                self._disconnect()  # it was deleted or replaced, and nobody would find what is written now
             if self._engine is None:
                 self._engine = self._connected()
             with self._engine.begin() as connection:
@@ -117,17 +133,29 @@ class Tables:
         with self._lock:
             self._disconnect()
 
-    def before_fork(self) -> None:
+    def before_fork(self, until: float) -> None:
         """Let a batch that is being written end, and disconnect: SQLite breaks if two processes share a connection."""
-        self._lock.acquire()
-        self._disconnect()
+        self._is_forking = True  # or the next batch would take the lock again at once
+        self._is_locked_by_fork = self._lock.acquire(timeout=max(until - time.monotonic(), 0.0))
+        if self._is_locked_by_fork:
+            self._disconnect()
 
-    def after_fork(self) -> None:
-        """Go on, in both processes."""
-        self._lock.release()
+    def after_fork(self, *, is_child: bool) -> None:
+        """Go on."""
+        self._is_forking = False
+        if self._is_locked_by_fork:
+            self._lock.release()
+        elif is_child:
+            _left.append(self._engine)  # to close it would end the connection of the parent
+            self._engine, self._lock = None, Lock()
+            self._is_unsafe = self._is_file
 
     def _connected(self) -> Engine:
-        engine = connect(self._url, is_writer=True)
+        engine = connect(self._url, is_writer=True, patience=_WRITER_PATIENCE)
+        if self._is_file:
+            self._file = _number_of(self._url)
+        else:
+            event.listen(engine, "connect", _wait_shortly)
         try:
             prepare(engine)
         except Exception:
@@ -144,30 +172,51 @@ class Tables:
 _all: WeakSet[Tables] = WeakSet()
 _fork_lock = Lock()
 _forking: list[Tables] = []
+_left: list[Engine | None] = []
+"""Connections of a parent, which nobody in the child may close."""
 
 
 def _before_fork() -> None:
     _fork_lock.acquire()
     _forking[:] = _all
+    until = time.monotonic() + _FORK_PATIENCE
     for tables in _forking:
-        tables.before_fork()
+        tables.before_fork(until)
 
 
-def _after_fork() -> None:
+def _after_fork(*, is_child: bool) -> None:
     for tables in _forking:
-        tables.after_fork()
+        tables.after_fork(is_child=is_child)
     _forking.clear()
     _fork_lock.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, is_child=False),
+        after_in_child=partial(_after_fork, is_child=True),
+    )
 
 
 def _make_private(path: str) -> None:
     # A file that is there stays closed: to close it would drop the locks that SQLite holds on it in this process.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def _number_of(url: URL) -> tuple[int, int] | None:
+    """Return what tells a file from others of its name."""
+    try:
+        found = os.stat(url.database or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _wait_shortly(connection: Any, _: Any) -> None:
+    connection.execute(f"SET lock_timeout = '{_WRITER_PATIENCE}s'")
+    connection.commit()
 
 
 def _before_tables(connection: Any, _: Any) -> None:

@@ -1,0 +1,51 @@
+"""A store that a test holds up, cuts off and looks into."""
+
+from threading import Event
+
+from failwell.fleet.store import Away, State
+from failwell.retry.limits import Failing, Key, Taken
+
+
+class HeldStore:
+    """Answers while it *is_up*, once it *may_answer*; keeps who asked and what it was told."""
+
+    name = "the store"
+
+    def __init__(self, said: State | None = None) -> None:
+        self.said = State(is_noted=True) if said is None else said
+        self.is_up = True
+        self.may_answer = Event()
+        self.may_answer.set()
+        self.callers: list[str] = []
+        self.released_ones: list[str] = []
+        self.refunds: list[float] = []
+
+    def begin(self, key: Key, *, caller: str) -> State:
+        self.callers.append(caller)
+        return self._said()
+
+    def failed(self, failing: Failing, *, caller: str) -> State:
+        return self._said()
+
+    def succeeded(self, key: Key, *, digest: str, refund: float) -> State:
+        self._said()
+        self.refunds.append(refund)
+        return self.said
+
+    def released(self, key: Key, *, caller: str) -> None:
+        self._said()
+        self.released_ones.append(caller)
+
+    def check(self) -> None:
+        if not self.is_up:
+            raise Away("it is down")
+
+    def close(self) -> None: ...
+
+    def _said(self) -> State:
+        self.may_answer.wait()
+        self.check()
+        return self.said
+
+
+PAID = State(is_noted=True, taken=Taken(14.0))
