@@ -79,6 +79,43 @@ def test_the_servers_suggestion_comes_before_the_catalogs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("failed", "hints", "attempt"),
+    [
+        ({"code": "RATE_LIMITED"}, None, 3),
+        ({"code": "RATE_LIMITED", "suggestion": "Wait, then make the same call again."}, None, 3),
+        ({"code": "RATE_LIMITED", "outcome": "executed"}, None, 1),
+        ({"code": "RATE_LIMITED", "severity": "critical"}, None, 1),
+        ({"code": "SERVICE_UNAVAILABLE"}, None, 1),
+        ({"code": "VALIDATION_FAILED"}, None, 2),
+        ({"code": "TOOL_ERROR"}, {"readOnlyHint": True}, 1),
+    ],
+    ids=["tried often", "tried often, sent along", "executed", "critical", "look first", "corrected once", "harmless"],
+)
+def test_advice_of_the_catalog_that_contradicts_the_decision_is_left_out(
+    failed: dict[str, Any], hints: Any, attempt: int
+) -> None:
+    assert fw.decide(fw.Failure(message="It failed.", **failed), hints, attempt=attempt).suggestion is None
+
+
+@pytest.mark.parametrize(
+    ("failed", "hints"),
+    [
+        ({"code": "RATE_LIMITED"}, None),
+        ({"code": "SERVICE_UNAVAILABLE"}, {"readOnlyHint": True}),
+        ({"code": "NOT_FOUND", "actions": ("list_tasks",)}, None),
+        ({"code": "RATE_LIMITED", "severity": "critical", "suggestion": "Call the desk."}, None),
+    ],
+    ids=["as usual", "safe to run twice", "another tool", "the server's own word"],
+)
+def test_advice_that_agrees_with_the_decision_is_kept(failed: dict[str, Any], hints: Any) -> None:
+    row = fw.catalog.get(failed["code"])
+
+    assert row is not None
+    kept = fw.decide(fw.Failure(message="It failed.", **failed), hints).suggestion
+    assert kept == failed.get("suggestion", row.suggestion)
+
+
+@pytest.mark.parametrize(
     "hints",
     [
         {"readOnlyHint": True},

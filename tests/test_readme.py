@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,11 @@ def test_its_numbers_are_those_of_the_project() -> None:
 
 def _text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_all_holds_every_extra_that_a_program_uses_when_it_runs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    held = {name for needed in extras["all"] for name in re.findall(r"[\w-]+", needed.partition("[")[2])}
+
+    assert held == extras.keys() - {"all", "dev", "docs", "provoked", "pytest"}

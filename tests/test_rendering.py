@@ -29,6 +29,13 @@ def test_it_depends_on_what_is_known_of_the_tool() -> None:
     assert "Do not make this call again" in fw.render(failure, {"readOnlyHint": True}, attempt=3)
 
 
+def test_it_does_not_tell_to_call_again_what_is_not_to_be_called_again() -> None:
+    assert fw.render(fw.Failure(code="RATE_LIMITED", message="Slow down."), attempt=3) == (
+        "TRANSIENT, RATE_LIMITED: Slow down.\n"
+        "Next: Do not make this call again. It failed 3 times: another try is unlikely to help."
+    )
+
+
 def test_it_names_what_helps() -> None:
     failure = fw.Failure(type="NOT_FOUND", message="No such task.", actions=("tasks.list", "tasks.search"))
 

@@ -19,7 +19,8 @@ pip install 'failwell[cli]'              # all commands but those below
 pip install 'failwell[demo]'             # demo: needs the mcp SDK
 pip install 'failwell[cli,validation]'   # check: needs a validator of JSON Schema
 pip install 'failwell[dashboard]'        # dashboard: needs aiohttp and SQLAlchemy
-pip install failwell                     # proxy: needs nothing more
+pip install failwell                     # proxy: needs nothing more, in front of a command
+pip install 'failwell[http-proxy]'       # proxy --url: needs aiohttp
 ```
 
 Results go to standard output, problems to standard error, in one line that says what is wrong and what to do:
@@ -34,7 +35,7 @@ failwell: unknown code 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?
 | 0 | done |
 | 1 | a finding: the payload is not a failure, or the check found something |
 | 2 | misuse: an argument, a file, a payload or a server that cannot be worked with |
-| 130 | interrupted |
+| 130 | interrupted, or told to end: a server that was started is ended too |
 
 `failwell proxy` ends as its server does, with 126 or 127 if that cannot be started; see [the proxy](proxy.md).
 

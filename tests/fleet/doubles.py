@@ -7,13 +7,13 @@ from failwell.retry.limits import Failing, Key, Taken
 
 
 class HeldStore:
-    """Answers while it *is_up*, once it *may_answer*; keeps who asked and what it was told."""
+    """Answers while it *is_up*, once it *may_answer*; *is_found* if somebody looks for it. Keeps who asked and what it was told."""
 
     name = "the store"
 
     def __init__(self, said: State | None = None) -> None:
         self.said = State(is_noted=True) if said is None else said
-        self.is_up = True
+        self.is_up = self.is_found = True
         self.may_answer = Event()
         self.may_answer.set()
         self.callers: list[str] = []
@@ -37,14 +37,15 @@ class HeldStore:
         self.released_ones.append(caller)
 
     def check(self) -> None:
-        if not self.is_up:
+        if not (self.is_up and self.is_found):
             raise Away("it is down")
 
     def close(self) -> None: ...
 
     def _said(self) -> State:
         self.may_answer.wait()
-        self.check()
+        if not self.is_up:
+            raise Away("it is down")
         return self.said
 
 

@@ -72,12 +72,17 @@ def while_locked() -> Any:
     return in_child(work)
 
 
-def while_redis_is_locked(url: str) -> Any:
+def connected(url: str) -> Any:
     limits = FleetLimits.at(url, patience=LONG, freshness=0.0)
     limits.begin(KEY, 0.0, caller=1)
-    pool: Any = limits._store._redis.connection_pool  # type: ignore[attr-defined]  # that of Redis
-    held(pool._fork_lock, pool._lock)
-    return in_child(lambda: [limits.begin(KEY, 0.0, caller=1), limits.is_away])
+    store: Any = limits._store
+    client = store._redis
+
+    def work() -> list[bool]:
+        limits.begin(KEY, 0.0, caller=1)
+        return [limits.is_away, store._redis is client]
+
+    return in_child(work)
 
 
 def while_away() -> Any:
@@ -140,7 +145,7 @@ def numbers() -> Any:
 def main(url: str) -> None:
     found = {
         "locked": while_locked(),
-        "redis": while_redis_is_locked(url),
+        "redis": connected(url),
         "away": while_away(),
         "to be told": while_something_is_to_be_told(),
         "callers": callers(),

@@ -1,5 +1,6 @@
 """What Redis keeps: the same answers as in memory, keys with an end, digests only."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.fleet import FleetLimits
-from failwell.fleet.redis_store import RedisStore
+from failwell.fleet.redis_store import RedisStore, _shown
 from failwell.retry import Breaker, Budget, Limits, Policy, Repeats, Run, Shared
 from tests.fleet.servers import RedisServer
 

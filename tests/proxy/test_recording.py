@@ -12,8 +12,8 @@ from aiohttp import web
 
 from failwell.proxy.entry import _opened
 from failwell.proxy.http.serving import Setup, listening
+from failwell.proxy.naming import name_of
 from failwell.proxy.options import Misuse, parse
-from failwell.proxy.recording import name_of
 from failwell.telemetry.sinks.jsonl import read_lines
 from failwell.telemetry.sinks.store import Store
 from tests.proxy.clients import HELLO, SERVER, Client
@@ -36,7 +36,8 @@ def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
         ("proxy", "tasks", "look", "success", ("n",)),
     ]
     assert records[0].arguments == records[2].arguments
-    assert records[1].text == failed["result"]["content"][0]["text"]
+    told = failed["result"]["content"][0]["text"]
+    assert records[1].text == told.replace(',"sent":2', "") != told  # what was sent is kept nowhere
     assert len({one.session for one in records}) == 1
     assert [one.call for one in records] == ["3", "4", "5"]
     assert all(one.elapsed is not None and one.elapsed > 0 for one in records)
@@ -116,6 +117,8 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
 
     async def handler(request: web.Request) -> web.Response:
         asked = await request.json()
+        if asked["method"] == "tools/list":  # asked for by the gateway itself, to read the failure better
+            return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": []}})
         return web.json_response({**answers.pop(0), "id": asked["id"]})
 
     async def run() -> None:
@@ -180,6 +183,17 @@ def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkey
         (["--", "uv", "run", "server.py"], "server.py"),
         (["--", "/opt/bin/my-server", "--port", "1"], "my-server"),
         (["--", "node"], "node"),
+        (["--", "python3.12", "-u", "server.py"], "server.py"),
+        (["--", "python", "-c", "planted"], "python"),
+        (["--", "docker", "run", "-i", "--rm", "-e", "PIN=planted", "acme/mcp"], "mcp"),
+        (["--", "docker", "run", "--env=PIN=planted", "acme/mcp"], "mcp"),
+        (["--", "docker", "run", "--label", "PIN=planted", "acme/mcp"], "docker"),
+        (["--", "docker", "run", "PIN=planted"], "docker"),
+        (["--", "uv", "--directory", "/srv/planted", "run", "server"], "server"),
+        (["--", "env", "PIN=planted", "python", "server.py"], "server.py"),
+        (["--", "env", "-i", "PIN=planted", "python", "server.py"], "env"),
+        (["--", "env", "PIN=planted"], "env"),
+        (["--url", "https://bob:planted@example.com/mcp"], "https://example.com/mcp"),
         (["--url", "https://example.com/mcp?key=x"], "https://example.com/mcp"),
     ],
 )

@@ -20,6 +20,7 @@ from tests.proxy_http.setting import ACCEPT, Answered, Handler, call, event, gat
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy"]
 LONG = "600"
+LONGER_THAN_ANYTHING_ELSE_GETS = 1.2
 LOST = ("CONNECTION_LOST", "unknown", "The proxy was ended before the server answered.")
 
 
@@ -81,6 +82,7 @@ def test_a_running_call_gets_its_answer_and_no_other_comes_in(workers: str, numb
             process.send_signal(number)
             while not await is_closed(base):
                 await asyncio.sleep(0)
+            await asyncio.wait([answer], timeout=LONGER_THAN_ANYTHING_ELSE_GETS)  # at once where calls are cut off
             server.may_answer.set()
             got = await answer
             _, rest = await asyncio.to_thread(process.communicate)

@@ -97,11 +97,10 @@ def test_a_gateway_tells_what_became_of_the_calls_when_it_ends(capfd: pytest.Cap
 
 
 def test_a_url_without_its_extra_is_told_in_one_line_with_the_command_that_installs_it() -> None:
-    without = (
-        "import sys; sys.modules['aiohttp'] = None; from failwell.proxy.entry import main; sys.exit(main(sys.argv[1:]))"
-    )
+    without = "import sys; sys.modules['aiohttp'] = None; from failwell.proxy.entry import main; "
+    command = [sys.executable, "-c", without + "sys.exit(main(sys.argv[1:]))"]
     words = ["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0"]
-    done = subprocess.run([sys.executable, "-c", without, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
     sentence = "failwell: --url needs aiohttp: pip install 'failwell[http-proxy]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from failwell.proxy.events import Happening
+from failwell.retry.breaker import suspended
 from tests.proxy_http.scripts import answering, through
 from tests.proxy_http.setting import (
     ACCEPT,
@@ -68,7 +69,10 @@ def test_a_call_made_again_and_its_answer_say_what_they_said(odd: bytes, kind: s
     bodies: list[bytes] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        bodies.append(await request.read())
+        body = await request.read()
+        if b'"tools/list"' in body:
+            return web.Response(status=404)
+        bodies.append(body)
         if len(bodies) == 1:
             return busy(None)
         id = b'"failwell-retry-1"'
@@ -214,7 +218,7 @@ def test_a_call_that_waits_for_its_next_try_can_be_cancelled() -> None:
             if body["method"] == "notifications/cancelled":
                 cancelled.set()
                 return web.Response(status=202)
-            if body["id"] == 1:
+            if body["id"] == 1 or body["method"] == "tools/list":
                 return web.Response(status=503, headers={"Retry-After": "0"})
             response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
             await response.prepare(request)
@@ -234,3 +238,8 @@ def test_a_call_that_waits_for_its_next_try_can_be_cancelled() -> None:
 
     assert body == b""
     assert bodies[-1]["params"] == {"requestId": "failwell-retry-1"}
+
+
+def test_a_suspended_tool_names_its_server_only_where_that_has_a_name() -> None:
+    assert suspended(("", "work"), 5.0, most=3).details == {"tool": "work", "failures": 3}
+    assert suspended(("tickets", "work"), 5.0, most=3).details == {"tool": "work", "server": "tickets", "failures": 3}

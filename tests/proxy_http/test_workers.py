@@ -17,8 +17,10 @@ import pytest
 from aiohttp import web
 
 from failwell.proxy.entry import main
+from failwell.proxy.http.serving import Setup, listening
+from failwell.proxy.options import parse
 from tests.fleet.servers import RedisServer, running, until
-from tests.proxy_http.setting import Answered, Handler, call, gateway, listed, post, scripted, success
+from tests.proxy_http.setting import Answered, Handler, call, failing, gateway, listed, post, scripted, success
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy"]
 
@@ -139,6 +141,30 @@ def test_workers_that_cannot_begin_are_not_started_for_ever(tmp_path: Any) -> No
     assert done.stderr.splitlines()[-1] == "failwell: 5 workers died within 10 seconds: exit code 1"
 
 
+def test_a_signal_that_meets_a_worker_before_it_has_begun_ends_that_worker() -> None:
+    """The signal comes as early as it can: it must neither be lost nor taken for one to the process that forks."""
+    early = """
+import os, signal, sys
+fork = os.fork
+def forked():
+    process = fork()
+    if not process:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return process
+os.fork = forked
+from failwell.proxy.entry import main
+sys.exit(main(sys.argv[1:]))
+"""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+        words = ["--url", url, "--listen", "127.0.0.1:0", "--workers", "2"]
+        command = [sys.executable, "-c", early, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "failwell: 5 workers died within 10 seconds: signal 15"
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -205,6 +231,65 @@ def test_gateways_on_several_hosts_share_their_limits(redis: RedisServer) -> Non
     assert len(redis.client.hget(breaker, "failures").split()) == 2
 
 
+@pytest.mark.parametrize("words", [(), ("--dialect", "flat")], ids=["compact", "flat"])
+def test_a_failure_reads_alike_whichever_gateway_saw_the_tools_listed(words: tuple[str, ...]) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    asked: list[str] = []
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        body = await request.json()
+        asked.append(body["method"])
+        if body["method"] == "tools/list":
+            tools = [{"name": "work", "inputSchema": schema}]
+            return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": {"tools": tools}})
+        return web.json_response(failing(id=body["id"], text="Invalid arguments for tool work"))
+
+    lists = {"jsonrpc": "2.0", "id": 0, "method": "tools/list"}
+    answers = in_two_gateways(handler, lists, call(n="x"), call(n="x"), call(n="x"), words=words)
+
+    one, other, again = (answer.message for answer in answers[1:])
+    assert one == other == again
+    assert [field["path"] for field in answers[1].failure["fields"]] == ["n"]
+    assert asked.count("tools/list") == 2  # by the client, and once by the gateway that had not seen it
+
+
+def test_a_gateway_that_saw_no_list_still_knows_what_may_run_twice() -> None:
+    asked: list[str] = []
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        body = await request.json()
+        asked.append(body["method"])
+        if body["method"] == "tools/list":
+            return web.json_response({**listed("work", readOnlyHint=True), "id": body["id"]})
+        if asked.count("tools/call") == 1:
+            return web.Response(status=502, headers={"Retry-After": "0"})
+        return web.json_response(success(id=body["id"]))
+
+    [answer] = in_two_gateways(handler, call(), words=("--retry",))
+
+    assert answer.message == success()
+    assert asked == ["tools/call", "tools/list", "tools/call"]
+
+
+def test_records_of_all_gateways_name_a_session_alike_and_not_by_its_id(tmp_path: Any) -> None:
+    async def handler(request: web.BaseRequest) -> web.Response:
+        return web.json_response(success(id=(await request.json())["id"]))
+
+    async def run() -> None:
+        async with scripted(handler) as url:
+            for session in ("first", "first", "second"):
+                options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0"])
+                setup = Setup(options, os.open(tmp_path / "events", os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+                async with listening(options, setup) as port:
+                    await post(f"http://127.0.0.1:{port}", call(), Mcp_Session_Id=session)
+                setup.close()
+
+    asyncio.run(run())
+    one, other, third = (json.loads(line)["session"] for line in (tmp_path / "events").read_text().splitlines())
+    assert one == other != third
+    assert "first" not in one
+
+
 @pytest.mark.parametrize("form", ["json", "stream"])
 def test_a_gateway_learns_the_tools_that_a_client_listed_through_another(redis: RedisServer, form: str) -> None:
     asked: list[str] = []
@@ -230,10 +315,10 @@ def test_a_gateway_learns_the_tools_that_a_client_listed_through_another(redis: 
     answers = in_two_gateways(handler, call(id=1), words=words)
 
     assert answers[0].message == success()  # made again, for the tool is safe
-    assert asked == ["tools/list", "tools/list", "tools/call", "tools/call"]
+    assert asked == ["tools/call", "tools/list", "tools/list", "tools/call"]
 
 
-def test_the_question_for_tools_is_the_client_s_own_but_for_what_belongs_to_its_call(redis: RedisServer) -> None:
+def test_the_question_for_tools_is_the_client_s_own_but_for_what_belongs_to_its_call() -> None:
     asked: list[tuple[str, Any, Any, Any]] = []
 
     async def handler(request: web.BaseRequest) -> web.Response:
@@ -247,8 +332,7 @@ def test_the_question_for_tools_is_the_client_s_own_but_for_what_belongs_to_its_
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-06-30", "progressToken": 7}
         message = call()
         message["params"]["_meta"] = meta
-        words = ("--retry", "--limits", redis.url)
-        async with scripted(handler) as url, gateway(url + "/mcp", *words) as base:
+        async with scripted(handler) as url, gateway(url + "/mcp", "--validate") as base:
             for _ in range(2):
                 await post(base, message, Mcp_Method="tools/call", Mcp_Name="work", Mcp_Param_City="Ulm")
 

@@ -1,5 +1,6 @@
 """Every sink keeps what it is given, whoever writes beside it; JSON lines, a real SQLite and a real PostgreSQL."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -14,7 +15,7 @@ from sqlalchemy import inspect, text
 from failwell.failure import Failure
 from failwell.telemetry.record import Record, cleaned, decode, described, encode
 from failwell.telemetry.sinks import open_sink
-from failwell.telemetry.sinks.jsonl import read_lines
+from failwell.telemetry.sinks.jsonl import Lines, read_lines
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import NoStore, metadata, records
 from tests.mapping.servers import Postgres
@@ -259,3 +260,118 @@ def test_the_table_has_an_index_for_each_question(tmp_path: Path) -> None:
         found = {tuple(index["column_names"]) for index in inspect(store.engine).get_indexes(records.name)}
 
     assert found == {("time",), *((name, "time") for name in ("kind", "server", "tool", "code", "session"))}
+
+
+OTHER = """
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute("SELECT count(*) FROM failwell_records").fetchone()
+store.close()
+"""
+
+
+def test_a_second_sink_on_a_file_leaves_the_locks_of_the_first_alone(tmp_path: Path) -> None:
+    path = tmp_path / "calls.db"
+    one, two = open_sink(f"sqlite:///{path}"), open_sink(f"sqlite:///{path}")
+    one.write([PLAIN])
+    two.write([PLAIN])
+
+    subprocess.run([sys.executable, "-c", OTHER, str(path)], check=True, timeout=60)
+
+    # Who finds no lock believes to be the last one, and deletes the log that the others still write.
+    assert (tmp_path / "calls.db-wal").exists()
+    one.close()
+    two.close()
+
+
+def test_a_disk_that_fills_up_within_a_batch_takes_no_record_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "calls.jsonl"
+    sink, write, room = Lines(str(path)), os.write, [400, 0]
+
+    def write_what_fits(file: int, data: bytes) -> int:
+        most = room.pop(0) if room else len(data)
+        if not most:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data[:most])
+
+    monkeypatch.setattr(os, "write", write_what_fits)
+    batch = [record(float(number)) for number in range(9)]
+
+    with pytest.raises(OSError, match="takes no more"):
+        sink.write(batch)
+    sink.write(batch)
+    sink.close()
+
+    assert [one.time for one in read_lines(str(path))] == [float(number) for number in range(9)]
+
+
+@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+def test_a_file_that_is_deleted_meanwhile_is_made_again(tmp_path: Path, scheme: str) -> None:
+    sink = open_sink(f"{scheme}{tmp_path / 'calls'}")
+    sink.write([PLAIN])
+    for path in tmp_path.iterdir():
+        path.unlink()
+
+    sink.write([WHOLE])
+    sink.close()
+
+    assert read_back(f"{scheme}{tmp_path / 'calls'}") == [WHOLE]
+
+
+def test_a_line_that_was_cut_off_does_not_cost_the_first_of_an_open_file(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(encode(WHOLE)[:30])
+
+    sink = Lines(str(path), file=os.open(path, os.O_WRONLY | os.O_APPEND))
+    sink.write([PLAIN])
+    sink.close()
+
+    assert list(read_lines(str(path))) == [PLAIN]
+
+
+FORKING = """
+import os, sys, threading
+from failwell.telemetry.record import Record
+from failwell.telemetry.sinks import sql
+from failwell.telemetry.sinks import open_sink
+
+sql._FORK_PATIENCE = 0.05
+sink = open_sink(sys.argv[1])
+one = Record(time=1.0, source="guard", kind="success")
+held, go_on = threading.Event(), threading.Event()
+
+def hold():
+    with sink._lock:
+        held.set()
+        go_on.wait(30)
+
+sink.write([one])
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait(30)
+child = os.fork()
+if child == 0:
+    try:
+        sink.write([one])
+    except OSError as failed:
+        print(failed, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+go_on.set()
+thread.join()
+sink.write([one])
+sink.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize("address", ["sqlite", "postgresql"], indirect=True)
+def test_a_fork_does_not_wait_for_ever_for_a_batch(address: str) -> None:
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKING, address], capture_output=True, text=True)
+
+    is_file = address.startswith("sqlite:")
+    assert ran.stderr == ""
+    assert ran.stdout == ("the process was forked while a batch was written\n" if is_file else "")
+    assert len(read_back(address)) == (2 if is_file else 3)

@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
         if options.help:
             os.write(1, help_text().encode())
             return 0
+        options.events = _with_variables(options.events)
         events = _opened(options.events)
         if options.url is not None:
             _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
@@ -64,18 +65,38 @@ def _opened(where: str | None) -> int | str | None:
         return None
     scheme, colon, rest = where.partition("://")
     if colon:
-        if scheme not in _STORES or not rest.strip("/"):
+        is_file = scheme == "sqlite"
+        if scheme not in _STORES or not rest.strip("/") or (is_file and rest[0] != "/"):
             raise Misuse("--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL")
         for module, extra in _STORES[scheme]:
             _check_installed("--events", module, module, extra=extra)
+        if is_file:
+            _check_folder(rest[1:].partition("?")[0])
         if "keep_" in rest:
-            _check_what_is_kept(rest, is_file=scheme == "sqlite")
+            _check_what_is_kept(rest, is_file=is_file)
         return where
     path = where.removeprefix("jsonl:")
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     except (OSError, ValueError) as failed:
         raise Misuse(f"--events {path}: {_reason(failed)}") from None
+
+
+def _with_variables(where: str | None) -> str | None:
+    if where is None or "${" not in where:
+        return where
+    from urllib.parse import quote
+
+    from failwell.proxy.variables import filled
+
+    is_address = "://" in where
+    return filled(where, option="--events", written=lambda value: quote(value, safe="") if is_address else value)
+
+
+def _check_folder(path: str) -> None:
+    """Refuse now a file that could never be made."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise Misuse(f"--events {path}: No such file or directory")
 
 
 def _check_what_is_kept(address: str, *, is_file: bool) -> None:

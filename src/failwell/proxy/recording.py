@@ -1,6 +1,5 @@
 """`Recording`: what the proxy saw or did, as records in a file or a store."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -17,7 +16,6 @@ from failwell.telemetry.sinks.jsonl import Lines
 
 _MOST_BEGUN = 4096
 _LAST_RECORDS = 5.0
-_LAUNCHERS = ("bun", "bunx", "deno", "docker", "node", "npx", "pipx", "pnpx", "python", "python3", "uv", "uvx")
 
 
 class Recording:
@@ -27,18 +25,27 @@ class Recording:
         events: an open file, or the address of a store.
         options: what the operator wants.
         server: what to call the server.
+        warn: told what the operator should know of records that are lost.
         clock: tells seconds.
     """
 
     def __init__(
-        self, events: int | str, options: Options, *, server: str, clock: Callable[[], float] = time.monotonic
+        self,
+        events: int | str,
+        options: Options,
+        *,
+        server: str,
+        warn: Callable[[str], object],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        sink: Sink = Lines("", file=events) if isinstance(events, int) else _Later(events)
+        path = (options.events or "").removeprefix("jsonl:")
+        sink: Sink = Lines(path, file=events) if isinstance(events, int) else _Later(events)
         self._dialect = options.dialect
         self._dry_run = options.dry_run
-        self._recorder = Recorder(sink, server=server, readers={_Timed: self._record})
+        self._recorder = Recorder(sink, server=server, readers={_Timed: self._record}, warn=warn)
         self._clock = clock
         self._begun: dict[Any, float] = {}
+        self._passed: dict[Any, str | None] = {}
 
     def __call__(self, happening: Happening) -> None:
         """Take note of what happened."""
@@ -48,9 +55,20 @@ class Recording:
                 self._begun.pop(next(iter(self._begun)), None)
             self._begun[key] = self._clock()
             return
+        if happening.event == "refused" and self._dry_run:  # it is made all the same, and ends later
+            if len(self._passed) < _MOST_BEGUN:
+                self._passed[key] = None if happening.failure is None else happening.failure.code
+            return
         is_on_its_way = happening.event == "retry"
         began = self._begun.get(key) if is_on_its_way else self._begun.pop(key, None)
-        self._recorder(_Timed(happening, None if began is None else self._clock() - began))
+        elapsed = None if began is None else self._clock() - began
+        refused = None if is_on_its_way else self._passed.pop(key, None)
+        self._recorder(_Timed(happening, elapsed, refused))
+
+    @property
+    def lost(self) -> int:
+        """How many records were not written."""
+        return self._recorder.lost
 
     def close(self) -> None:
         """Write what waits, and do not wait long for a store that is away."""
@@ -63,6 +81,8 @@ class Recording:
         attempt = details.pop("attempt", None) or details.pop("attempts", None) or 1
         if self._dry_run:
             details["dry_run"] = True
+        if timed.refused is not None:
+            details["refused"] = timed.refused
         is_answer = seen.event in FAILED and failure is not None
         return Record(
             time=told.time,
@@ -106,25 +126,13 @@ class _Later:
             self._sink.close()
 
 
-def name_of(options: Options) -> str:
-    """Return what to call the server: what its operator calls it, or where it is, or what is started."""
-    if options.name is not None:
-        return options.name
-    if options.url is not None:
-        return options.url.partition("?")[0]
-    program, *words = options.command
-    name = os.path.basename(program)
-    if name not in _LAUNCHERS:
-        return name
-    return next((os.path.basename(word) for word in words if word[:1] != "-" and word != "run"), name)
-
-
 class _Timed:
-    """What happened, and how many seconds after its call began."""
+    """What happened, how many seconds after its call began, and with which code the call would have been refused."""
 
-    __slots__ = ("elapsed", "happening", "sent")
+    __slots__ = ("elapsed", "happening", "refused", "sent")
 
-    def __init__(self, happening: Happening, elapsed: float | None) -> None:
+    def __init__(self, happening: Happening, elapsed: float | None, refused: str | None) -> None:
         self.happening = happening
         self.elapsed = elapsed
+        self.refused = refused
         self.sent = happening.sent

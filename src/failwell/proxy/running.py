@@ -65,6 +65,8 @@ class Proxy:
     def sum_up(self) -> None:
         """Write the summary to standard error."""
         _say(*self.tally.lines(self.opening.watch.calls))
+        if self._recording is not None and self._recording.lost:
+            _say(f"{self._recording.lost} records of calls were lost")
 
     @property
     def tally(self) -> "Tally":
@@ -140,9 +142,10 @@ class Proxy:
         if self._events is None:
             return
         if self._recording is None:
-            from failwell.proxy.recording import Recording, name_of
+            from failwell.proxy.naming import name_of
+            from failwell.proxy.recording import Recording
 
-            self._recording = Recording(self._events, self.options, server=name_of(self.options))
+            self._recording = Recording(self._events, self.options, server=name_of(self.options), warn=_say)
         self._recording(happening)
 
 

@@ -15,7 +15,7 @@ from failwell.json_types import is_object
 from failwell.proxy.calls import Call
 from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, decoded, encode
-from failwell.proxy.upgrading import Upgrader
+from failwell.proxy.upgrading import Upgrader, tried
 from failwell.proxy.watching import Asked, Watch
 
 if TYPE_CHECKING:
@@ -127,12 +127,12 @@ class Settler:
         )
 
         def give_up() -> bytes:
+            self._report(self._upgrader.happening("failure", call, failure, **tried(_attempts(asked))))
             self._forget(asked)
             return _line(self._upgrader.failed(call, failure, attempts=_attempts(asked)))
 
         if will_return and asked.run is not None and self._is_retried(asked, call, failure, {}, give_up):
             return b""
-        self._report(self._upgrader.happening("failure", call, failure))
         return give_up()
 
     def cancelled(self, id: Id, line: bytes) -> bytes | None:
@@ -177,8 +177,6 @@ class Settler:
 
     def _succeeded(self, asked: Asked, call: Call, message: dict[str, Any]) -> bytes | None:
         asked.run.succeeded(self._ways.clock())
-        if asked.sent_as is not None:
-            self._report(self._upgrader.happening("recovered", call, attempts=asked.run.attempt))
         return self._upgraded(asked, call, message)
 
     def _is_retried(

@@ -122,20 +122,24 @@ class Upgrader:
 
         *attempts* says how often the call was tried, if it was tried again.
         """
+        end: Kind = "failure"
         failure = self.failure_in(call, message)
-        if failure is not None:
-            self._report(self.happening("failure", call, failure))
-        else:
+        if failure is None:
             failure = self.unflagged_in(call, message)
             if failure is None:
-                if self.tells_all and attempts is None and _has_succeeded(message):
-                    self._report(self.happening("success", call))
+                self._report_success(call, message, attempts)
                 return None
-            is_flipped = self.flips(call.tool)
-            self._report(self.happening("flipped" if is_flipped else "unflagged", call, failure))
-            if not is_flipped:
-                return None
+            end = "flipped" if self.flips(call.tool) else "unflagged"
+        self._report(self.happening(end, call, failure, **tried(attempts)))
+        if end == "unflagged":
+            return None
         return None if self.dry_run else self._upgraded(call, message, failure, attempts)
+
+    def _report_success(self, call: Call, message: Message, attempts: int | None) -> None:
+        if attempts is not None:
+            self._report(self.happening("recovered", call, **tried(attempts)))
+        elif self.tells_all and _has_succeeded(message):
+            self._report(self.happening("success", call))
 
     def failed(self, call: Call, failure: Failure, *, attempts: int | None = None) -> Message:
         """Return the answer to a call for a failure that no server told of."""
@@ -218,6 +222,11 @@ class Upgrader:
 
     def _message(self, call: Call, result: Message) -> Message:
         return {"jsonrpc": "2.0", "id": call.id, "result": result}
+
+
+def tried(attempts: int | None) -> dict[str, int]:
+    """Return what is told of the end of a call that was tried so often."""
+    return {} if attempts is None else {"attempts": attempts}
 
 
 def hints_of(tool: Tool) -> Hints:

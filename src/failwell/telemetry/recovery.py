@@ -146,8 +146,16 @@ class _Call:
         self.first = self.tries[0] if self.tries else self.end
         self.is_fallback = any(record.kind == "fallback" for record in records)
         self.is_repaired = any(record.kind == "repaired" and record.type is None for record in records)
+        self.got = self._got(records)
         self.tool = (self.end.server, self.end.tool)
         self.is_known = bool(ends or self.tries)
+
+    def _got(self, records: list[Record]) -> Record:
+        """Return the record of what the agent got, if that is an error."""
+        corrected = [record for record in records if record.kind == "repaired" and record.type is not None]
+        if corrected and not self.end.has_succeeded:
+            return corrected[-1]
+        return self.tries[-1] if self.tries and self.end.kind == "refused" else self.end
 
     @property
     def has_failed(self) -> bool:
@@ -155,7 +163,7 @@ class _Call:
 
     @property
     def code(self) -> str:
-        return self.end.code or self.end.type or ""
+        return self.got.code or self.got.type or ""
 
     @property
     def same(self) -> tuple[str, str | None]:
@@ -163,7 +171,7 @@ class _Call:
 
     @property
     def helps(self) -> frozenset[str]:
-        actions = (self.end.failure or {}).get("actions")
+        actions = (self.got.failure or {}).get("actions")
         return frozenset(map(str, actions)) if is_array(actions) else frozenset()
 
     @property
@@ -178,7 +186,7 @@ class _Call:
 
 def _by_session(records: Iterable[Record]) -> dict[tuple[str, Source], list[_Call]]:
     sessions: dict[tuple[str, Source], dict[tuple[str, int], list[Record]]] = defaultdict(dict)
-    for record in sorted(records, key=lambda record: record.time):
+    for record in records:  # as they were written: a clock may be set back within a call
         if record.kind in ("breaker", "died", "restarted", "dropped", "lost"):
             continue
         _add(sessions[record.session, record.source], record)
@@ -186,9 +194,10 @@ def _by_session(records: Iterable[Record]) -> dict[tuple[str, Source], list[_Cal
 
 
 def _add(calls: dict[tuple[str, int], list[Record]], record: Record) -> None:
-    """Add a record to its call. A name that comes back after the end of its call is that of another."""
+    """Add a record to its call. A name that comes back after its end, or with another tool, is that of another call."""
     known = calls.get((record.call, 0))
-    is_other = known is not None and record.kind in _TRIES and any(one.kind in ENDS for one in known)
+    is_over = known is not None and record.kind in _TRIES and any(one.kind in ENDS for one in known)
+    is_other = is_over or (known is not None and (known[0].server, known[0].tool) != (record.server, record.tool))
     if known is None or is_other or not record.call:
         if known is not None:
             calls[record.call, len(calls)] = known
@@ -247,7 +256,7 @@ def _left_open(calls: list[_Call], failed: list[int]) -> Trouble:
 def _helper(calls: list[_Call], last: int) -> str | None:
     failed, rest = calls[last], calls[last + 1 :]
     for position, call in enumerate(rest):
-        is_other = call.tool != failed.tool and not call.has_failed
+        is_other = call.tool != failed.tool and (call.end.has_succeeded or call.is_repaired)
         if is_other and (position == 0 or call.end.tool in failed.helps):
             return call.end.tool
     return None
@@ -268,7 +277,7 @@ def _trouble(
     by: str | None = None,
     seconds_wasted: float | None = None,
 ) -> Trouble:
-    end = failed or calls[0].end
+    end = failed or calls[0].got
     return Trouble(
         session=end.session,
         source=end.source,

@@ -55,8 +55,9 @@ async def shake_hands(peer: Peer) -> dict[str, Any]:
     result = answer.get("result")
     if not is_object(result) or not isinstance(result.get("protocolVersion"), str):
         # A proxy answers for a server that died; why it did stands on stderr.
-        said = f": {complaint}" if (complaint := peer.complaint()) else ""
-        raise BadServer(f"the server refused to start a session: {_error_of(answer)}{said}")
+        why, complaint = _error_of(answer), peer.complaint()
+        said = f"{why.rstrip('.')}: {complaint}" if complaint else why
+        raise BadServer(f"the server refused to start a session: {said}")
     await peer.notify("notifications/initialized")
     return result
 

@@ -29,6 +29,7 @@ from failwell.proxy.http.sessions import Ask, Pending
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.http.writing import Written
 from failwell.proxy.renaming import renamed
+from failwell.proxy.upgrading import tried
 
 _OK = 200
 _NO_BODY = (202, 204)
@@ -108,7 +109,7 @@ class Exchange:
             self._last, delay = again
             await self._sleep(delay)
             pending = self._last.pending
-            if pending.is_cancelled or await self._rules.suspension(pending, ask.session) is not None:
+            if pending.is_cancelled or await self._rules.suspension(pending) is not None:
                 await self._settled(self._last)
                 break
             self._last = None
@@ -281,7 +282,8 @@ class Exchange:
         self._done(pending)
         message = {**answer.message, "id": pending.id}
         if answer.found is not None:
-            self._rules.report(upgrader.happening("failure", pending.call, answer.found))
+            told = upgrader.happening("failure", pending.call, answer.found, **tried(pending.attempts))
+            self._rules.report(told)
             failure = answer.found.replace(tool=pending.tool)
             message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
         else:

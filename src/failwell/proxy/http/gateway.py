@@ -52,7 +52,7 @@ class Gateway:
         self._door = door
         self._sessions = Sessions(upgrader)
         self._streams: dict[str, Listening] = {}
-        self._learner = Learner(upstream, self._sessions.next_id)
+        self._learner = Learner(upstream)
         self._drain = Drain()
         basic = upstream.place.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers

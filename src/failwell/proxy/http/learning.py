@@ -1,14 +1,14 @@
 """`Learner`: asks a server for its tools where the client's own question did not come this way."""
 
 import asyncio
-from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell.json_types import is_object
-from failwell.proxy.glances import Id, decoded, encode
+from failwell.proxy.glances import decoded, encode
 from failwell.proxy.http.event_stream import Events, data_of
 from failwell.proxy.http.sessions import Ask
 from failwell.proxy.http.upstream import BROKEN, Upstream
@@ -26,12 +26,11 @@ class Learner:
 
     Args:
         upstream: the server.
-        next_id: gives ids that no client uses.
     """
 
-    def __init__(self, upstream: Upstream, next_id: Callable[[], Id]) -> None:
+    def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._next_id = next_id
+        self._numbers = count(1)
 
     async def learn(self, ask: Ask) -> None:
         """Learn the tools of the session that a call is made in, with the rights of its client."""
@@ -53,7 +52,8 @@ class Learner:
         headers = _headers(ask)
         params = _params(ask)
         for _ in range(_MOST_PAGES):
-            body = encode({"jsonrpc": "2.0", "id": self._next_id(), "method": "tools/list", "params": params})
+            id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
+            body = encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params})
             response = await self._upstream.send("POST", ask.url, headers, body)
             try:
                 message = await answer_in(response) if response.status == 200 else None

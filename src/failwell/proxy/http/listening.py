@@ -20,7 +20,7 @@ from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import Ask, Pending, Posted, Session
 from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.renaming import renamed
-from failwell.proxy.upgrading import Message
+from failwell.proxy.upgrading import Message, tried
 
 _MOST_LISTS = 64
 
@@ -135,7 +135,7 @@ class Listening:
 
     async def _again(self, pending: Pending, message: Message, ask: Ask, delay: float) -> None:
         await asyncio.sleep(delay)
-        if pending.is_cancelled or await self._rules.suspension(pending, self.session) is not None:
+        if pending.is_cancelled or await self._rules.suspension(pending) is not None:
             await self._write(pending, message, None)
             return
         pending.sent_as = self._next_id()
@@ -157,7 +157,7 @@ class Listening:
     async def _failed(self, pending: Pending, failure: Failure) -> None:
         """Write a failure that the proxy found."""
         self._forget(pending)
-        self._rules.report(self.session.upgrader.happening("failure", pending.call, failure))
+        self._rules.report(self.session.upgrader.happening("failure", pending.call, failure, **tried(pending.attempts)))
         failure = failure.replace(tool=pending.tool)
         message = self.session.upgrader.failed(pending.call, failure, attempts=pending.attempts)
         await self.reply.write(event_of(encode(message)))

@@ -26,7 +26,7 @@ from failwell.proxy.http.stamping import Stamps
 from failwell.proxy.http.stdio import Lines, Output, StdioReply
 from failwell.proxy.http.upstream import BROKEN
 from failwell.proxy.options import Options
-from failwell.proxy.upgrading import Message
+from failwell.proxy.upgrading import Message, tried
 
 _GOODBYE = 0.5
 _OLDER_TRANSPORT = (400, 404, 405)
@@ -223,7 +223,8 @@ class Remote:
         for pending in posted.calls:
             if not pending.is_cancelled:
                 self._session.ended(pending)
-                self._rules.report(self._session.upgrader.happening("failure", pending.call, LOST))
+                told = self._session.upgrader.happening("failure", pending.call, LOST, **tried(pending.attempts))
+                self._rules.report(told)
                 answer = self._session.failed(pending, LOST)
                 await reply.whole(200, CIMultiDict(), encode(answer))
         if not posted.calls:

@@ -71,15 +71,16 @@ class Rules:
         pending.run = Run(
             self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
         )
-        return await self.suspension(pending, session)
-
-    async def suspension(self, pending: Pending, session: Session) -> Message | None:
-        """Begin the next try of a call, or return the answer in its place: calls of the tool are suspended."""
-        failure = None if pending.run is None else await pending.run.abegin(self._clock())
-        if failure is None or self.dry_run:
+        failure = await self.suspension(pending)
+        if failure is None:
             return None
-        self.report(session.upgrader.happening("refused", pending.call, failure))
-        return session.upgrader.failed(pending.call, failure)
+        self.report(upgrader.happening("refused", call, failure))
+        return upgrader.failed(call, failure)
+
+    async def suspension(self, pending: Pending) -> Failure | None:
+        """Begin the next try of a call, or return why it must not be made: calls of the tool are suspended."""
+        failure = None if pending.run is None else await pending.run.abegin(self._clock())
+        return None if self.dry_run else failure
 
     def is_unclear(self, pending: Pending, session: Session, message: Message) -> bool:
         """Return whether an answer is a failure of a tool that nothing is known of: its list would make it clearer."""
@@ -94,8 +95,6 @@ class Rules:
         failure = _failure_in(session.upgrader, pending.call, message)
         if failure is None:
             run.succeeded(self._clock())
-            if run.attempt > 1:
-                self.report(session.upgrader.happening("recovered", pending.call, attempts=run.attempt))
             return None
         run.hints = self._hints(pending.call, session.upgrader)  # more may be known than when the call was made
         below = attempts_below(message.get("result")) > 1

@@ -75,6 +75,8 @@ class Setup:
         if not self._options.quiet:
             for line in self.tally.lines(self.rules.calls):
                 say(line)
+            if self._recording is not None and self._recording.lost:
+                say(f"{self._recording.lost} records of calls were lost")
 
     def close(self) -> None:
         """Close what is open."""
@@ -95,9 +97,10 @@ def _session_name(id: str | None) -> str:
 
 
 def _recording(options: Options, events: int | str) -> "Recording":
-    from failwell.proxy.recording import Recording, name_of  # only where somebody keeps records
+    from failwell.proxy.naming import name_of
+    from failwell.proxy.recording import Recording  # only where somebody keeps records
 
-    return Recording(events, options, server=name_of(options))
+    return Recording(events, options, server=name_of(options), warn=say)
 
 
 def say(sentence: str) -> None:

@@ -102,7 +102,8 @@ class Tables:
     """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork.
 
     A fork waits until a batch that is being written is, but not for long. If it has to go on, a store in PostgreSQL
-    gets a new connection in the child. SQLite takes no records from it: it would trust locks that only the parent holds.
+    gets a new connection in the child. One in SQLite takes no records from there: it would trust locks that only the
+    parent holds.
     """
 
     def __init__(self, url: URL, retention: Retention = _ALL) -> None:
@@ -112,13 +113,16 @@ class Tables:
         self._is_file = url.get_backend_name() == "sqlite"
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
-        self._is_forking = self._is_unsafe = self._is_locked_by_fork = False
+        self._turn = Lock()
+        self._is_unsafe = self._is_locked_by_fork = False
         _all.add(self)
 
     def write(self, batch: Sequence[Record], /) -> None:
         """Insert a batch."""
-        if self._is_forking or self._is_unsafe:
+        if self._is_unsafe:
             raise OSError("the process was forked while a batch was written")
+        with self._turn:
+            pass  # a fork that waits for the batch before comes first
         with self._lock:
             if self._file != (_number_of(self._url) if self._is_file else None):
                 self._disconnect()  # it was deleted or replaced, and nobody would find what is written now
@@ -135,14 +139,14 @@ class Tables:
 
     def before_fork(self, until: float) -> None:
         """Let a batch that is being written end, and disconnect: SQLite breaks if two processes share a connection."""
-        self._is_forking = True  # or the next batch would take the lock again at once
+        self._turn.acquire()
         self._is_locked_by_fork = self._lock.acquire(timeout=max(until - time.monotonic(), 0.0))
         if self._is_locked_by_fork:
             self._disconnect()
 
     def after_fork(self, *, is_child: bool) -> None:
         """Go on."""
-        self._is_forking = False
+        self._turn.release()
         if self._is_locked_by_fork:
             self._lock.release()
         elif is_child:

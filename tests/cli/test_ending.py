@@ -1,0 +1,55 @@
+"""A command that is told to end takes the server that it started along."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Says that it runs, by opening the pipe, which is closed when it ends; never answers.
+MUTE = "import signal, sys; pipe = open(sys.argv[1], 'w'); pipe.write('up'); pipe.flush(); signal.pause()"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("command", ["read", "check"])
+def test_a_server_that_is_still_starting_is_ended_with_the_command(
+    command: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    assert_ends(command, number, tmp_path)
+
+
+def test_a_job_in_the_background_that_ignores_ctrl_c_is_ended_too(tmp_path: Path) -> None:
+    assert_ends("check", signal.SIGTERM, tmp_path, ignoring=signal.SIGINT)
+
+
+def assert_ends(command: str, number: signal.Signals, folder: Path, ignoring: signal.Signals | None = None) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    argv = [sys.executable, "-m", "failwell", command, "--", sys.executable, "-c", MUTE, str(pipe)]
+    before = signal.signal(ignoring, signal.SIG_IGN) if ignoring else None
+    try:
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, restore_signals=False)
+    finally:
+        if ignoring:
+            signal.signal(ignoring, before)
+    try:
+        assert heard(reading) == b"up"
+
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+
+        assert (process.returncode, out, err) == (130, b"", b"")
+        assert heard(reading) == b""  # nobody holds the pipe any more
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(reading)
+
+
+def heard(reading: int) -> bytes:
+    assert select.select([reading], [], [], 60)[0], "nothing was heard"
+    return os.read(reading, 10)
