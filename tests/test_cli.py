@@ -298,7 +298,7 @@ def test_what_is_encoded_fits_the_schema(dialect: str, failure: fw.Failure) -> N
 
 
 def test_a_dialect_without_a_schema_is_not_offered() -> None:
-    assert refusal("schema", "nope") == "nope is no dialect: choose one of compact, envelope, flat, meta"
+    assert refusal("schema", "zzz") == "zzz is no dialect: choose one of compact, envelope, flat, meta"
 
 
 def test_xml_has_no_json_schema() -> None:

@@ -697,3 +697,11 @@ def test_without_jsonschema_rs_the_import_says_what_to_install():
 
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("jsonschema-rs: pip install 'failwell[validation]'")
+
+
+def test_a_misspelt_name_of_a_secret_does_not_echo_its_value():
+    schema = {**of(password={"type": "string"}), "additionalProperties": False}
+
+    (problem,) = problems({"passwrd": "planted"}, schema)
+
+    assert (problem.did_you_mean, problem.sent) == ("password", UNSET)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-# Says that it runs, by opening the pipe, which is closed when it ends; never answers.
-MUTE = "import signal, sys; pipe = open(sys.argv[1], 'w'); pipe.write('up'); pipe.flush(); signal.pause()"
+# Says which process it is in a pipe that is closed when it ends; never answers.
+MUTE = (
+    "import os, signal, sys; pipe = open(sys.argv[1], 'w'); print(os.getpid(), file=pipe, flush=True); signal.pause()"
+)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
@@ -36,18 +38,22 @@ def assert_ends(command: str, number: signal.Signals, folder: Path, ignoring: si
     finally:
         if ignoring:
             signal.signal(ignoring, before)
+    server = None
     try:
-        assert heard(reading) == b"up"
+        server = int(heard(reading))
 
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
+        said = heard(reading)  # at once: the command has waited for the server, and nobody else holds the pipe
 
-        assert (process.returncode, out, err) == (130, b"", b"")
-        assert heard(reading) == b""  # nobody holds the pipe any more
+        assert (process.returncode, out, err, said) == (130, b"", b"", b"")
+        server = None
     finally:
         process.kill()
         process.communicate()
         os.close(reading)
+        if server is not None:
+            os.kill(server, signal.SIGKILL)
 
 
 def heard(reading: int) -> bytes:

@@ -7,7 +7,7 @@ from failwell.retry.limits import Failing, Key, Taken
 
 
 class HeldStore:
-    """Answers while it *is_up*, once it *may_answer*; *is_found* if somebody looks for it. Keeps who asked and what it was told."""
+    """Answers while it *is_up*, once it *may_answer*; *is_found* if somebody looks for it. Keeps what it is told."""
 
     name = "the store"
 

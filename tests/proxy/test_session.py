@@ -388,7 +388,8 @@ def test_a_dry_run_reports_and_changes_nothing(tmp_path: Path) -> None:
     assert failed["result"]["content"][0]["text"] == "503 Service Unavailable"
     assert "isError" not in wrong["result"]
     assert said["result"]["isError"] is False
-    assert [line["kind"] for line in lines] == ["retry", "failure", "refused", "success", "retry", "flipped"]
+    assert [line["kind"] for line in lines] == ["retry", "failure", "success", "retry", "flipped"]
+    assert lines[2]["details"]["refused"] == "VALIDATION_FAILED"
     assert all(line["details"]["dry_run"] for line in lines)
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,21 +272,23 @@ def test_a_gateway_that_saw_no_list_still_knows_what_may_run_twice() -> None:
     assert asked == ["tools/call", "tools/list", "tools/call"]
 
 
-def test_records_of_all_gateways_name_a_session_alike_and_not_by_its_id(tmp_path: Any) -> None:
+def test_records_of_all_gateways_name_a_session_alike_and_not_by_its_id(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+
     async def handler(request: web.BaseRequest) -> web.Response:
         return web.json_response(success(id=(await request.json())["id"]))
 
     async def run() -> None:
         async with scripted(handler) as url:
             for session in ("first", "first", "second"):
-                options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0"])
-                setup = Setup(options, os.open(tmp_path / "events", os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+                options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0", "--events", f"{events}"])
+                setup = Setup(options, os.open(events, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
                 async with listening(options, setup) as port:
                     await post(f"http://127.0.0.1:{port}", call(), Mcp_Session_Id=session)
                 setup.close()
 
     asyncio.run(run())
-    one, other, third = (json.loads(line)["session"] for line in (tmp_path / "events").read_text().splitlines())
+    one, other, third = (json.loads(line)["session"] for line in events.read_text().splitlines())
     assert one == other != third
     assert "first" not in one
 

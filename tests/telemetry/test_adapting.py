@@ -14,6 +14,7 @@ from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.sent import Sent
 from failwell.telemetry.record import Record, cleaned, encode
 from failwell.telemetry.recorder import Recorder
+from failwell.validation import check_arguments
 from tests.matrix.test_http import served
 from tests.telemetry.making import DOWN, MISSING, Kept
 
@@ -249,3 +250,55 @@ def test_cleaning_cuts_what_is_too_long() -> None:
     one = cleaned(long)
 
     assert (len(one.tool), len(one.text or ""), len(one.reason or "")) == (200, 4000, 1000)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"mode": {"enum": ["slow", "faster"]}, "n": {"type": "integer"}, "note": {"maxLength": 3}},
+    "additionalProperties": False,
+}
+SENT = {"mode": "planted \"one\"\nmore", "n": "planted-two", "note": "planted-three " * 99, "tags": ["planted-four", 7]}
+
+
+@pytest.mark.parametrize("dialect", ["compact", "envelope", "flat", "xml"])
+def test_no_record_tells_a_value_that_was_sent(dialect: str) -> None:
+    failure = check_arguments(SENT, SCHEMA)
+    assert failure is not None
+    text = fw.encode(failure, dialect)["content"][0]["text"]
+    event = Event(step="gave_up", tool="find", attempt=1, failure=failure)
+
+    records = recorded(lambda recorder: [recorder(fw.Observation("find", 0.1, failure, text=text)), recorder(event)])
+
+    assert "planted" in text
+    assert [one.kind for one in records] == ["failure", "failure"]
+    for one in records:
+        assert "planted" not in encode(one).decode()
+        assert one.failure is not None
+        assert [problem["path"] for problem in one.failure["fields"]] == ["mode", "n", "note", "tags"]
+        assert "sent" not in one.failure["fields"][0]
+        assert "mode" in (one.text or "")
+
+
+def test_short_values_are_taken_out_as_words_only() -> None:
+    failure = fw.Failure(
+        code="VALIDATION_FAILED", message="n: 7 of 17", fields=(fw.FieldProblem(path="n", message="not 7", sent=7),)
+    )
+
+    (one,) = recorded(lambda recorder: recorder(fw.Observation("find", 0.1, failure)))
+
+    assert (one.message, (one.failure or {})["fields"][0]["message"]) == ("n: … of 17", "not …")
+
+
+def test_a_record_told_directly_does_not_tell_what_was_sent() -> None:
+    told = Record(time=1.0, source="client", kind="failure", failure={"fields": [{"path": "n", "sent": "planted"}, 3]})
+
+    (one,) = recorded(lambda recorder: recorder(told))
+
+    assert one.failure == {"fields": [{"path": "n"}, 3]}
+
+
+def test_of_many_and_long_names_the_first_are_kept_cut() -> None:
+    names = Sent({"x" * 999 + str(number): 1 for number in range(60)}).names
+
+    assert len(names) == 50
+    assert {len(name) for name in names} == {200}

@@ -13,7 +13,7 @@ import pytest
 
 import failwell as fw
 from failwell.telemetry.record import Record, encode
-from failwell.telemetry.recorder import Recorder
+from failwell.telemetry.recorder import Recorder, _close_all
 from failwell.telemetry.sinks.jsonl import read_lines
 from tests.telemetry.making import Kept, record
 
@@ -122,6 +122,125 @@ def test_one_record_that_no_store_takes_does_not_hold_up_the_others() -> None:
 
     assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
     assert recorder.lost == 1
+
+
+class Refusing(Kept):
+    """A store that takes no record of one tool, and none at all while it is away."""
+
+    def __init__(self, *, away: Sequence[bool] = ()) -> None:
+        super().__init__()
+        self.away = list(away)
+
+    def write(self, batch: Sequence[Record], /) -> None:
+        if (self.away and self.away.pop(0)) or any(one.tool == "poison" for one in batch):
+            raise ValueError("not this one")
+        super().write(batch)
+
+
+def test_a_refused_record_that_came_alone_holds_up_nothing() -> None:
+    sink = Refusing()
+    with Recorder(sink, interval=0) as recorder:
+        recorder(fw.Observation("poison", 0.1))
+        assert not recorder.flush(0)
+        for tool in ("a", "b"):
+            recorder(fw.Observation(tool, 0.1))
+        assert recorder.flush(30)
+
+    assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
+    assert recorder.lost == 1
+
+
+def test_many_refused_records_at_the_front_hold_up_nothing() -> None:
+    sink = Refusing()
+    with Recorder(sink, interval=0) as recorder:
+        for tool in ("poison",) * 4:
+            recorder(fw.Observation(tool, 0.1))
+        recorder.flush(0.01)
+        while not recorder.lost:
+            recorder(fw.Observation("a", 0.1))
+            recorder.flush(0.1)
+        assert recorder.flush(30)
+
+    assert recorder.lost == 4
+    assert {one.tool for one in sink.records if one.kind == "success"} == {"a"}
+
+
+def test_a_store_that_goes_away_again_loses_nothing() -> None:
+    sink = Refusing(away=[True, True, True, False, *[True] * 5])
+    with Recorder(sink, interval=0) as recorder:
+        for number in range(20):
+            recorder(fw.Observation(str(number), 0.1))
+        assert recorder.flush(30)
+
+    assert sorted(int(one.tool) for one in sink.records) == list(range(20))
+    assert recorder.lost == 0
+
+
+def test_the_end_writes_what_stands_beside_a_refused_record() -> None:
+    sink = Refusing()
+    with Recorder(sink, interval=60) as recorder:
+        for tool in ("a", "poison", "b"):
+            recorder(fw.Observation(tool, 0.1))
+
+    assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
+    assert recorder.lost == 1
+
+
+def test_what_is_told_of_a_store_that_is_away_is_true_and_stands_in_one_line() -> None:
+    class Away(Kept):
+        def write(self, batch: Sequence[Record], /) -> None:
+            raise OSError("no route\n(Background on this error)")
+
+    told: list[str] = []
+    recorder = Recorder(Away(), interval=0, capacity=1, warn=told.append)
+    recorder(SEEN)
+    while not told:
+        recorder.flush(0.01)
+    for _ in range(3):
+        recorder(SEEN)
+    recorder.close()
+
+    assert told == [
+        "records of calls cannot be written and wait: OSError: no route",
+        "records of calls are lost: the store takes none, and no more can wait",
+    ]
+
+
+def test_a_call_does_not_fail_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    sink = Kept()
+    recorder = Recorder(sink, interval=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", cannot)
+        recorder(SEEN)
+    recorder(SEEN)
+
+    assert recorder.flush(30)
+    assert len(sink.records) == 2
+    recorder.close()
+
+
+def test_recorders_close_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, waited = threading.Event(), list[float]()
+
+    class Slow(Kept):
+        def write(self, batch: Sequence[Record], /) -> None:
+            slow.wait(30)
+
+    recorders = [Recorder(Slow(), interval=0) for _ in range(3)]
+    for recorder in recorders:
+        recorder(SEEN)
+    times = iter([100.0, 101.0, 104.0, 200.0])
+    monkeypatch.setattr("failwell.telemetry.recorder._all", recorders)
+    monkeypatch.setattr("failwell.telemetry.recorder.time.monotonic", lambda: next(times))
+    monkeypatch.setattr(Recorder, "wait", lambda _, timeout: waited.append(timeout))
+
+    _close_all()
+
+    assert waited == [4.0, 1.0, 0.0]
+    slow.set()
 
 
 def test_a_store_that_stays_away_ends_nothing_and_what_waited_is_counted() -> None:

@@ -262,3 +262,42 @@ def test_a_success_of_every_tool_at_the_end_leaves_nothing_given_up(records: lis
     found = recovery([*records, *ends])
 
     assert (found.verdicts["given_up"], found.verdicts["looped"], found.verdicts["elsewhere"]) == (0, 0, 0)
+
+
+SUSPENDED = fw.Failure(code="CIRCUIT_OPEN", message="Calls are suspended.")
+
+
+def test_a_clock_that_is_set_back_within_a_call_changes_no_verdict() -> None:
+    rows = [record(10.0, "retry", DOWN, call="1", attempt=1), record(9.8, "recovered", call="1", attempt=2)]
+
+    assert [(one.verdict, one.calls) for one in troubles(rows)] == [("by_retry", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (
+            [
+                record(1, "failure", MISSING, tool="a", call="1"),
+                record(2, "failure", DOWN, tool="b", call="2"),
+                record(3, "fallback", DOWN, tool="b", call="2"),
+            ],
+            [("a", "NOT_FOUND", "given_up"), ("b", "SERVICE_UNAVAILABLE", "by_fallback")],
+        ),
+        (
+            [record(1, "failure", DOWN, call="1"), record(2, "repaired", MISSING, call="1"), record(3, call="2")],
+            [("find", "NOT_FOUND", "at_once")],
+        ),
+        (
+            [record(1, "retry", DOWN, call="1"), record(2, "refused", SUSPENDED, call="1")],
+            [("find", "SERVICE_UNAVAILABLE", "given_up")],
+        ),
+        (
+            [record(1, "retry", DOWN, tool="a", call="1"), record(2, tool="b", call="1")],
+            [("a", "SERVICE_UNAVAILABLE", "elsewhere")],
+        ),
+    ],
+    ids=["a fallback is no help", "a correction that failed", "a suspended retry", "a name used again"],
+)
+def test_a_verdict_is_on_what_the_agent_got(rows: list[Record], found: list[tuple[str, str, str]]) -> None:
+    assert [(one.tool, one.code, one.verdict) for one in troubles(rows)] == found

@@ -16,7 +16,7 @@ from failwell.cli.ending import ended_as_by_interrupt
 from failwell.cli.payloads import Misuse, decoded, from_file, json_object, misuse_of
 from failwell.decision import Action
 from failwell.dialects import json_text, whole
-from failwell.json_types import is_object
+from failwell.json_types import is_array, is_object
 from failwell.reader import explain
 from failwell.repairing import Repair
 from failwell.telemetry.record import Record, decode
@@ -26,7 +26,7 @@ _MOST_LINES = 10_000
 _ANSWER_KEYS = ("raw", "answer", "result", "response")
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "schema")
 _LIKE_JSON = re.compile(r"""\s*(\{\s*"|\[\s*["{])""")
-_ACTIONS: tuple[Action, ...] = get_args(Action)
+_ACTIONS: dict[str, Action] = {action: action for action in get_args(Action)}
 _RECORDED = "Decided so when it was recorded."
 _TAKEN = "an MCP result, a JSON-RPC response or an error's text"
 
@@ -99,7 +99,7 @@ def single(text: str, **known: Any) -> Recorded:
         return Recorded(answer=text, **known)
     except RecursionError:
         raise Misuse(f"the payload is JSON that is nested too deep; give {_TAKEN}") from None
-    if not isinstance(found, dict | str) and not (isinstance(found, list) and any(map(is_object, found))):
+    if not isinstance(found, dict | str) and not (is_array(found) and any(map(is_object, found))):
         raise Misuse(f"the payload is JSON that holds no answer of a tool; give {_TAKEN}")
     return Recorded(answer=text, record=_record_in(text, found), **known)
 
@@ -163,7 +163,7 @@ def _of_record(recorded: Record, hints: Any) -> Found:
         return found
     failure = fw.canonical(failure)
     decision = fw.decide(failure, hints, attempt=recorded.attempt)
-    action = next((action for action in _ACTIONS if action == recorded.decision), decision.action)
+    action = _ACTIONS.get(recorded.decision or "", decision.action)
     if action != decision.action:
         decision = fw.Decision(action=action, reason=_RECORDED, delay=recorded.delay, actions=failure.actions)
     return msgspec.structs.replace(found, failure=failure, decision=decision)

@@ -48,7 +48,7 @@ class Caller:
         policy: how often and how long.
         shared: budget, breaker and repeats, to share them with other callers.
         limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* has their
-            figures, and takes over while it is away.
+            figures, and takes over while it is away; callers with the same URL and figures have all that in common.
         hook: told an `Event` after each try.
         repair: make one corrected call if the arguments were wrong and what is right follows from error and schema.
         fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.

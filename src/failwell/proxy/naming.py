@@ -16,29 +16,11 @@ _ALONE = frozenset(
 )
 """Options of launchers without a value."""
 _WITH_VALUE = frozenset(
-    [
-        "-e",
-        "-p",
-        "-v",
-        "-w",
-        "--cpus",
-        "--directory",
-        "--env",
-        "--env-file",
-        "--from",
-        "--memory",
-        "--mount",
-        "--name",
-        "--network",
-        "--package",
-        "--project",
-        "--publish",
-        "--python",
-        "--user",
-        "--volume",
-        "--with",
+    (
+        *("-e", "-p", "-v", "-w", "--cpus", "--directory", "--env", "--env-file", "--from", "--memory", "--mount"),
+        *("--name", "--network", "--package", "--project", "--publish", "--python", "--user", "--volume", "--with"),
         "--workdir",
-    ]
+    )
 )
 _THEN_A_NAME = frozenset(("-m", "--"))
 

@@ -60,8 +60,9 @@ class Opening:
                     self._kept.clear()
                     self._step_aside(watch)
                     self._loaded = watch
-        if self.backlog is not None:
-            self.backlog.catch_up()
+        backlog = self.backlog  # another thread may leave it meanwhile
+        if backlog is not None:
+            backlog.catch_up()
         return watch
 
     @property

@@ -20,7 +20,8 @@ _PASSED_ON = (1, 2, 3, 15)
 def pass_on_signals(take: "Callable[[int], object]") -> None:
     """Have signals taken by a function from now on."""
     noted, note = os.pipe()
-    os.set_blocking(note, False)
+    if hasattr(os, "set_blocking"):  # Windows has it from Python 3.12 on
+        os.set_blocking(note, False)
     set_wakeup_fd(note, warn_on_full_buffer=False)
     for number in _PASSED_ON:
         try:

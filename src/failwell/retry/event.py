@@ -15,7 +15,8 @@ class Event(Struct, frozen=True, kw_only=True):
 
     `step` is `succeeded`, `retry` (after *delay*), `gave_up` (for *reason*) or `refused` (an open breaker). A client
     that corrected the arguments or fell back says `repaired` or `fallback` after that. All events of one call have the
-    same number in `call`; `sent` tells whether two calls are the same, and `hints` what is known of the tool.
+    same number in `call`, and no call of another process has it; `sent` tells whether two calls are the same, and
+    `hints` what is known of the tool.
     """
 
     server: str

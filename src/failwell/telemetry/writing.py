@@ -1,6 +1,7 @@
 """`Writer`: batches on their way into a sink; one that cannot be written is held and tried again."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from failwell.redact import clean
@@ -40,6 +41,8 @@ class Writer:
         self._failures = 0
         self._first = 0
         self._has_grown = False
+        self._refused: set[int] = set()
+        self._doubts: Counter[int] = Counter()
         self._is_told_of_nonsense = False
 
     def room(self, most: int) -> int:
@@ -63,6 +66,8 @@ class Writer:
                     _log.debug("what a recorder was told", exc_info=True)
                 self._lose(1, "no record could be made of them")
         self._has_grown = len(self.held) > before
+        if self._has_grown:
+            self._first = before  # what came last tells best whether the sink is there
         return self.settle()
 
     def settle(self) -> bool:
@@ -85,14 +90,18 @@ class Writer:
 
     def forked(self) -> None:
         """Leave what is held to the process that holds it too."""
+        self._begin()
+
+    def _begin(self) -> None:
         self.held = []
         self._failures, self.pause, self._first = 0, 0.0, 0
+        self._refused.clear()
+        self._doubts.clear()
 
     def _written(self) -> None:
         if self._failures:
             self._warn("records of calls are written again")
-        self.held = []
-        self._failures, self.pause = 0, 0.0
+        self._begin()
 
     def _failed(self, failed: Exception) -> None:
         if self._failures == 0:
@@ -103,32 +112,43 @@ class Writer:
             self.write_one_by_one()
 
     def write_one_by_one(self) -> None:
-        """Write the records that the sink takes. One that it refuses twice, and takes others meanwhile, is lost."""
+        """Write the records that the sink takes. One that it refuses twice, and takes others after that, is lost."""
         self._has_grown = False
-        taken, doubted, refused = list[Record](), list[Record](), list[Record]()
-        for record in self.held[self._first :] + self.held[: self._first]:
+        gone, in_a_row = set[int](), 0
+        *newest, last = self.held[self._first :] or [None]
+        for record in (*newest, *self.held[: self._first], last):
+            if record is None or (in_a_row >= _SPLIT_AFTER and (record is not last or not gone)):
+                continue  # it takes nothing at all, for all we know: it is the sink that is in trouble
             if self._is_taken(record):
-                taken.append(record)
-                doubted += refused
-                refused = []
+                gone.add(id(record))
+                self._doubts.update(self._refused)
+                self._refused.clear()
+                in_a_row = 0
             else:
-                refused.append(record)
-                if len(refused) == _SPLIT_AFTER:
-                    break  # it takes nothing at all, for all we know: it is the sink that is in trouble
-        if not taken:
-            self._first = (self._first + len(refused)) % max(len(self.held), 1)  # they may be what it refuses
+                self._refused.add(id(record))
+                in_a_row += 1
+        if not gone:
+            self._first = (self._first + in_a_row) % max(len(self.held), 1)  # they may be what it refuses
             return
-        if not refused:  # the sink is there
-            bad = [record for record in doubted if not self._is_taken(record)]
-            self._lose(len(bad), "the store refuses them")
-            taken += doubted
-        gone = set(map(id, taken))
+        bad = {at for at, count in self._doubts.items() if count > 1}
+        if not in_a_row:  # the sink is there
+            doubted = [record for record in self.held if id(record) in self._doubts and id(record) not in bad]
+            taken = {id(record) for record in doubted if self._is_taken(record)}
+            gone |= taken
+            bad |= set(map(id, doubted)) - taken
+        self._lose(len(bad), "the store refuses them")
+        self._let_go(gone | bad)
+
+    def _let_go(self, gone: set[int]) -> None:
         self.held = [record for record in self.held if id(record) not in gone]
-        self._first = 0
-        if self.held:
-            self._failures, self.pause = 1, _FIRST_PAUSE
-        else:
+        if not self.held:
             self._written()
+            return
+        for at in gone:
+            del self._doubts[at]
+        self._refused -= gone
+        self._first = 0
+        self._failures, self.pause = 1, _FIRST_PAUSE
 
     def _is_taken(self, record: Record) -> bool:
         try:
