@@ -4,16 +4,19 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from failwell.proxy.entry import _opened
-from failwell.proxy.http.serving import Setup, listening
+from failwell.proxy.entry import _opened, _with_variables
+from failwell.proxy.events import Happening
+from failwell.proxy.http.serving import Setup, listening, say
 from failwell.proxy.naming import name_of
 from failwell.proxy.options import Misuse, parse
+from failwell.telemetry.record import ENDS
 from failwell.telemetry.sinks.jsonl import read_lines
 from failwell.telemetry.sinks.store import Store
 from tests.proxy.clients import HELLO, SERVER, Client
@@ -216,3 +219,77 @@ print("fine")
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "fine\n"
     )
+
+
+MODES = {
+    "plain": [],
+    "validating": ["--validate"],
+    "retrying": ["--retry", "--deadline", "5"],
+    "flipping": ["--retry", "--flip-unflagged", "look"],
+    "dry": ["--dry-run"],
+    "dry and validating": ["--dry-run", "--validate", "--retry"],
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_call_ends_exactly_once(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "calls.jsonl"
+    deeds = ["", "fail:404 Not Found", "fail:503 Service Unavailable", "fail until:6"]
+    with Client("--events", str(path), *MODES[mode]) as client:
+        client.request("tools/list")
+        for deed in deeds:
+            client.call("look", n=1, do=deed)
+        client.call("look", n="planted")
+        client.call("look", n=2, do="error:-32602")
+        client.call("absent", n=1)
+
+    records = list(read_lines(str(path)))
+    ends = Counter(one.call for one in records if one.kind in ENDS)
+    assert len(ends) == len(deeds) + 3
+    assert set(ends.values()) == {1}
+    for one in records:
+        tries = [other for other in records if other.call == one.call and other.kind == "retry"]
+        if one.kind in ENDS and "dry" not in mode:
+            assert one.attempt == len(tries) + 1
+        if one.details.get("refused"):
+            assert (one.details["refused"], one.kind in ENDS) == ("VALIDATION_FAILED", True)
+    assert "planted" not in path.read_text()
+
+
+def test_events_go_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENTS_PASSWORD", "plan/ted")
+
+    assert _with_variables("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
+    assert _with_variables("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
+    with pytest.raises(Misuse, match="--events needs the variable ABSENT, which is not set"):
+        _with_variables("postgresql://u:${ABSENT}@h/d")
+
+
+def test_a_file_of_sqlite_that_can_never_be_made_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=r"--events takes a file, sqlite:///FILE"):
+        _opened("sqlite://calls.db")
+    with pytest.raises(Misuse, match=r"--events .*/absent/calls.db: No such file or directory"):
+        _opened(f"sqlite:///{tmp_path}/absent/calls.db")
+
+    assert _opened(f"sqlite:///{tmp_path}/calls.db")
+
+
+def test_an_operator_is_told_of_records_that_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    address = f"sqlite:///{folder / 'calls.db'}"
+    options = parse(["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0", "--events", address])
+    setup = Setup(options, address)
+    folder.rmdir()
+    assert setup.log is not None
+    setup.log(Happening("success", "look", call=1))
+    setup.close()
+    setup.rules.calls["look"] = 1
+    setup.sum_up(say)
+
+    lines = capfd.readouterr().err.splitlines()
+    assert all(line.startswith("failwell: ") for line in lines)
+    assert lines[-1] == "failwell: 1 records of calls were lost"
+    assert lines[0].startswith("failwell: records of calls cannot be written and wait: ")

@@ -257,7 +257,7 @@ SCHEMA = {
     "properties": {"mode": {"enum": ["slow", "faster"]}, "n": {"type": "integer"}, "note": {"maxLength": 3}},
     "additionalProperties": False,
 }
-SENT = {"mode": "planted \"one\"\nmore", "n": "planted-two", "note": "planted-three " * 99, "tags": ["planted-four", 7]}
+SENT = {"mode": 'planted "one"\nmore', "n": "planted-two", "note": "planted-three " * 99, "tags": ["planted-four", 7]}
 
 
 @pytest.mark.parametrize("dialect", ["compact", "envelope", "flat", "xml"])
@@ -265,7 +265,7 @@ def test_no_record_tells_a_value_that_was_sent(dialect: str) -> None:
     failure = check_arguments(SENT, SCHEMA)
     assert failure is not None
     text = fw.encode(failure, dialect)["content"][0]["text"]
-    event = Event(step="gave_up", tool="find", attempt=1, failure=failure)
+    event = Event(server="", step="gave_up", tool="find", attempt=1, elapsed=0.1, failure=failure)
 
     records = recorded(lambda recorder: [recorder(fw.Observation("find", 0.1, failure, text=text)), recorder(event)])
 

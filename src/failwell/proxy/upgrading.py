@@ -137,7 +137,7 @@ class Upgrader:
 
     def _report_success(self, call: Call, message: Message, attempts: int | None) -> None:
         if attempts is not None:
-            self._report(self.happening("recovered", call, **tried(attempts)))
+            self._report(self.happening("recovered", call, None, **tried(attempts)))
         elif self.tells_all and _has_succeeded(message):
             self._report(self.happening("success", call))
 

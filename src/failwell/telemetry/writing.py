@@ -115,9 +115,11 @@ class Writer:
         """Write the records that the sink takes. One that it refuses twice, and takes others after that, is lost."""
         self._has_grown = False
         gone, in_a_row = set[int](), 0
-        *newest, last = self.held[self._first :] or [None]
-        for record in (*newest, *self.held[: self._first], last):
-            if record is None or (in_a_row >= _SPLIT_AFTER and (record is not last or not gone)):
+        if not self.held:
+            return
+        last = self.held[-1]
+        for record in (*self.held[self._first : -1], *self.held[: self._first], last):
+            if in_a_row >= _SPLIT_AFTER and (record is not last or not gone):
                 continue  # it takes nothing at all, for all we know: it is the sink that is in trouble
             if self._is_taken(record):
                 gone.add(id(record))
@@ -128,7 +130,7 @@ class Writer:
                 self._refused.add(id(record))
                 in_a_row += 1
         if not gone:
-            self._first = (self._first + in_a_row) % max(len(self.held), 1)  # they may be what it refuses
+            self._first = (self._first + in_a_row) % len(self.held)  # they may be what it refuses
             return
         bad = {at for at, count in self._doubts.items() if count > 1}
         if not in_a_row:  # the sink is there
