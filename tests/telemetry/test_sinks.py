@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import inspect, text
 
 from failwell.failure import Failure
+from failwell.telemetry.reading import Choice, open_reading
 from failwell.telemetry.record import Record, cleaned, decode, described, encode
 from failwell.telemetry.sinks import open_sink
 from failwell.telemetry.sinks.jsonl import Lines, read_lines
@@ -375,3 +376,16 @@ def test_a_fork_does_not_wait_for_ever_for_a_batch(address: str) -> None:
     assert ran.stderr == ""
     assert ran.stdout == ("the process was forked while a batch was written\n" if is_file else "")
     assert len(read_back(address)) == (2 if is_file else 3)
+
+
+def test_a_session_is_read_in_the_order_in_which_it_was_written(address: str) -> None:
+    steps = [record(5.0, "retry", DOWN, call="1"), record(4.5, "success", call="1"), record(4.8, "success", call="2")]
+    sink = open_sink(address)
+    sink.write(steps)
+    sink.close()
+
+    reading = open_reading(address)
+    found = [[(one.kind, one.call) for one in session] for session in reading.sessions(Choice())]
+    reading.close()
+
+    assert found == [[("retry", "1"), ("success", "1"), ("success", "2")]]

@@ -84,7 +84,7 @@ class Selection:
 
     def sessions(self, choice: Choice) -> Iterator[list[Record]]:
         """Yield what `recovery` needs of them, one session after the other."""
-        query = select(records).where(*_conditions(choice)).order_by(_c.session, _c.time)
+        query = select(records).where(*_conditions(choice)).order_by(_c.session, _c.number)
         with _guarded(), self._store.engine.connect() as connection:
             rows = connection.execution_options(yield_per=_PAGE).execute(query).mappings()
             for _, session in groupby(map(as_record, rows), key=lambda record: record.session):
