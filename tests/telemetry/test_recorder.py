@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import failwell as fw
+from failwell.telemetry import writing
 from failwell.telemetry.record import Record, encode
 from failwell.telemetry.recorder import Recorder, _close_all
 from failwell.telemetry.sinks.jsonl import read_lines
@@ -124,6 +125,13 @@ def test_one_record_that_no_store_takes_does_not_hold_up_the_others() -> None:
     assert recorder.lost == 1
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a store that refuses something be tried again at once."""
+    monkeypatch.setattr(writing, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(writing, "_LONGEST_PAUSE", 0.001)
+
+
 class Refusing(Kept):
     """A store that takes no record of one tool, and none at all while it is away."""
 
@@ -137,6 +145,7 @@ class Refusing(Kept):
         super().write(batch)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_refused_record_that_came_alone_holds_up_nothing() -> None:
     sink = Refusing()
     with Recorder(sink, interval=0) as recorder:
@@ -150,6 +159,7 @@ def test_a_refused_record_that_came_alone_holds_up_nothing() -> None:
     assert recorder.lost == 1
 
 
+@pytest.mark.usefixtures("impatient")
 def test_many_refused_records_at_the_front_hold_up_nothing() -> None:
     sink = Refusing()
     with Recorder(sink, interval=0) as recorder:
@@ -165,6 +175,7 @@ def test_many_refused_records_at_the_front_hold_up_nothing() -> None:
     assert {one.tool for one in sink.records if one.kind == "success"} == {"a"}
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_store_that_goes_away_again_loses_nothing() -> None:
     sink = Refusing(away=[True, True, True, False, *[True] * 5])
     with Recorder(sink, interval=0) as recorder:
