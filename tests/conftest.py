@@ -1,6 +1,11 @@
 import os
+import signal
 
 from hypothesis import settings
+
+# A shell that starts the tests in the background has them ignore interrupts, and so would all programs that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Everything is spelt out, because Hypothesis starts from other defaults where CI is set.
 # normal runs the same examples each time, so a red build speaks of the change and not of luck;

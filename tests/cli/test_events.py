@@ -224,7 +224,10 @@ def test_following_goes_on_with_what_is_written_from_now_on(tmp_path: Path, head
         written(store, TOLD[2], TOLD[1])
         seen.append(json.loads(ran.stdout.readline())["time"])
         ran.send_signal(signal.SIGINT)
-        assert ran.wait(60) == 130
+        try:
+            assert ran.wait(60) == 130
+        finally:
+            ran.kill()
 
     assert seen == [1000.0, 1001.0]
 
