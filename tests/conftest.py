@@ -3,9 +3,10 @@ import signal
 
 from hypothesis import settings
 
-# A shell that starts the tests in the background has them ignore interrupts, and so would all programs that they start.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Who starts the tests in the background has them ignore interrupts and hang-ups, and so would the programs they start.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # Everything is spelt out, because Hypothesis starts from other defaults where CI is set.
 # normal runs the same examples each time, so a red build speaks of the change and not of luck;

@@ -166,7 +166,7 @@ class _Run:
             if self.seen[probe.id].ending in ("hung", "crashed"):
                 await self._session.restart()
             answer = await self._session.call(probe.tool, probe.arguments)
-            self._keep(self._seen(probe, answer))
+            self._keep(replace(self._seen(probe, answer), again=self.seen[probe.id].again))
             blamed += answer.response is None or not answer.alive
 
     async def _provoke(self, probe: Probe) -> None:

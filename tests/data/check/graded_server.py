@@ -5,6 +5,7 @@ python graded_server.py GRADE [tools]
 
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import failwell as fw
@@ -27,7 +28,7 @@ READ = {
 TOOLS = [READ]
 WORDS = "required, unknown, a string, an integer, at least 1 or 3, at most 8, quick, gentle"
 FAULT = sys.argv[1] if len(sys.argv) > 1 else "none"
-_calls = 0
+_calls_alike: Counter[str] = Counter()
 
 
 def failure_of(name: str, arguments: dict[str, Any]) -> fw.Failure | None:
@@ -148,9 +149,9 @@ def without_retry_flag(failure: fw.Failure) -> dict[str, Any]:
 
 
 def with_changing_code(failure: fw.Failure) -> dict[str, Any]:
-    code = (
-        failure.code if _calls % 2 else {"VALIDATION_FAILED": "INVALID_ARGUMENT"}.get(failure.code or "", "NOT_FOUND")
-    )
+    other = {"VALIDATION_FAILED": "INVALID_ARGUMENT"}.get(failure.code or "", "NOT_FOUND")
+    _calls_alike[failure.message] += 1  # other calls may come between two of a kind
+    code = failure.code if _calls_alike[failure.message] % 2 else other
     return fw.encode(failure.replace(code=code, recoverable=True))
 
 
@@ -178,7 +179,6 @@ FAULTS = {
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    global _calls
     if method == "initialize":
         return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                            "serverInfo": {"name": "graded", "version": "1"}}}  # fmt: skip
@@ -186,7 +186,6 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"result": {"tools": TOOLS}}
     if method != "tools/call":
         return {"result": {}}
-    _calls += 1
     failure = failure_of(params["name"], params.get("arguments") or {})
     if failure is None:
         return {"result": fw.success("done")}
