@@ -73,7 +73,7 @@ NAVIGATION = {
     "Reference": {
         "cli": "Command line",
         "benchmarks": "Benchmarks",
-        "decisions/index": "Decisions",
+        "decisions/index": "Design decisions",
         "changes": "Changes",
         "contributing": "Contributing",
     },

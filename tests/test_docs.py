@@ -76,14 +76,24 @@ def test_the_tree_in_the_docs_is_the_one_in_the_code() -> None:
     }
 
 
-def test_decision_records_are_short_and_have_a_number_each() -> None:
+def test_decision_records_are_short_and_numbered_without_gaps() -> None:
     records = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
-    assert len({record.name[:4] for record in records}) == len(records) > 10
+    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
+    assert len(records) > 10
     for record in records:
         lines = record.read_text(encoding="utf-8").splitlines()
         assert len(lines) <= 40, record.name
         assert lines[0].startswith(f"# {int(record.name[:4])}. "), record.name
+
+
+def test_a_decision_record_says_why_what_and_at_what_cost() -> None:
+    records = {record.name: record.read_text(encoding="utf-8") for record in (DOCS / "decisions").glob("[0-9]*.md")}
+
+    parts = {
+        name: [text.find(f"\n**{part}") for part in ("Context.", "Choice", "Cost.")] for name, text in records.items()
+    }
+    assert [name for name, places in parts.items() if min(places) < 0 or places != sorted(places)] == []
 
 
 def test_all_public_names_exist_and_are_sorted() -> None:
