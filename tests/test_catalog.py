@@ -1,5 +1,7 @@
 """The catalog holds every code of every contract, and users' own beside them."""
 
+from typing import Any
+
 import pytest
 
 import failwell as fw
@@ -50,6 +52,14 @@ def test_the_row_that_stands_for_a_type_is_of_that_type(type_: str) -> None:
     assert row.type == type_
 
 
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_type_explains_itself_as_a_code(type_: str) -> None:
+    row = catalog.get(type_)
+
+    assert row is not None
+    assert row.type == type_
+
+
 @pytest.mark.parametrize(
     "spelling", ["RATE_LIMITED", "rate_limited", "RateLimited", "TOO_MANY_REQUESTS", "rate-limited"]
 )
@@ -92,6 +102,38 @@ def test_a_row_is_never_redefined(taken: str) -> None:
 def test_a_row_of_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="did you mean 'CONFLICT'"):
         catalog.add("X_Y", type="CONFLCT", title="t")  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("row", "error"),
+    [
+        ({"code": "BAD CODE"}, ValueError),
+        ({"http_status": 99}, ValueError),
+        ({"http_status": "x"}, TypeError),
+        ({"retryable": "yes"}, TypeError),
+        ({"aliases": "XYZ"}, TypeError),
+        ({"title": " "}, ValueError),
+        ({"flat": "weird"}, ValueError),
+    ],
+    ids=str,
+)
+def test_a_row_that_makes_no_sense_is_refused(row: dict[str, Any], error: type[Exception]) -> None:
+    values = {"code": "NEW_CODE", "type": "CONFLICT", "title": "t", **row}
+
+    with pytest.raises(error):
+        catalog.add(values.pop("code"), **values)
+
+    assert catalog.get("NEW_CODE") is None
+
+
+def test_an_envelope_name_of_ones_own_is_read_back() -> None:
+    catalog.add("ODD_ONE", type="CONFLICT", title="t", envelope="ODD_ENVELOPE_NAME")
+    result = fw.encode(fw.Failure(code="ODD_ONE", message="m"), "envelope")
+
+    found = fw.read(result["content"][0]["text"])
+
+    assert found is not None
+    assert found.code == "ODD_ONE"
 
 
 @pytest.mark.parametrize(

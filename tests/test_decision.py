@@ -137,3 +137,15 @@ def test_nothing_but_a_plain_promise_makes_a_tool_repeatable(hints: Any) -> None
 
 def test_an_exception_is_decided_by_its_failure() -> None:
     assert fw.decide(fw.Denied("no")).action == "escalate"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fw.decide("x"),  # type: ignore[arg-type]  # that is the point
+        lambda: fw.decide(fw.error("m"), 5),
+    ],
+)
+def test_misuse_is_a_type_error(call: Any) -> None:
+    with pytest.raises(TypeError):
+        call()

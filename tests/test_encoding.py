@@ -99,6 +99,14 @@ def test_the_date_of_an_envelope_comes_from_its_clock() -> None:
     assert json.loads(text)["timestamp"].endswith("+00:00")
 
 
+def test_a_tool_prefix_is_sent_as_it_was_given() -> None:
+    failure = fw.Failure(code="CLAIM_TASK_ALREADY_CLAIMED", message="m", tool="claim_task")
+
+    payload = json.loads(fw.encode(failure, "envelope")["content"][0]["text"])
+
+    assert payload["error_code"] == "CLAIM_TASK_ALREADY_CLAIMED"
+
+
 PLACES: dict[str, Any] = {
     "message": lambda secret: fw.Failure(message=f"Login with {secret} failed."),
     "suggestion": lambda secret: fw.Failure(message="m", suggestion=f"Use {secret}."),
@@ -141,6 +149,55 @@ def test_values_under_a_secret_name_are_not_echoed(dialect: str, name: str) -> N
     )
 
     assert PASSWORD not in json.dumps(fw.encode(failure, dialect))
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        fw.Validation().add("password", PASSWORD, f"{PASSWORD} is too short").failure,
+        fw.Validation().add("pin.secret", 1234567, "1234567 is not a string").failure,
+        fw.Validation().add('["api.key"].x', PASSWORD, f"{PASSWORD} is bad").failure,
+        fw.Validation().add("credentials.value", PASSWORD, f"not {PASSWORD}").failure,
+        fw.Failure(message="m", details={"db_pass": PASSWORD, "password_old": PASSWORD}),
+        fw.Failure(message="m", details={"headers": [["password", PASSWORD]]}),
+        fw.Failure(message="m", details={"name": "password", "value": PASSWORD}),
+    ],
+    ids=lambda failure: str(failure.fields[0].path if failure.fields else failure.details)[:30],
+)
+def test_values_under_secret_names_leave_in_no_sentence(failure: fw.Failure) -> None:
+    text = json.dumps(fw.encode(failure))
+
+    assert PASSWORD not in text
+    assert "1234567" not in text
+
+
+def test_a_short_secret_does_not_mangle_the_sentence() -> None:
+    failure = fw.Validation().add("password", "a", "it must have at least eight characters").failure
+    assert failure is not None
+
+    assert fw.canonical(failure).fields[0].message == "it must have at least eight characters"
+
+
+@pytest.mark.parametrize("name", ["bogus_token", "password", "api_key"])
+def test_our_own_words_about_a_field_with_a_secret_name_stay_readable(name: str) -> None:
+    schemas: list[dict[str, Any]] = [
+        {"type": "number", "minimum": 5},
+        {"type": "number", "multipleOf": 2},
+        {"type": "array", "minItems": 2},
+        {"type": "object", "minProperties": 2},
+        {"enum": ["a", "b"]},
+        {"type": "string", "minLength": 3},
+        {"type": "integer"},
+    ]
+    for schema in schemas:
+        sent: Any = {"number": 3, "array": [], "object": {}}.get(schema.get("type", ""), "xy")
+        failure = fw.check_arguments({name: sent}, {"type": "object", "properties": {name: schema}})
+        assert failure is not None
+        assert "redacted:token]" not in json.dumps(fw.encode(failure)), schema
+        assert fw.canonical(failure).message == failure.message
+    unknown = fw.check_arguments({name: 1}, {"type": "object", "properties": {"zzz": {}}})
+    assert unknown is not None
+    assert fw.canonical(unknown).message == f"{name}: Unrecognized key"
 
 
 @each_dialect

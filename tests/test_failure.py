@@ -94,6 +94,8 @@ MISUSES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"outcome": "unknwn"}, ValueError, "did you mean 'unknown'"),
     ({"severity": "fatal"}, ValueError, "warning, error, critical"),
     ({"origin": "guessed"}, ValueError, "declared, mapped, read, inferred"),
+    ({"recoverable": "yes"}, TypeError, "recoverable must be True or False, not 'yes'"),
+    ({"retryable": "no"}, TypeError, "retryable must be True, False or None, not 'no'"),
     ({"retry_after": "30"}, TypeError, "number of seconds"),
     ({"retry_after": True}, TypeError, "number of seconds"),
     ({"actions": "list"}, TypeError, "actions must be a list"),

@@ -61,6 +61,12 @@ def test_a_value_is_a_success(kind: int, value: Any, result: dict[str, Any]) -> 
     assert called(tool) == result
 
 
+def test_a_page_with_content_is_a_value() -> None:
+    page = {"content": ["a", "b"], "title": "page"}
+
+    assert fw.guard(lambda: page)() == fw.success(page)
+
+
 @pytest.mark.parametrize("kind", [0, 1], ids=["async", "sync"])
 @pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
 def test_failures_that_are_raised_or_returned_arrive_alike(kind: int, dialect: str) -> None:
@@ -202,6 +208,14 @@ def test_a_schema_is_checked_before_the_body_runs() -> None:
     assert tool(n=5) == fw.success("ok")
 
 
+def test_arguments_by_position_are_checked_by_name() -> None:
+    @fw.guard(schema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    def double(n: int) -> str:
+        return str(2 * n)
+
+    assert double(5) == fw.success("10")
+
+
 def test_an_invalid_schema_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="type"):
         fw.guard(schema={"type": "objekt"})(mail)
@@ -212,6 +226,17 @@ def test_a_value_that_cannot_be_sent_is_a_failure_of_the_tool() -> None:
     loop.append(loop)
 
     assert seen(fw.guard(lambda: loop)()).type == "INTERNAL"
+
+
+def test_a_clock_that_breaks_does_not_break_the_answer() -> None:
+    def broken() -> str:
+        raise ZeroDivisionError
+
+    answer = fw.guard(dialect="envelope", clock=broken)(lambda: fw.error("m"))()
+
+    found = fw.read(answer)
+    assert found is not None
+    assert found.message == "m"
 
 
 def test_one_call_too_many_is_told_when_to_come_again() -> None:
@@ -287,9 +312,33 @@ def test_misuse_is_told_when_decorating() -> None:
         fw.guard(stream)
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"), [({"dialekt": "xml"}, "dialekt"), ({"version": "2"}, "compact has no setting 'version'")]
+)
+def test_wrong_settings_are_told_when_decorating(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        fw.guard(**settings)
+
+
+@pytest.mark.parametrize("wrong", ["xml", classmethod(print)])
+def test_a_guard_takes_functions_only(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="takes a function"):
+        fw.guard(wrong)
+
+
 def test_a_callable_object_is_a_tool_too() -> None:
     class Tool:
         async def __call__(self, n: int) -> str:
             return f"{n}"
 
     assert called(fw.guard(Tool()), 5) == fw.success("5")
+
+
+def test_an_asynchronous_action_of_a_guarded_group_is_awaited() -> None:
+    async def slow() -> str:
+        return "done"
+
+    group = fw.Group("jobs")
+    group.add("slow", slow)
+
+    assert asyncio.run(fw.guard(group)(action="slow")) == fw.success("done")

@@ -238,6 +238,22 @@ def test_problem_details_are_read() -> None:
     )
 
 
+def test_problem_details_need_no_status() -> None:
+    text = json.dumps(
+        {
+            "type": "https://example.net/validation-error",
+            "title": "Your request is not valid.",
+            "errors": [{"detail": "must be a positive integer", "pointer": "#/items/0/age"}],
+        }
+    )
+
+    found = fw.read(flagged(text))
+
+    assert found is not None
+    assert (found.origin, found.message) == ("read", "Your request is not valid.")
+    assert found.fields == (fw.FieldProblem(path="items[0].age", message="must be a positive integer"),)
+
+
 def test_a_tool_that_is_known_is_named_in_the_failure() -> None:
     assert seen(flagged("it broke"), tool="mail").tool == "mail"
 
@@ -246,6 +262,19 @@ def test_a_code_that_is_a_row_is_not_taken_for_a_prefixed_one() -> None:
     payload = {"success": False, "error_code": "RATE_LIMITED", "message": "m"}
 
     assert seen(json.dumps(payload), tool="rate").code == "RATE_LIMITED"
+
+
+@pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
+def test_a_guess_about_the_outcome_never_becomes_the_servers_word(dialect: str) -> None:
+    guessed = fw.read(flagged("Error: connection refused"))
+    assert guessed is not None
+    passed_on = fw.encode(guessed, dialect)
+    del passed_on["_meta"]["dev.failwell/failure"]
+
+    again = fw.read(passed_on)
+
+    assert again is not None
+    assert fw.decide(again).action != "retry"
 
 
 def test_our_meta_of_a_later_version_is_read_as_far_as_it_is_known() -> None:
@@ -283,3 +312,11 @@ def test_a_tool_that_is_no_text_makes_it_raise_neither() -> None:
 
     assert found is not None
     assert found.tool is None
+
+
+def test_a_payload_that_fights_back_does_not_make_read_raise() -> None:
+    class Fighting(dict[str, Any]):
+        def get(self, *_: Any) -> Any:
+            raise ZeroDivisionError
+
+    assert isinstance(fw.read(Fighting(isError=True, content=[])), fw.Failure)

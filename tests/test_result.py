@@ -1,5 +1,7 @@
 """Steps compose; the first failure ends the chain."""
 
+from typing import Any
+
 import pytest
 
 import failwell as fw
@@ -33,6 +35,11 @@ def test_a_failure_ends_the_chain() -> None:
 
 def test_an_exception_is_taken_for_its_failure() -> None:
     assert fw.fail(fw.NotFound(MISSING)) == fw.Err(MISSING)
+
+
+def test_both_sides_of_a_result_can_be_asked_for_both() -> None:
+    assert fw.succeed(1).failure is None
+    assert fw.fail(fw.error("m")).value is None
 
 
 @pytest.mark.parametrize(
@@ -79,6 +86,25 @@ def test_many_wrong_fields_are_listed_shortly() -> None:
 
     assert problems.failure is not None
     assert problems.failure.message == ", ".join(f"f{n}" for n in range(10)) + " and 5 more are invalid"
+
+
+def test_a_field_is_named_even_if_its_sentence_begins_with_the_same_letters() -> None:
+    failure = fw.Validation().add("id", 1, "identifier must be a number").failure
+
+    assert failure is not None
+    assert failure.message == "id: identifier must be a number"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fw.Validation().add("a", 1, options="abc"),
+        lambda: fw.fail("oops"),  # type: ignore[arg-type]  # that is the point
+    ],
+)
+def test_misuse_is_a_type_error(call: Any) -> None:
+    with pytest.raises(TypeError):
+        call()
 
 
 def test_sdks_publish_the_schema_of_the_value_and_accept_nothing_else() -> None:

@@ -79,6 +79,13 @@ def test_an_empty_message_is_replaced_by_the_codes_own(message: str) -> None:
     assert found.message == "It is locked."
 
 
+def test_an_empty_message_leaves_nothing_behind() -> None:
+    found = fw.read('<tool_error code="NOT_FOUND"><message></message></tool_error>')
+
+    assert found is not None
+    assert (found.message, found.details) == ("It does not exist.", {})
+
+
 def whole(**values: Any) -> fw.Failure:
     meta = {"dev.failwell/failure": {"v": 1, "message": "m", **values}}
     found = fw.read({"content": [], "isError": True, "_meta": meta})
@@ -140,6 +147,15 @@ def test_a_status_tells_the_type_of_a_code_nobody_knows(status: int, type_: str)
 
     assert (found.type, found.http_status) == (type_, status)
     assert found.retryable is (None if status == 500 else type_ == "TRANSIENT")
+
+
+def test_an_envelope_with_a_type_of_its_own_is_an_envelope() -> None:
+    found = fw.read(
+        json.dumps({"success": False, "error_code": "RATE_LIMITED", "message": "m", "code": 429, "type": "INTERNAL"})
+    )
+
+    assert found is not None
+    assert found.code == "RATE_LIMITED"
 
 
 @pytest.mark.parametrize(

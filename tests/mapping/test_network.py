@@ -229,3 +229,7 @@ def test_an_exception_that_is_not_what_its_library_makes_it_falls_back_to_its_ba
     broken = smtplib.SMTPRecipientsRefused("hunter2")  # type: ignore[arg-type]
 
     assert judgement(broken) == ("TRANSIENT", "SEND_FAILED", "unknown")
+
+
+def test_an_exception_that_points_nowhere_is_told_by_its_class() -> None:
+    assert from_exception(urllib.error.URLError(OSError("Tunnel connection failed"))).type == "TRANSIENT"
