@@ -1,0 +1,78 @@
+"""What a recording is made of: named cases, and the values they give."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Case(NamedTuple):
+    """One recorded value: what it is called, how to get it, and the distribution whose version it depends on."""
+
+    name: str
+    make: Callable[[], Any]
+    needs: str = ""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it; keys that are not set are left out."""
+    return msgspec.to_builtins(value, enc_hook=_odd)
+
+
+def _odd(value: Any) -> Any:
+    return f"<{type(value).__name__}>"
+
+
+def canonical(value: Any) -> str:
+    """Return a value as one line of JSON that is the same whatever order its keys were set in."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """Return what tells two values apart."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# What is different each time, and what it is recorded as. The same thing gets the same number within one case.
+_CHANGING = (
+    ("digest", re.compile(r"\b[0-9a-f]{32}\b")),
+    ("session", re.compile(r"\b[0-9a-f]{16}\b")),
+    ("id", re.compile(r"\b[a-f][0-9a-f]{11}\b")),
+    ("moment", re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
+    ("port", re.compile(r"(?<=127\.0\.0\.1:)\d+")),
+    ("seconds", re.compile(r'(?<="time":)[\d.e-]+|(?<="elapsed":)[\d.e-]+|(?<=in )\d+\.\d+(?= s\b)')),
+)
+_NUMBERS = ("time", "elapsed", "seconds")
+
+
+def steady(value: Any, **hidden: str) -> Any:
+    """Return a value without what differs from run to run; *hidden* maps names to texts, such as paths."""
+    seen: dict[str, dict[str, int]] = {kind: {} for kind, _ in _CHANGING}
+
+    def text(found: str) -> str:
+        for name, secret in hidden.items():
+            found = found.replace(secret, f"<{name}>")
+        for kind, pattern in _CHANGING:
+            numbers = seen[kind]
+            if kind in ("digest", "session", "id"):
+                found = pattern.sub(
+                    lambda m, kind=kind, numbers=numbers: f"<{kind} {numbers.setdefault(m[0], len(numbers) + 1)}>",
+                    found,
+                )
+            else:
+                found = pattern.sub(f"<{kind}>", found)
+        return found
+
+    def walk(found: Any, key: str = "") -> Any:
+        if isinstance(found, str):
+            return text(found)
+        if isinstance(found, dict):
+            return {name: walk(inner, name) for name, inner in found.items()}
+        if isinstance(found, list | tuple):
+            return [walk(inner) for inner in found]
+        return f"<{key}>" if key in _NUMBERS and isinstance(found, float) else found
+
+    return walk(value)
