@@ -2,19 +2,25 @@
 
 import hashlib
 import json
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
 
 
 class Case(NamedTuple):
-    """One recorded value: what it is called, how to get it, and the distribution whose version it depends on."""
+    """One recorded value: what it is called, how to get it, and the distribution whose version it depends on.
+
+    A heavy one is left out of the usual run of the tests.
+    """
 
     name: str
     make: Callable[[], Any]
     needs: str = ""
+    is_heavy: bool = False
 
 
 def plain(value: Any) -> Any:
@@ -76,3 +82,25 @@ def steady(value: Any, **hidden: str) -> Any:
         return f"<{key}>" if key in _NUMBERS and isinstance(found, float) else found
 
     return walk(value)
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    """Collect what failwell logs, and keep it from being shown."""
+    lines: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(f"{record.levelname}: {record.getMessage()}{' with a traceback' if record.exc_info else ''}")
+
+    logger, handler = logging.getLogger("failwell"), Collector()
+    before = logger.propagate, logger.level
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before[0]
+        logger.setLevel(before[1])

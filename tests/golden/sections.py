@@ -2,10 +2,16 @@
 
 from collections.abc import Callable, Iterable
 
-from tests.golden import reading, wire
+from tests.golden import exceptions, guarded, reading, wire
 from tests.golden.case import Case
 
 SECTIONS: dict[str, Callable[[], Iterable[Case]]] = {
     "reading": reading.cases,
     "wire": wire.cases,
+    "exceptions": exceptions.cases,
+    "slow_exceptions": exceptions.slow_cases,
+    "guarded": guarded.cases,
 }
+
+# Left out of the usual run of the tests as a whole.
+HEAVY = ("slow_exceptions",)

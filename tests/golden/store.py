@@ -64,15 +64,20 @@ def write(section: str, cases: Iterable[Case]) -> int:
     return len(lines)
 
 
-def differences(section: str, cases: Iterable[Case]) -> list[Difference]:
-    """Return the cases of a section that are not as recorded.
+def differences(section: str, cases: Iterable[Case], *, heavy: bool = True) -> list[Difference]:
+    """Return the cases of a section that are not as recorded; without heavy ones if those are not wanted.
 
     Those that depend on a library of another version than the recorded one cannot be compared, and are left out.
     """
-    before, found, skipped = recorded(section), [], _other_libraries()
-    for case, value in made(cases):
+    before, found, skipped, wanted = recorded(section), [], _other_libraries(), []
+    for case in cases:
+        if case.needs in skipped or (case.is_heavy and not heavy):
+            before.pop(case.name, None)
+        else:
+            wanted.append(case)
+    for case, value in made(wanted):
         was, sample = before.pop(case.name, (None, None))
-        if was != digest(value) and case.needs not in skipped:
+        if was != digest(value):
             found.append(Difference(case.name, sample, pretty(value)))
     gone = [name for name in before if not any(name.startswith(f"{library}/") for library in skipped)]
     return found + [Difference(name, before[name][1], None) for name in gone]
