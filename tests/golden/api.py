@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import failwell as fw
+from failwell import retry
 
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
 META = "dev.failwell/failure"
@@ -15,7 +16,7 @@ encode, from_exception, from_http, is_terminal = fw.encode, fw.from_exception, f
 check_arguments = fw.check_arguments
 error, required, tool_error = fw.error, fw.required, fw.tool_error
 guard, protect, raises, fail, succeed, success = fw.guard, fw.protect, fw.raises, fw.fail, fw.succeed, fw.success
-wrap, call, acall = fw.wrap, fw.call, fw.acall
+wrap, call, acall, new_shared = fw.wrap, fw.call, fw.acall, retry.Shared.new
 
 EXCEPTIONS: dict[str, type[fw.ToolFailure]] = {
     cls.__name__: cls

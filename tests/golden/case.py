@@ -28,8 +28,8 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=_odd)
 
 
-def _odd(value: Any) -> Any:
-    return f"<{type(value).__name__}>"
+def _odd(_: Any) -> str:
+    return "<object>"
 
 
 def canonical(value: Any) -> str:
@@ -43,14 +43,17 @@ def digest(value: Any) -> str:
 
 
 # What is different each time, and what it is recorded as. The same thing gets the same number within one case.
+# Seconds and calls come first, because their digits can look like names.
 _CHANGING = (
+    ("seconds", re.compile(r'(?<="time":)[\d.e-]+|(?<="elapsed":)[\d.e-]+|(?<=in )\d+\.\d+(?= s\b)')),
+    ("call", re.compile(r'(?<="call":")[^"]+|(?<="call":)\d+')),
     ("digest", re.compile(r"\b[0-9a-f]{32}\b")),
     ("session", re.compile(r"\b[0-9a-f]{16}\b")),
     ("id", re.compile(r"\b[a-f][0-9a-f]{11}\b")),
     ("moment", re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
     ("port", re.compile(r"(?<=127\.0\.0\.1:)\d+")),
-    ("seconds", re.compile(r'(?<="time":)[\d.e-]+|(?<="elapsed":)[\d.e-]+|(?<=in )\d+\.\d+(?= s\b)')),
 )
+_TOLD_APART = ("digest", "session", "id", "call")
 _NUMBERS = ("time", "elapsed", "seconds")
 
 
@@ -63,7 +66,7 @@ def steady(value: Any, **hidden: str) -> Any:
             found = found.replace(secret, f"<{name}>")
         for kind, pattern in _CHANGING:
             numbers = seen[kind]
-            if kind in ("digest", "session", "id"):
+            if kind in _TOLD_APART:
                 found = pattern.sub(
                     lambda m, kind=kind, numbers=numbers: f"<{kind} {numbers.setdefault(m[0], len(numbers) + 1)}>",
                     found,
@@ -73,6 +76,8 @@ def steady(value: Any, **hidden: str) -> Any:
         return found
 
     def walk(found: Any, key: str = "") -> Any:
+        if key == "call" and found:
+            return f"<call {seen[key].setdefault(str(found), len(seen[key]) + 1)}>"
         if isinstance(found, str):
             return text(found)
         if isinstance(found, dict):

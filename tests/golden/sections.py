@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from tests.golden import exceptions, guarded, reading, wire
+from tests.golden import events, exceptions, gateway, guarded, proxied, reading, wire
 from tests.golden.case import Case
 
 SECTIONS: dict[str, Callable[[], Iterable[Case]]] = {
@@ -11,6 +11,9 @@ SECTIONS: dict[str, Callable[[], Iterable[Case]]] = {
     "exceptions": exceptions.cases,
     "slow_exceptions": exceptions.slow_cases,
     "guarded": guarded.cases,
+    "events": events.cases,
+    "proxied": proxied.cases,
+    "gateway": gateway.cases,
 }
 
 # Left out of the usual run of the tests as a whole.
