@@ -86,6 +86,7 @@ def cases() -> Iterator[Case]:
                     f"mcp/{way}/{name}/{'safe' if hints else 'unknown'}",
                     lambda name=name, hints=hints, options=options: _wrapped(ANSWERS[name], hints, options),
                     "mcp",
+                    is_heavy=way not in ("plain", "repair"),
                 )
 
 
