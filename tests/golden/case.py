@@ -53,7 +53,7 @@ _CHANGING = (
     ("moment", re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
     ("port", re.compile(r"(?<=127\.0\.0\.1:)\d+")),
 )
-_TOLD_APART = ("digest", "session", "id", "call")
+_TOLD_APART = ("digest", "session", "id")
 _NUMBERS = ("time", "elapsed", "seconds")
 
 
@@ -77,7 +77,7 @@ def steady(value: Any, **hidden: str) -> Any:
 
     def walk(found: Any, key: str = "") -> Any:
         if key == "call" and found:
-            return f"<call {seen[key].setdefault(str(found), len(seen[key]) + 1)}>"
+            return "<call>"
         if isinstance(found, str):
             return text(found)
         if isinstance(found, dict):
