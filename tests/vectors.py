@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import failwell as fw
-from failwell.routing import Group
-from failwell.validation import check_arguments
 
 FOLDER = Path(__file__).parent / "data" / "vectors"
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
@@ -52,11 +50,11 @@ def failure_of(given: dict[str, Any]) -> fw.Failure:
                 problems.add(field.pop("path"), field.pop("sent"), field.pop("message", None), **field)
             return _raised(problems.raise_if_any)
         case {"schema": schema, "arguments": arguments, "action": action}:
-            found = check_arguments(arguments, schema, action=action)
+            found = fw.check_arguments(arguments, schema, action=action)
             assert found is not None
             return found
         case {"group": group, "arguments": arguments}:
-            routed = Group("billing", discriminator=group["discriminator"])
+            routed = fw.Group("billing", discriminator=group["discriminator"])
             for action in group["actions"]:
                 routed.add(action, lambda: None)
             return _raised(lambda: routed.route(arguments))
