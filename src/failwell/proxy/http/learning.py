@@ -30,8 +30,8 @@ def patience(took: float) -> float:
 class Learner:
     """Asks once for each session, unless its tools are known already: another process may have seen them listed.
 
-    A server that does not answer soon delays few calls and none for long: once one has waited in vain, the others of its
-    session do not wait, and what the server lists late is known from then on.
+    A server that does not answer soon delays few calls and none for long: once one has waited in vain, the others of
+    its session do not wait, and what the server lists late is known from then on.
 
     Args:
         upstream: the server.
