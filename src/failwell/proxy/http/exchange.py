@@ -49,7 +49,7 @@ class Exchange:
         upstream: the server.
         rules: what the operator wants.
         next_id: gives ids that no client uses.
-        learn: asks the server for its tools unless they are known here, and waits so many seconds; None: the client asks.
+        learn: asks the server for its tools unless they are known here, and waits so long; None: the client asks.
         sleep: waits.
     """
 
