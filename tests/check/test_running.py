@@ -74,10 +74,16 @@ def test_files_of_probes_and_values_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[[probe]]\nname = 1", "[[probes]]", "nonsense", '[[probe]]\nname="x"\ntool="y"\nexpect={type="ODD"}']
+    ("text", "told"),
+    [
+        ("[[probe]]\nname = 1", r"got `int` - at `\$\.probe\[0\]\.name`"),
+        ("[[probes]]", "unknown field `probes`"),
+        ("nonsense", "after a key"),
+        ('[[probe]]\nname="x"\ntool="y"\nexpect={type="ODD"}', r"'ODD' - at `\$\.probe\[0\]\.expect\.type`"),
+    ],
 )
-def test_a_file_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
+def test_a_file_that_is_none_is_refused(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
         read_probes(text)
 
 
