@@ -9,6 +9,7 @@ PLACE := $(shell pwd -P | cksum | cut -d' ' -f1)
 NEEDS := $(PLACE)-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 MADE  := $(VENV)/.made-$(PLACE)
 CLI   := $(VENV)/.cli-$(NEEDS)
+TESTS := $(VENV)/.tests-$(NEEDS)
 DEV   := $(VENV)/.dev-$(NEEDS)
 
 # Two makes at once take turns: the lock goes with the process that holds it.
@@ -16,11 +17,13 @@ LOCKED := $(PYTHON) -c 'import fcntl, subprocess, sys; lock = open(".venv.lock",
 	sys.exit(subprocess.call(sys.argv[1:]))'
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+
 # Set in the environment, so that they hold for the build of the package too.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
-.PHONY: help demo test check docs bench matrix nightly clean
+.PHONY: help demo test cover check docs bench matrix nightly clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -28,8 +31,11 @@ help: ## show this list
 demo: $(CLI) ## watch a server fail in every way, and an agent decide
 	@$(BIN)/failwell demo
 
-test: $(DEV) ## run the tests; fails below 95 % branch coverage
-	@$(BIN)/pytest --cov --numprocesses auto --dist loadfile
+test: $(TESTS) ## run the tests, in about three minutes
+	@$(PYTEST) -m "not slow"
+
+cover: $(DEV) ## run all tests, the slow ones too, with more examples; fails below 95 % branch coverage
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) --cov
 
 check: $(DEV) ## lint, format, types and layers
 	$(BIN)/ruff check
@@ -48,8 +54,8 @@ bench: $(DEV) ## measure every goal beside something else, write docs/benchmarks
 matrix: $(DEV) ## run the tests that need an environment of their own: SDKs, agent stacks, real servers, a browser
 	@$(BIN)/nox -j 2 --allow-parallel $(if $(TAG),-t $(TAG))
 
-nightly: $(DEV) ## run the tests with ten times as many generated examples
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/pytest --numprocesses auto --dist loadfile
+nightly: $(DEV) ## run all tests with ten times as many examples again, and other ones each time
+	@HYPOTHESIS_PROFILE=nightly $(PYTEST)
 
 clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) .venv.lock .coverage .hypothesis .mypy_cache .nox .pytest_cache .ruff_cache build dist htmlcov
@@ -60,7 +66,10 @@ $(MADE):
 	@$(LOCKED) sh -ec 'test -e $@ || { echo "making $(VENV)"; $(PYTHON) -m venv --clear $(VENV); touch $@; }'
 
 $(CLI): $(MADE)
-	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing failwell"; rm -f $(VENV)/.cli-* $(VENV)/.dev-*; $(PIP) -e ".[demo]"; touch $@; }'
+	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing failwell"; rm -f $(VENV)/.cli-* $(VENV)/.tests-* $(VENV)/.dev-*; $(PIP) -e ".[demo]"; touch $@; }'
 
-$(DEV): $(CLI)
+$(TESTS): $(CLI)
+	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing what the tests need"; $(PIP) -e ".[tests]"; touch $@; }'
+
+$(DEV): $(TESTS)
 	@$(LOCKED) sh -ec 'test -e $@ || { echo "installing the development tools"; $(PIP) -e ".[dev]"; touch $@; }'

@@ -1,11 +1,21 @@
-"""Bounded Hypothesis strategies: any failure, any JSON, any result a peer may send."""
+"""Bounded Hypothesis strategies: any failure, any JSON, any result a peer may send.
+
+Most values are small, so that runs are short; `failures` also has some at and just beyond each bound of `canonical`.
+"""
 
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.codes import TYPES
+
+
+def examples(times: float) -> int:
+    """Return the number of examples for a property that needs more than most, or is dearer: a multiple of the usual."""
+    return int(times * settings().max_examples)
+
 
 texts = st.text(max_size=12)
 sentences = st.text(min_size=1, max_size=30).filter(lambda text: text.strip())
@@ -45,7 +55,7 @@ problems = st.builds(
     did_you_mean=st.none() | plain_words,
 )
 
-failures = st.builds(
+small_failures = st.builds(
     fw.Failure,
     message=sentences,
     type=st.sampled_from([None, *TYPES]),
@@ -69,6 +79,73 @@ failures = st.builds(
     confidence=st.none() | st.floats(0, 1),
     extra=st.dictionaries(st.sampled_from(["trace", "hint", "x-y", "é", "message"]), json_values, max_size=2),
 )
+
+# As many as are kept, or one more or less: characters of a text, items of a list, keys of an object.
+_characters = st.sampled_from(["a", "é", "😀", "<", '"', "a ", "word. ", "ab\n"])
+_numbers = st.sampled_from([-(2**63), 2**63 - 1, 2**63, 2**53, 10**30, 1e308, 5e-324, -0.0])
+
+
+def about(bound: int) -> st.SearchStrategy[int]:
+    """Return numbers around a bound."""
+    return st.sampled_from([bound - 1, bound, bound + 1, 2 * bound])
+
+
+def long_texts(bound: int, of: st.SearchStrategy[str] = _characters) -> st.SearchStrategy[str]:
+    """Return texts whose length is about a bound, between whole words or within one."""
+    return st.builds(lambda part, length: (part * length)[:length], of, about(bound)).filter(str.strip)
+
+
+_words = st.sampled_from(["a", "x_", "tool."])
+_large = st.one_of(
+    _numbers,
+    long_texts(1000),
+    about(50).map(lambda count: [None] * count),
+    about(50).map(lambda count: {f"k{number}": number for number in range(count)}),
+    about(8).map(lambda depth: _nested(depth)),
+    about(500).map(lambda count: [[0] * 10] * (count // 11)),
+)
+
+
+def _nested(depth: int) -> Any:
+    value: Any = "leaf"
+    for level in range(depth):
+        value = [value] if level % 2 else {"in": value}
+    return value
+
+
+_large_problems = st.builds(
+    fw.FieldProblem,
+    path=long_texts(200, _words) | about(20).map(lambda index: f"items[{index}].sku"),
+    kind=st.none() | long_texts(100, _words),
+    message=long_texts(400),
+    sent=_large | long_texts(100),
+    expected=st.none() | long_texts(400),
+    options=about(50).map(lambda count: tuple(range(count))) | st.lists(long_texts(100), max_size=3).map(tuple),
+    did_you_mean=st.none() | long_texts(200, _words),
+)
+_many_problems = about(20).map(lambda count: tuple(fw.FieldProblem(path=f"items[{at}]") for at in range(count)))
+
+large_failures = st.builds(
+    fw.Failure,
+    message=sentences | long_texts(1000),
+    code=st.none() | codes | st.sampled_from(["A" * 199, "A" * 200, "X_" * 100]),
+    type=st.sampled_from([None, *TYPES]),
+    retry_after=st.sampled_from([None, 0, 2**53 - 1, 2**53, 5e-324, 1e15]),
+    kind=st.none() | long_texts(100, _words),
+    suggestion=st.none() | long_texts(500),
+    actions=st.just(()) | about(50).map(lambda count: tuple(f"tool_{at}" for at in range(count))),
+    fields=st.one_of(st.just(()), _many_problems, st.lists(_large_problems, max_size=2).map(tuple)),
+    details=st.just({}) | st.dictionaries(detail_names | long_texts(100, _words), _large, max_size=2),
+    tool=st.none() | long_texts(200, _words),
+    action=st.none() | long_texts(200, _words),
+    http_status=st.sampled_from([None, 100, 599]),
+    docs_url=st.none() | long_texts(500, st.just("https://example.com/")),
+    id=st.none() | long_texts(100, _words),
+    confidence=st.sampled_from([None, 0.0, 1.0]),
+    extra=st.just({})
+    | st.dictionaries(st.sampled_from(["trace", "hint"]) | long_texts(100, _words), _large, max_size=1),
+)
+failures = st.one_of(small_failures, small_failures, small_failures, large_failures)
 
 _flags = st.sampled_from([True, False, None, "true", 1])
 results = st.fixed_dictionaries(

@@ -27,6 +27,7 @@ FIGURE = Figure(group="g", what="w", microseconds=30_000, beside="b", beside_mic
 A_SPEED = re.compile(r"\d ?(µs|microsec|millisec|(×|times) (as|less|more|faster|slower|the|what)\b)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [suite for suite in SUITES.values() if suite.exists], ids=lambda suite: suite.name)
 def test_a_suite_runs_and_its_figures_and_rows_speak_of_each_other(
     suite: Suite, monkeypatch: pytest.MonkeyPatch

@@ -69,7 +69,10 @@ def test_successes_are_told_from_failures_by_the_text_alone_too() -> None:
 
 
 def test_a_success_is_never_a_failure_unless_asked_for() -> None:
-    assert all(fw.read(row["result"]) is None for row in corpus.successes())
+    rows = corpus.successes()
+
+    assert len(rows) >= 500
+    assert [row for row in rows if fw.read(row["result"]) is not None] == []
 
 
 @pytest.mark.parametrize("row", corpus.failures(), ids=lambda row: row["id"])

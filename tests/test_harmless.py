@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from failwell import harmless, redact, secrets
 from failwell.harmless import is_harmless, is_plain
 from failwell.redact import clean, clean_again, clean_once
+from tests.strategies import examples
 from tests.test_redact import CARRIERS, FORMS, LONG, TOKENS, dangerous
 
 WORDS = st.sampled_from(
@@ -27,7 +28,7 @@ def looked_at(text: str) -> str:
         return redact.scrub(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(messages)
 def test_looking_for_secrets_finds_none_in_a_text_that_is_called_harmless(text: str) -> None:
     is_called_so = is_harmless(text) or is_plain(text)
@@ -68,7 +69,6 @@ def test_the_shortest_token_is_no_longer_than_the_shortcut_takes_it_to_be() -> N
     assert secrets.TOKENS
 
 
-@settings(max_examples=200, deadline=None)
 @given(dangerous, st.integers(1, 120), st.integers(0, 120))
 def test_a_text_that_was_cleaned_before_is_the_same_after_cleaning(text: str, first: int, second: int) -> None:
     once = clean_once(text, first)

@@ -45,6 +45,20 @@ def test_the_two_commands_stand_together_and_are_what_ci_types_on_a_bare_copy() 
     assert "git archive" in ci
 
 
+def test_ci_runs_the_quick_tests_with_nothing_but_what_they_ask_for_and_all_tests_later() -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    targets = dict(re.findall(r"^(\w+): \$\((\w+)\)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    steps = re.findall(r"^step make (\w+)", ci, re.MULTILINE)
+
+    assert [(step, targets[step]) for step in steps] == [
+        ("demo", "CLI"),
+        ("test", "TESTS"),
+        ("check", "DEV"),
+        ("cover", "DEV"),
+        ("matrix", "DEV"),
+    ]
+
+
 def test_there_is_something_to_prove() -> None:
     assert len(claims()) > 20
     assert any("never run twice" in claim for claim in claims())
@@ -85,4 +99,4 @@ def test_all_holds_every_extra_that_a_program_uses_when_it_runs() -> None:
     extras: dict[str, list[str]] = project["optional-dependencies"]
     held = {name for needed in extras["all"] for name in re.findall(r"[\w-]+", needed.partition("[")[2])}
 
-    assert held == extras.keys() - {"all", "dev", "docs", "provoked", "pytest"}
+    assert held == extras.keys() - {"all", "dev", "docs", "provoked", "pytest", "tests"}

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from failwell import secrets
 from failwell.redact import clean, is_secret_name, placeholder, scrub
 from failwell.secret_names import may_name_a_secret
+from tests.strategies import examples
 
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -534,7 +535,7 @@ FRAGMENTS = [
 dangerous = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=3)), max_size=24).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(3))
 @given(dangerous, st.integers(1, 120))
 def test_cleaning_twice_is_cleaning_once(text: str, limit: int) -> None:
     once = clean(text, limit)
@@ -543,7 +544,7 @@ def test_cleaning_twice_is_cleaning_once(text: str, limit: int) -> None:
     assert len(once) <= limit
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(dangerous, st.integers(1, 60), st.integers(0, 60))
 def test_what_was_cut_shorter_later_is_stable_at_every_limit(text: str, small: int, more: int) -> None:
     out = clean(clean(text, small + more), small)
@@ -552,7 +553,7 @@ def test_what_was_cut_shorter_later_is_stable_at_every_limit(text: str, small: i
     assert clean(out, small + more) == out
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(dangerous, st.sampled_from([token[1:] for token in TOKENS]), dangerous)
 def test_no_surroundings_make_a_token_visible(before: str, token: tuple[str, str], after: str) -> None:
     whole, core = token

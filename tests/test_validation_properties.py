@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import jsonschema_rs
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -154,6 +154,7 @@ def test_each_path_is_in_the_arguments_or_missing_from_them(call):
     value, schema = call
     problems = found(value, schema)
 
+    assume(problems)
     assert len({problem.path for problem in problems}) == len(problems)
     for problem in problems:
         keys = paths.split(problem.path)
@@ -167,10 +168,12 @@ def test_each_path_is_in_the_arguments_or_missing_from_them(call):
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_following_the_advice_removes_the_problem(call):
     value, schema = call
-    for problem in found(value, schema):
-        followed = follow(problem, value)
-        if followed is None:
-            continue
+    advised = [
+        (problem, followed) for problem in found(value, schema) if (followed := follow(problem, value)) is not None
+    ]
+
+    assume(advised)
+    for problem, followed in advised:
         event(f"followed: {problem.kind}")
         after = [(p.path, p.kind) for p in found(followed, schema)]
 

@@ -11,25 +11,28 @@ import pytest
 from failwell.check.own_probes import Expected, OwnProbe, read_probes, read_values
 from failwell.check.peers import BadServer
 from failwell.check.peers.http import HttpPeer
+from failwell.check.report import Report
 from failwell.check.running import Plan, check
 from failwell.check.session import Limits
 from tests.check.servers import PATIENT, checked, failed_grades, graded, odd
 from tests.data.check import graded_server
 
 
-def test_a_server_that_hangs_is_cut_off_and_graded() -> None:
-    report = checked(odd("hanging"), Plan(limits=Limits(start=120, call=0.5)))
+@pytest.fixture(scope="module")
+def hanging() -> Report:
+    """A check of a server that hangs; two seconds are long enough for a call that does not, on a busy machine too."""
+    return checked(odd("hanging"), Plan(limits=Limits(start=120, call=2)))
 
-    by_id = {probe.id: probe for probe in report.probes()}
+
+def test_a_server_that_hangs_is_cut_off_and_graded(hanging: Report) -> None:
+    by_id = {probe.id: probe for probe in hanging.probes()}
     assert by_id["look/empty"].ending == "hung"
     assert {"flagged", "alive", "speed"} <= {graded.grade for graded in by_id["look/empty"].failed}
-    assert report.totals.hung >= 1
+    assert hanging.totals.hung >= 1
 
 
-def test_a_call_is_not_blamed_for_another_that_hung() -> None:
-    report = checked(odd("hanging"), Plan(limits=Limits(start=120, call=2)))
-
-    endings = {probe.id: probe.ending for probe in report.probes()}
+def test_a_call_is_not_blamed_for_another_that_hung(hanging: Report) -> None:
+    endings = {probe.id: probe.ending for probe in hanging.probes()}
     assert endings["look/wrong_type/to"] == endings["look/null/to"] == "refused"
 
 
@@ -71,10 +74,16 @@ def test_files_of_probes_and_values_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[[probe]]\nname = 1", "[[probes]]", "nonsense", '[[probe]]\nname="x"\ntool="y"\nexpect={type="ODD"}']
+    ("text", "told"),
+    [
+        ("[[probe]]\nname = 1", r"got `int` - at `\$\.probe\[0\]\.name`"),
+        ("[[probes]]", "unknown field `probes`"),
+        ("nonsense", "after a key"),
+        ('[[probe]]\nname="x"\ntool="y"\nexpect={type="ODD"}', r"'ODD' - at `\$\.probe\[0\]\.expect\.type`"),
+    ],
 )
-def test_a_file_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
+def test_a_file_that_is_none_is_refused(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
         read_probes(text)
 
 

@@ -24,6 +24,7 @@ def test_a_writing_tool_is_never_run_with_valid_arguments(way: str, tmp_path: Pa
     checked(odd(way, str(tmp_path / "counts")))
 
     sent = [arguments for name, arguments in executions(tmp_path / "counts") if name == "send"]
+    assert bool(sent) is (way == "careless")  # the others refuse what is sent, and run nothing
     assert not any(VALID(arguments) for arguments in sent)
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools.pictures import demo as picture
@@ -139,6 +140,7 @@ def test_the_command_writes_json_in_the_chosen_dialect(monkeypatch: pytest.Monke
     assert found["scenes"][0]["bare"]["steps"][0]["text"].startswith("Error executing tool read_order: ")
 
 
+@pytest.mark.slow  # the whole demo once more
 def test_the_command_plays_on_a_real_terminal() -> None:
     outer, inner = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
@@ -164,8 +166,12 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "SCENES", playing.SCENES[:1])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(played: list[Played], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def replay(dialect: str, *, stepped: Any, done: Any) -> list[Played]:
+        done(played[0])
+        raise AssertionError("nobody reads any more")
+
+    monkeypatch.setattr(playing, "play", replay)
     stderr = io.StringIO()
 
     code = cli.run(["demo"], stdin=io.StringIO(), stdout=Closed(), stderr=stderr)

@@ -23,7 +23,7 @@ def test_an_agent_is_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_PROGRAM
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name == "mcp" else pytest.mark.slow) for name in HERE])
 def test_an_agent_waits_out_one_failure_and_hands_on_another(name: str) -> None:
     printed = output_of(name)
 

@@ -39,6 +39,8 @@ def test_the_page_shows_what_the_servers_answer(compare: ModuleType, observed: A
 def test_both_servers_fail_at_every_provocation(compare: ModuleType, observed: Any) -> None:
     titles = {provocation.title for provocation in compare.PROVOCATIONS}
 
+    assert titles
+    assert len(observed) == 2
     for seen in observed:
         assert set(seen) == titles
         assert all(observation.result.is_error for observation in seen.values())

@@ -14,6 +14,7 @@ from failwell.fleet import FleetLimits
 from failwell.fleet.redis_store import RedisStore, _shown
 from failwell.retry import Breaker, Budget, Limits, Policy, Repeats, Run, Shared
 from tests.fleet.servers import RedisServer
+from tests.strategies import examples
 
 DOWN = fw.Unavailable("m", outcome="rejected").failure
 BUSY = fw.RateLimited("m").failure
@@ -95,7 +96,7 @@ NEXT = ("begin", "t", 5)
 @example(steps=[*OPENED[:2], ("pass_time", 62), OPENED[2], NEXT])
 @example(steps=[("failing_call", "t", 1), ("failing_call", "t", 1), ("begin", "t", 1), ("fail", BUSY)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=25))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_redis_and_the_store_of_the_simulation_answer_as_memory_does(
     steps: list[tuple[Any, ...]], redis: RedisServer
 ) -> None:

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from failwell.demo import playing, score
 
 
+@pytest.mark.slow  # tests/demo has the same for the newest SDK
 def test_the_score_does_not_depend_on_the_version_of_the_sdk() -> None:
     found = score.scores(asyncio.run(playing.play("compact")))
 

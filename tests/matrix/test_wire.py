@@ -14,6 +14,8 @@ from tests.matrix.cases import CASES, expected, settled
 
 PROGRAM = Path(servers.__file__)
 SIDES = [(kind, era) for kind in sdks.KINDS for era in sdks.ERAS]
+# Each side is two processes: of the newer era a quick run of all SDKs together has one, a matrix of each alone has all.
+SLOW = [side for side in SIDES if side[1] == "modern" and side[0] != "mcp" and len(sdks.KINDS) > 1]
 BARE, PROTECTED = "null", "{}"
 CHOICE = "dev.failwell/dialect"
 SUCCESSES = ("text", "number", "data", "by_hand", *servers.QUESTIONS)
@@ -36,7 +38,13 @@ def wire(kind: str, era: str, settings: str) -> dict[Any, Any]:
 
 @pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
 @pytest.mark.parametrize(
-    ("kind", "era", "name"), [(*side, name) for side in SIDES for name, case in CASES.items() if side[0] in case.kinds]
+    ("kind", "era", "name"),
+    [
+        pytest.param(*side, name, marks=[pytest.mark.slow] if side in SLOW else [])
+        for side in SIDES
+        for name, case in CASES.items()
+        if side[0] in case.kinds
+    ],
 )
 def test_the_wire_holds_exactly_what_encode_makes(kind: str, era: str, name: str, dialect: str) -> None:
     found = wire(kind, era, PROTECTED)[name, dialect]
@@ -46,18 +54,25 @@ def test_the_wire_holds_exactly_what_encode_makes(kind: str, era: str, name: str
 
 
 @pytest.mark.skipif(sdks.HAS_MCP_1, reason="new in mcp 2")
-@pytest.mark.parametrize("kind", sdks.KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if (kind, "modern") in SLOW else []) for kind in sdks.KINDS]
+)
 def test_a_question_to_the_client_stands_on_the_wire(kind: str) -> None:
     assert wire(kind, "modern", PROTECTED)["asking"]["result"]["resultType"] == "input_required"
 
 
+each_side = pytest.mark.parametrize(
+    ("kind", "era"), [pytest.param(*side, marks=[pytest.mark.slow] if side in SLOW else []) for side in SIDES]
+)
+
+
 @pytest.mark.parametrize("name", SUCCESSES)
-@pytest.mark.parametrize(("kind", "era"), SIDES)
+@each_side
 def test_successes_stay_as_they_were(kind: str, era: str, name: str) -> None:
     assert wire(kind, era, PROTECTED)[name] == wire(kind, era, BARE)[name]
 
 
-@pytest.mark.parametrize(("kind", "era"), SIDES)
+@each_side
 def test_the_list_of_tools_gains_what_is_declared_and_nothing_else(kind: str, era: str) -> None:
     bare, protected = (wire(kind, era, settings)["tools/list"]["result"]["tools"] for settings in (BARE, PROTECTED))
 

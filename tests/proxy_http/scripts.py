@@ -30,6 +30,8 @@ def answering(*answers: Any, seen: list[web.Request] | None = None, bodies: list
         answer = left.pop(0) if len(left) > 1 else left[0]
         if callable(answer):
             answer = answer(json.loads(body))
+        if isinstance(answer, web.Response):  # aiohttp writes a response once, and leaves the next client waiting
+            return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
         return answer if isinstance(answer, web.StreamResponse) else web.json_response(answer)
 
     return handle

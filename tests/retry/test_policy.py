@@ -1,7 +1,7 @@
 """The eight rules of retrying, as properties of a policy that knows no clock."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import failwell as fw
@@ -17,22 +17,33 @@ policies = st.builds(
 )
 
 
+def is_worth_it(failure: fw.Failure) -> bool:
+    may_pass = failure.retryable or (failure.retryable is None and failure.type in ("INTERNAL", "TRANSIENT"))
+    return bool(may_pass) and failure.severity in (None, "error")
+
+
+def is_safe(failure: fw.Failure, hints: fw.Hints) -> bool:
+    has_no_effect = failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred"
+    is_known = has_no_effect and failure.retryable is True
+    return failure.outcome != "executed" and (hints.repeatable or is_known)
+
+
 @given(policy=policies, failure=failures, attempt=attempts, jitter=jitters, hints=hints, elapsed=st.floats(0, 500))
-def test_whatever_is_retried_is_worth_it_safe_and_in_time(
+@example(Policy(), fw.Failure(code="RATE_LIMITED", message="m", retry_after=7), 1, 0.5, fw.Hints(), 0.0)
+@example(Policy(), fw.Failure(code="INTERNAL_ERROR", message="m", retryable=None), 2, 0.5, SAFE, 0.0)
+@example(Policy(), fw.Failure(code="TIMEOUT", message="m"), 2, 1.0, fw.Hints(read_only=True), 0.0)
+def test_a_call_is_retried_exactly_if_that_is_worth_it_safe_and_in_time(
     policy: Policy, failure: fw.Failure, attempt: int, jitter: float, hints: fw.Hints, elapsed: float
 ) -> None:
-    delay = policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed)
+    verdict = policy.verdict(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed)
 
-    if delay is None:
-        return
-    assert failure.retryable is not False
-    assert failure.retryable is True or (hints.repeatable and attempt < 3)
-    assert hints.repeatable or (failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred")
-    assert failure.outcome != "executed"
-    assert attempt < policy.attempts
-    assert delay >= (failure.retry_after or 0)
-    assert delay <= policy.max_wait
-    assert policy.deadline is None or elapsed + delay <= policy.deadline
+    wait = verdict.delay if verdict.delay is not None else verdict.asked or 0
+    most = policy.attempts if failure.retryable else min(policy.attempts, 3)
+    is_in_time = wait <= policy.max_wait and (policy.deadline is None or elapsed + wait <= policy.deadline)
+    is_due = is_worth_it(failure) and is_safe(failure, hints) and attempt < most and is_in_time
+    assert (verdict.delay is not None) is is_due, verdict
+    assert wait >= (failure.retry_after or 0)
+    assert policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed) == verdict.delay
 
 
 @given(retry_after=st.floats(0, 100), attempt=st.integers(1, 5), jitter=jitters)

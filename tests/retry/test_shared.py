@@ -1,5 +1,6 @@
 """What calls have in common stays small, separate and right when many use it at once."""
 
+import re
 import threading
 from typing import Any
 
@@ -146,15 +147,20 @@ def test_a_throttled_retry_is_cheaper(code: str, price: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "told"),
     [
-        lambda: Budget(throttled_cost=0),
-        lambda: Budget(cost=501),
-        lambda: Budget(gain=-1),
-        lambda: Breaker(pause=-1),
-        lambda: Breaker(window=float("nan")),
+        (lambda: Budget(throttled_cost=0), "a retry must cost more than nothing and at most 500, not 0"),
+        (lambda: Budget(cost=501), "a retry must cost more than nothing and at most 500, not 501"),
+        (lambda: Budget(gain=-1), "a success cannot cost anything: gain must be at least 0, not -1"),
+        (lambda: Breaker(pause=-1), "window and pause must be numbers of seconds, not 60.0 and -1"),
+        (lambda: Breaker(window=float("nan")), "window and pause must be numbers of seconds, not nan and 30.0"),
     ],
 )
-def test_figures_that_make_no_sense_are_refused(make: Any) -> None:
-    with pytest.raises(ValueError, match="not"):
+def test_figures_that_make_no_sense_are_refused(make: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         make()
+
+
+def test_the_least_and_the_most_that_make_sense_are_taken() -> None:
+    assert Budget(cost=500, throttled_cost=500, gain=0).left("s") == 500
+    assert Breaker(pause=0).refusal(KEY, 0.0) is None

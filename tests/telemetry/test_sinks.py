@@ -20,7 +20,7 @@ from failwell.telemetry.sinks.jsonl import Lines, read_lines
 from failwell.telemetry.sinks.store import Store
 from failwell.telemetry.sinks.tables import NoStore, metadata, records
 from tests.mapping.servers import Postgres
-from tests.strategies import failures
+from tests.strategies import examples, failures
 from tests.telemetry.making import DOWN, MISSING, record
 
 WHOLE = cleaned(
@@ -159,7 +159,7 @@ def keep(tmp_path: Path) -> Iterator[Callable[[Record], Record]]:
     sink.close()
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(failures)
 def test_any_failure_can_be_kept(keep: Callable[[Record], Record], failure: Failure) -> None:
     one = cleaned(Record(time=1.0, source="proxy", kind="failure", **described(failure)))

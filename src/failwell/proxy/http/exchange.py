@@ -1,16 +1,19 @@
 """`Exchange`: one posted call, or a batch with calls, from its first try to the answer that the client gets."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import ClientResponse
 
+from failwell.decision import Hints, decide
 from failwell.failure import Failure
 from failwell.json_types import is_array, is_object
 from failwell.proxy.events import Happening
 from failwell.proxy.glances import Id, came, decoded, encode, read
 from failwell.proxy.http.event_stream import Events
 from failwell.proxy.http.headers import to_client
+from failwell.proxy.http.learning import LONGEST_WAIT, patience
 from failwell.proxy.http.looking import Answer, Look
 from failwell.proxy.http.passing import pass_on
 from failwell.proxy.http.refusing import (
@@ -34,6 +37,7 @@ from failwell.proxy.upgrading import tried
 _OK = 200
 _NO_BODY = (202, 204)
 _LONGEST_ERROR = 1 << 20
+_SAFE = Hints(read_only=True)
 
 
 class Exchange:
@@ -45,7 +49,7 @@ class Exchange:
         upstream: the server.
         rules: what the operator wants.
         next_id: gives ids that no client uses.
-        learn: asks the server for its tools unless they are known here; None: the client does.
+        learn: asks the server for its tools unless they are known here, and waits so long; None: the client asks.
         sleep: waits.
     """
 
@@ -57,7 +61,7 @@ class Exchange:
         upstream: Upstream,
         rules: Rules,
         next_id: Callable[[], Id],
-        learn: Callable[[Ask], Awaitable[None]] | None = None,
+        learn: Callable[[Ask, float], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._ask = ask
@@ -67,6 +71,7 @@ class Exchange:
         self._next_id = next_id
         self._learn = learn
         self._sleep = sleep
+        self._began = time.monotonic()
         self._is_given_up = False
         self._last: Answer | None = None
         self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
@@ -99,7 +104,7 @@ class Exchange:
         for pending in ask.posted.calls:
             self._track(pending)
         if self._learn is not None and self._rules.validates:
-            await self._learn(ask)
+            await self._learn(ask, LONGEST_WAIT)
         if not self._written.is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
             self._done(first)
             await self._written.message(refusal)
@@ -268,13 +273,21 @@ class Exchange:
         return None
 
     async def _answered(self, answer: Answer) -> tuple[Answer, float] | None:
-        if self._learn is not None and self._rules.is_unclear(answer.pending, self._ask.session, answer.message):
-            await self._learn(self._ask)
+        if self._learn is not None and self._is_unclear(answer):
+            is_decisive = answer.pending.run is not None
+            await self._learn(self._ask, LONGEST_WAIT if is_decisive else patience(time.monotonic() - self._began))
         delay = await self._rules.delay(answer.pending, self._ask.session, answer.message)
         if delay is not None:
             return answer, delay
         await self._settled(answer)
         return None
+
+    def _is_unclear(self, answer: Answer) -> bool:
+        """Return whether the list of tools may change what becomes of a failure."""
+        found = answer.found  # the proxy worded it, so that only the next step may depend on the tool
+        if found is not None and decide(found, _SAFE).action == decide(found).action:
+            return False
+        return self._rules.is_unclear(answer.pending, self._ask.session, answer.message)
 
     async def _settled(self, answer: Answer) -> None:
         """Write an answer as the client gets it."""

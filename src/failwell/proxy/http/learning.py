@@ -15,14 +15,23 @@ from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.upgrading import Message
 
 _MOST_PAGES = 20
-_SECONDS = 2.0
+_SECONDS = 30.0
+LONGEST_WAIT = 2.0
+"""How long a call waits where the list decides what becomes of it: whether it is made at all, or made again."""
+_SHORTEST_WAIT = 0.25
 _OF_ONE_CALL = ("mcp-name", "mcp-param-")
+
+
+def patience(took: float) -> float:
+    """Return how long a failure waits for a list that only makes it clearer, given how long the call took."""
+    return min(max(took, _SHORTEST_WAIT), LONGEST_WAIT)
 
 
 class Learner:
     """Asks once for each session, unless its tools are known already: another process may have seen them listed.
 
-    A server that does not answer soon delays no call for more than two seconds: then nothing is known of its tools.
+    A server that does not answer soon delays few calls and none for long: once one has waited in vain, the others of
+    its session do not wait, and what the server lists late is known from then on.
 
     Args:
         upstream: the server.
@@ -32,20 +41,23 @@ class Learner:
         self._upstream = upstream
         self._numbers = count(1)
 
-    async def learn(self, ask: Ask) -> None:
-        """Learn the tools of the session that a call is made in, with the rights of its client."""
+    async def learn(self, ask: Ask, seconds: float) -> None:
+        """Learn the tools of the session that a call is made in, with the rights of its client, or go on without."""
         session = ask.session
         if session.asking is None:
             if session.upgrader.tools.names():
                 return
             session.asking = asyncio.ensure_future(self._learnt(ask))
-        await asyncio.shield(session.asking)
+            session.is_slow = False
+        if not session.is_slow:
+            done, _ = await asyncio.wait((session.asking,), timeout=seconds)
+            session.is_slow = not done
 
     async def _learnt(self, ask: Ask) -> None:
         try:
             async with asyncio.timeout(_SECONDS):
                 await self._ask_for_all(ask)
-        except BROKEN:
+        except (*BROKEN, RuntimeError):  # the latter is aiohttp's: the proxy has ended meanwhile
             return  # the call itself finds out what is wrong
 
     async def _ask_for_all(self, ask: Ask) -> None:

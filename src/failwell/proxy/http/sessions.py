@@ -91,6 +91,7 @@ class Session:
     def __init__(self, upgrader: Upgrader) -> None:
         self.upgrader = upgrader
         self.asking: asyncio.Future[None] | None = None
+        self.is_slow = False
         self._pending: dict[Id, Pending] = {}
 
     def began(self, pending: Pending) -> None:
