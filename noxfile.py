@@ -122,7 +122,7 @@ def browser(session: nox.Session) -> None:
             env={"DEBIAN_FRONTEND": "noninteractive"},
         )
     session.install("playwright", "pytest", "-e", ".[dashboard,docs]", env={"PIP_CONSTRAINT": "constraints.txt"})
-    for place in ("tests/check_reports", "tests/dashboard", "tests/site"):
+    for place in ("tests/check/reports", "tests/dashboard", "tests/site"):
         session.run("python", "-m", "pytest", f"{place}/in_browser.py", "--quiet", "--confcutdir", place)
 
 

@@ -15,7 +15,7 @@ from failwell.check.peers.peer import list_tools, shake_hands
 from failwell.check.peers.stdio import StdioPeer
 from failwell.check.probes import Probe, Subject, probes_of
 from failwell.check.probes.tool_names import tool_name_probes
-from failwell.check.running import check
+from failwell.check.runner import check
 
 ROUNDS, TOOLS = 3, 50
 

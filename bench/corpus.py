@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mcp_rescue.classifier import rescue_error
 from mcp_rescue.models import ToolInfo
-from tests import corpus
+from tests.reading import corpus
 
 import failwell as fw
 from bench.measure import Amount

@@ -13,7 +13,7 @@ def run() -> Iterator[Figure]:
     """Measure each dialect on each sample."""
     for name, failure in SAMPLES.items():
         for dialect in DIALECTS:
-            yield from _coded(dialect, name, fw.canonical(failure))
+            yield from _coded(dialect, name, fw.dialects.canonical(failure))
         yield from _whole(name, failure)
 
 
@@ -29,9 +29,13 @@ def _coded(dialect: str, name: str, safe: fw.Failure) -> Iterator[Figure]:
 
 
 def _whole(name: str, failure: fw.Failure) -> Iterator[Figure]:
-    payload = json.loads(DIALECTS["compact"].encode(fw.canonical(failure)).text)
+    payload = json.loads(DIALECTS["compact"].encode(fw.dialects.canonical(failure)).text)
     yield compare(
-        "redaction", f"canonical, {name}", lambda: fw.canonical(failure), "json.dumps", lambda: json.dumps(payload)
+        "redaction",
+        f"canonical, {name}",
+        lambda: fw.dialects.canonical(failure),
+        "json.dumps",
+        lambda: json.dumps(payload),
     )
     result = fw.encode(failure)
     line = json.dumps(result)

@@ -12,14 +12,14 @@ from sqlalchemy import func, select
 
 import failwell as fw
 from bench.measure import Amount, Figure, compare
+from failwell.event import Sent
+from failwell.records._pruning import size_of
+from failwell.records._record import Record, cleaned, described
+from failwell.records._recorder import Recorder
+from failwell.records._sink import open_sink
+from failwell.records._store import RecordStore
+from failwell.records._tables import records
 from failwell.retry import Event
-from failwell.sent import Sent
-from failwell.telemetry.record import Record, cleaned, described
-from failwell.telemetry.recorder import Recorder
-from failwell.telemetry.sinks import open_sink
-from failwell.telemetry.sinks.pruning import size_of
-from failwell.telemetry.sinks.store import Store
-from failwell.telemetry.sinks.tables import records
 
 TOLD = 20_000
 ROUNDS = 5
@@ -48,7 +48,7 @@ def run() -> Iterator[Any]:
             group="events", what=f"{what}, on the calling thread", value=_microseconds_to_tell(make), unit="µs"
         )
     with Recorder(Nowhere(), capacity=10**9) as recorder:
-        recorded, plain = fw.guard(observers=[recorder])(_work), fw.guard(observers=[fw.Meter()])(_work)
+        recorded, plain = fw.guard(observers=[recorder])(_work), fw.guard(observers=[fw.records.Meter()])(_work)
         yield compare("events", "guarded success, recorded", recorded, "guarded success, metered", plain)
     with tempfile.TemporaryDirectory() as folder:
         for name, address in (("JSON lines", "jsonl:{}/lines"), ("SQLite", "sqlite:///{}/store")):
@@ -64,12 +64,12 @@ def _work() -> str:
     return "ok"
 
 
-def _succeeded() -> fw.Observation:
-    return fw.Observation("find", 0.01, None, "tasks", None, Sent(ARGUMENTS))
+def _succeeded() -> fw.records.Observation:
+    return fw.records.Observation("find", 0.01, None, "tasks", None, Sent(ARGUMENTS))
 
 
-def _failed() -> fw.Observation:
-    return fw.Observation("find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", Sent(ARGUMENTS))
+def _failed() -> fw.records.Observation:
+    return fw.records.Observation("find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", Sent(ARGUMENTS))
 
 
 def _retried() -> Event:
@@ -134,14 +134,14 @@ def _ingested(path: Path) -> Iterator[Any]:
         beside=f"the first {SIZES[0]:,}",
         beside_microseconds=sum(spent[:part]) / (part * AT_ONCE) * 1e6,
     )
-    with Store(f"sqlite:///{path}") as store, store.engine.connect() as connection:
+    with RecordStore(f"sqlite:///{path}") as store, store.engine.connect() as connection:
         kept = connection.execute(select(func.count()).select_from(records)).scalar_one()
     yield Amount(group="events", what="records lost while a store grows", value=float(told - kept + recorder.lost))
 
 
 def _size(path: Path) -> int:
     """Return how large the file is, with what still stands in the log beside it."""
-    with Store(f"sqlite:///{path}") as store, store.engine.connect() as connection:
+    with RecordStore(f"sqlite:///{path}") as store, store.engine.connect() as connection:
         return size_of(connection)
 
 

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from tests import corpus
+from tests.reading import corpus
 
 import failwell as fw
 from bench.measure import Figure, compare

@@ -45,7 +45,7 @@ def run() -> Iterator[Figure]:
     logging.getLogger("failwell").disabled = True
     hand = by_hand(work)
     guarded = fw.guard(work)
-    metered = fw.guard(observers=[fw.Meter()], limit=fw.Limit(8))(work)
+    metered = fw.guard(observers=[fw.records.Meter()], limit=fw.server.Limit(8))(work)
     yield compare("guard", "guarded success", guarded, "decorator by hand", hand)
     yield compare("guard", "guarded success", guarded, "bare call", work)
     yield compare("guard", "with meter and limit", metered, "decorator by hand", hand)
@@ -60,7 +60,7 @@ def run() -> Iterator[Figure]:
                 number=500,
             )
     failure = fw.NotFound("Task 7 does not exist.").failure
-    safe = fw.canonical(failure)
+    safe = fw.dialects.canonical(failure)
     for dialect, module in DIALECTS.items():
         yield compare(
             "guard",

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from tests.fleet.servers import RedisServer, running
+from tests.retry.fleet.servers import RedisServer, running
 
 import failwell as fw
 from bench.measure import Amount, Figure, compare
-from failwell.fleet import FleetLimits
 from failwell.retry import Breaker, Budget, Limits, Repeats, Run, Shared
-from failwell.retry.limits import Failing
+from failwell.retry._fleet import FleetLimits
+from failwell.retry._limits import Failing
 
 GROUP = "limits"
 DOWN = fw.Unavailable("m", outcome="rejected").failure

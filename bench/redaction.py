@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from bench.measure import Figure, compare
-from failwell.redact import clean, scrub
+from failwell.redact.scrubber import clean, scrub
 
 SMALL, LARGE = 125_000, 1_000_000
 HOSTILE = {

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 
 from bench.measure import Figure, compare
-from failwell.validation import Checker
+from failwell.schema.validator import Checker
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -2,7 +2,7 @@
 
 import failwell as fw
 
-fw.catalog.add(
+fw.codes.add(
     "SEAT_TAKEN",
     type="CONFLICT",
     title="The seat is taken",

@@ -21,7 +21,7 @@ texts = st.text(max_size=12)
 sentences = st.text(min_size=1, max_size=30).filter(lambda text: text.strip())
 plain_words = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
 codes = st.one_of(
-    st.sampled_from([row.code for row in fw.catalog.rows()]),
+    st.sampled_from([row.code for row in fw.codes.rows()]),
     st.from_regex(r"[A-Z][A-Z_]{0,10}[A-Z]", fullmatch=True),
     st.sampled_from(["ProjectNotFound", "InvoiceAlreadyPaid", "X&<>\"'", "RESOURCE_NOT_FOUND", "a,b", "{}", "é"]),
 )

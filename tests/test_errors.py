@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell import catalog, errors
+from failwell import codes, errors
 
 OWN = [
     cls
@@ -33,7 +33,7 @@ class AccountFrozen(fw.Denied):
 @pytest.mark.parametrize("cls", OWN, ids=lambda cls: cls.__name__)
 def test_every_class_makes_a_failure_of_its_code(cls: type[fw.ToolFailure]) -> None:
     failure = cls("It failed.").failure
-    row = catalog.get(cls.code)
+    row = codes.get(cls.code)
 
     assert (failure.message, failure.code, failure.type) == ("It failed.", cls.code, cls.type)
     assert failure.suggestion == (row.suggestion if row else None)

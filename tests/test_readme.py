@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from failwell.mapping.rules import tables
+from failwell.exceptions.rules import tables
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

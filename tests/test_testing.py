@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import failwell as fw
-from failwell.testing import FakeClock, Recorder, instant
+from failwell.testing import EventLog, FakeClock, instant
 
 
 def limited() -> str:
@@ -53,16 +53,16 @@ def test_tests_do_not_change_each_other() -> None:
 
 
 def test_the_real_world_is_back_after_the_block_and_after_a_nested_one() -> None:
-    from failwell.retry import surroundings
+    from failwell.retry import _environment
 
-    before = surroundings.current
+    before = _environment.current
     with instant() as outer:
         with pytest.raises(ZeroDivisionError), instant():
             _ = 1 / 0
         with pytest.raises(fw.RateLimited):
             fw.call(limited)
 
-    assert surroundings.current is before
+    assert _environment.current is before
     assert outer.slept == [7, 7]
 
 
@@ -89,7 +89,7 @@ def test_those_who_sleep_at_once_sleep_side_by_side() -> None:
 
 
 def test_a_recorder_says_in_words_what_happened() -> None:
-    recorder = Recorder()
+    recorder = EventLog()
     with instant(), pytest.raises(fw.RateLimited):
         fw.call(limited, tool="send", hook=recorder)
 
@@ -107,7 +107,7 @@ def test_a_recorder_says_in_words_what_happened() -> None:
 
 def test_a_recorder_without_events_says_so() -> None:
     with pytest.raises(AssertionError, match="expected a retry, but this happened:\nnothing"):
-        Recorder().assert_retried()
+        EventLog().assert_retried()
 
 
 def test_figures_that_make_no_sense_are_refused() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import failwell as fw
-from failwell.telemetry.record import Kind, Record, cleaned, described
+from failwell.records._record import Kind, Record, cleaned, described
 
 
 class Ill(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 from failwell.check.peers import BadServer
 from failwell.check.peers.stdio import StdioPeer
 from failwell.check.report import Report
-from failwell.check.running import Plan, check
-from failwell.check.session import Limits
+from failwell.check.runner import CheckPlan, check
+from failwell.check.session import CallLimits
 from tools import real_servers
 
 _OUT = Path(__file__).parent.parent / "docs" / "data" / "check.json"
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _checked(command: list[str], work: Path) -> Report:
-    plan = Plan(limits=Limits(start=60, call=30))
+    plan = CheckPlan(limits=CallLimits(start=60, call=30))
     return asyncio.run(check(lambda: StdioPeer.start(command, cwd=work), plan))
 
 

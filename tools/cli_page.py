@@ -5,8 +5,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from failwell.cli.commands import app
-from failwell.cli.parsing import examples
+from failwell.cli.commands import app, examples
 from failwell.proxy import options
 
 _INTRODUCTION = """\

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 
 import failwell as fw
-from failwell.cli import glossary
+from failwell.cli.codes import code_entry, code_rows
 from failwell.codes import TYPES, Row
 
 _INTRODUCTION = """\
@@ -20,7 +20,7 @@ A code is the specific reason of a failure, its type the decision an agent takes
   `unknown`: nobody knows. `executed`: it took effect although it failed.
 
 Any other name is a code too. It is kept as it is, and its type follows from how it ends: `TASK_NOT_FOUND` is a
-`NOT_FOUND`. With `fw.catalog.add` a code of your own gets a row; `examples/own_code.py` shows how.
+`NOT_FOUND`. With `fw.codes.add` a code of your own gets a row; `examples/own_code.py` shows how.
 
 | type | what it asks of an agent | recoverable | retryable | outcome |
 |---|---|---|---|---|
@@ -48,13 +48,13 @@ def _lines() -> Iterator[str]:
         yield f"| [{type_}](#type-{type_.lower()}) | {of_type.meaning} | {' | '.join(flags)} |"
     for type_ in TYPES:
         yield from ("", f"## Type {type_}", "")
-        yield from textwrap.wrap(", ".join(f"[{row.code}](#{row.code.lower()})" for row in glossary.rows(type_)), 118)
-        for row in glossary.rows(type_):
+        yield from textwrap.wrap(", ".join(f"[{row.code}](#{row.code.lower()})" for row in code_rows(type_)), 118)
+        for row in code_rows(type_):
             yield from _section(row)
 
 
 def _section(row: Row) -> Iterator[str]:
-    entry = glossary.entry(row)
+    entry = code_entry(row)
     yield from ("", f"### {row.code}", "", f"{row.title}.", "")
     yield from ("| type | HTTP status | recoverable | retryable | outcome |", "|---|---|---|---|---|")
     flags = (_WORD_FOR[entry["recoverable"]], _WORD_FOR[entry["retryable"]], entry["outcome"])

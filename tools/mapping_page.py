@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from failwell import catalog
-from failwell.mapping.rules import listed
+from failwell import codes
+from failwell.exceptions.rules import listed
 
 _INTRODUCTION = """\
 # Exceptions
@@ -71,4 +71,4 @@ def _tables() -> Iterator[str]:
 
 
 def _linked(meaning: str) -> str:
-    return f"[`{meaning}`](codes.md#{meaning.lower()})" if catalog.get(meaning) else meaning
+    return f"[`{meaning}`](codes.md#{meaning.lower()})" if codes.get(meaning) else meaning

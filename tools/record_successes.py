@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from failwell.cli.live import Server
+from failwell.cli.read import LiveServer
 from tools import error_texts, real_servers
 
 _MOST_OF_A_RESULT = 6000
@@ -230,7 +230,7 @@ def record(places: list[Path], work: Path) -> Iterator[dict[str, Any]]:
         calls = calls_of(name, work, port)
         if command is None or calls is None:
             continue
-        with Server(command, cwd=work, env={**real_servers.ENVIRONMENT, "DATA_DIR": str(work)}) as running:
+        with LiveServer(command, cwd=work, env={**real_servers.ENVIRONMENT, "DATA_DIR": str(work)}) as running:
             for tool, arguments in calls:
                 result = running.call(tool, arguments).get("result")
                 if not isinstance(result, dict) or result.get("isError"):

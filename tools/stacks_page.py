@@ -37,7 +37,7 @@ and puts the failure there:
 | Strands | `Agent(…, plugins=[fail_well()])` | `fw.read(event.result)`, or a tool result of `agent.messages` |
 
 `fail_well` comes from `failwell.integrations.langchain`, `.pydantic_ai`, `.openai_agents`, `.google_adk` or `.strands`,
-and takes a `Caller` where the defaults do not do: `fail_well(fw.Caller(fw.Policy(attempts=5), hook=…))`.
+and takes a `Caller` where the defaults do not do: `fail_well(fw.client.Caller(fw.Policy(attempts=5), hook=…))`.
 
 What to know beside that:
 

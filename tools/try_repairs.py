@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import failwell as fw
-from failwell.cli.live import Server
+from failwell.cli.read import LiveServer
 from tools import real_servers, record_successes
 
 _LIKELY = 0.7
@@ -63,7 +63,7 @@ def _wrong_values(value: Any, schema: dict[str, Any]) -> Iterator[tuple[str, Any
         yield "list for one", [value]
 
 
-def attempts(running: Server, calls: Iterator[record_successes.Call], name: str) -> Iterator[dict[str, Any]]:
+def attempts(running: LiveServer, calls: Iterator[record_successes.Call], name: str) -> Iterator[dict[str, Any]]:
     """Yield a row for each bad call that the server refused."""
     tools = running.tools()
     made: dict[str, int] = {}
@@ -108,7 +108,7 @@ def main(argv: list[str]) -> int:
         command = real_servers.command_of(server, chosen.bin, work)
         calls = record_successes.calls_of(name, work, port)
         if command is not None and calls is not None:
-            with Server(command, cwd=work, env={**real_servers.ENVIRONMENT, "DATA_DIR": str(work)}) as running:
+            with LiveServer(command, cwd=work, env={**real_servers.ENVIRONMENT, "DATA_DIR": str(work)}) as running:
                 found = attempts(running, calls, name)
                 rows += [record_successes.neutral(row, work, port) for row in found]
     web.shutdown()

@@ -10,8 +10,8 @@ from bench.simulation.running import SECONDS_PER_POINT, SEED, THINKING, Simulati
 from bench.simulation.server import RETRY_AFTER, Call
 from bench.simulation.store import AskedAtOnce, AtOnce, SimulatedStore
 from failwell.failure import Failure
-from failwell.fleet import FleetLimits
 from failwell.retry import Limits, Run, Shared
+from failwell.retry._fleet import FleetLimits
 
 AGENTS_PER_PROXY = 10
 FRESHNESS = 0.5

@@ -6,11 +6,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from failwell.failure import Failure
-from failwell.fleet.askers import Askers, Question
-from failwell.fleet.errands import Errand, Errands
-from failwell.fleet.store import State
 from failwell.retry import Breaker, Budget, Repeats, Shared
-from failwell.retry.limits import Failing, Key
+from failwell.retry._fleet import BackgroundQueue, Question, QuestionThreads, Task
+from failwell.retry._limits import Failing, Key
+from failwell.retry._redis import LimitState
 
 T = TypeVar("T")
 
@@ -54,26 +53,26 @@ class SimulatedStore:
             Repeats(most=given.repeats.most),
         )
 
-    def begin(self, key: Key, *, caller: str) -> State:
+    def begin(self, key: Key, *, caller: str) -> LimitState:
         self.asked += 1
         breaker = self._shared.breaker
         refusal = breaker.refusal(key, self.now, caller=sys.intern(caller))
         if refusal is not None:
             is_probed = breaker.failing[key].prober is not None
-            return State(left=refusal.retry_after or 0.0, is_probed=is_probed, is_noted=True)
+            return LimitState(left=refusal.retry_after or 0.0, is_probed=is_probed, is_noted=True)
         state = breaker.failing.get(key)
         if state is not None and state.opened is not None:
-            return State(left=breaker.pause, is_probed=True, is_own_probe=True, is_noted=True)
-        return State(is_noted=self._is_noted(key))
+            return LimitState(left=breaker.pause, is_probed=True, is_own_probe=True, is_noted=True)
+        return LimitState(is_noted=self._is_noted(key))
 
-    def failed(self, failing: Failing, *, caller: str) -> State:
+    def failed(self, failing: Failing, *, caller: str) -> LimitState:
         self.asked += 1
         named = msgspec.structs.replace(failing, caller=sys.intern(caller))
         taken = self._shared.failed(named, self.now)
         left = self._shared.breaker.suspension(failing.key, self.now)
-        return State(left=left, is_noted=self._is_noted(failing.key), taken=taken)
+        return LimitState(left=left, is_noted=self._is_noted(failing.key), taken=taken)
 
-    def succeeded(self, key: Key, *, digest: str, refund: float) -> State:
+    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
         self.asked += 1
         self._shared.breaker.succeeded(key)
         self._shared.budget.refund(key[0], refund)
@@ -82,7 +81,7 @@ class SimulatedStore:
             alike.pop(bytes.fromhex(digest), None)
             if not alike:
                 del self._shared.repeats.failing[key]
-        return State(is_noted=self._is_noted(key))
+        return LimitState(is_noted=self._is_noted(key))
 
     def released(self, key: Key, *, caller: str) -> None:
         self.asked += 1
@@ -97,14 +96,14 @@ class SimulatedStore:
         return key in shared.breaker.failing or key[0] in shared.budget.spent or key in shared.repeats.failing
 
 
-class AtOnce(Errands):
+class AtOnce(BackgroundQueue):
     """Does everything when it is told, so that a simulation is the same each time."""
 
-    def do(self, errand: Errand) -> None:
+    def do(self, errand: Task) -> None:
         errand()
 
 
-class AskedAtOnce(Askers):
+class AskedAtOnce(QuestionThreads):
     """Asks at once too."""
 
     def answer(self, question: Question[T]) -> T:

@@ -36,7 +36,9 @@ def tell(event: Event) -> None:
 
 
 async def main() -> None:
-    desk = MCPToolset(StdioTransport(sys.executable, [str(DESK)]), process_tool_call=fail_well(fw.Caller(hook=tell)))
+    desk = MCPToolset(
+        StdioTransport(sys.executable, [str(DESK)]), process_tool_call=fail_well(fw.client.Caller(hook=tell))
+    )
     agent = Agent(FunctionModel(script), toolsets=[desk])
     async with agent:
         answer = await agent.run("Tell ada about the printer.")

@@ -1,16 +1,21 @@
-"""`Failure`: what went wrong in a tool call, as one immutable value."""
+"""`Failure`: what went wrong in a tool call, as one immutable value, and the paths that name its fields.
 
+Keys are joined by dots, indices stand in brackets, a key that is no plain name is written `["a.b"]`, and the
+arguments as a whole are `(root)`.
+"""
+
+import json
 import math
+import re
 from collections.abc import Collection, Iterable
 from typing import Any, Literal, cast, get_args
 
 from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
 
-from failwell import catalog
-from failwell.catalog import is_code as is_code
-from failwell.codes import TYPES, Outcome, Type
-from failwell.suggest import did_you_mean
+from failwell import codes
+from failwell._spelling import did_you_mean
+from failwell.codes import TYPES, Outcome, Type, is_code
 
 Severity = Literal["warning", "error", "critical"]
 Origin = Literal["declared", "mapped", "read", "inferred"]
@@ -123,12 +128,12 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if code is not None and type(code) is not str:
             code = _plain_text("code", code, _A_CODE)
             force_setattr(self, "code", code)
-        if code is not None and catalog.get(code) is None and not is_code(code):
+        if code is not None and codes.get(code) is None and not is_code(code):
             raise ValueError(f"code must be {_A_CODE}, not {code!r}")
         given: Type | None = self.type
         if given is not None and (not isinstance(given, str) or given not in TYPES):
             raise _no_choice("type", given, TYPES)
-        derived = catalog.derive(code, given)
+        derived = codes.derive(code, given)
         retryable: bool | UnsetType | None = self.retryable
         if given is None:
             force_setattr(self, "type", derived.type)
@@ -174,7 +179,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if "type" not in changes and "code" not in changes:
             return structs.replace(self, **changes)
         values = {name: getattr(self, name) for name in self.__struct_fields__} | changes
-        derived = catalog.derive(self.code, None if "type" not in changes else self.type)
+        derived = codes.derive(self.code, None if "type" not in changes else self.type)
         for name, value in derived._asdict().items():
             if name not in changes and values[name] == value:
                 del values[name]
@@ -282,3 +287,68 @@ def _plain_text(name: str, value: object, expected: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be {expected}, not {value!r}")
     return str.__str__(value)  # a StrEnum's member, say
+
+
+_PLAIN_KEY = re.compile(r'[^\s.\[\]()"\\]+')
+_STEP = re.compile(r'\[(0|[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|(\.?)([^\s.\[\]()"\\]+)')
+
+
+def join_path(keys: Iterable[str | int]) -> str:
+    """Return the path that leads along these keys and indices."""
+    path = "".join(map(_written, keys)).removeprefix(".")
+    return path or ROOT
+
+
+def split_path(path: str) -> tuple[str | int, ...]:
+    """Return the keys and indices that a path leads along.
+
+    Raises:
+        ValueError: the text is not written as a path.
+    """
+    if path == ROOT:
+        return ()
+    keys: list[str | int] = []
+    at = 0
+    while at < len(path) or not path:
+        step = _STEP.match(path, at)
+        if step is None or (step[4] and bool(step[3]) is not bool(keys)):
+            raise ValueError(f"{path!r} is not a path such as 'items[0].sku': look at character {at}")
+        keys.append(int(step[1]) if step[1] else json.loads(step[2]) if step[2] else step[4])
+        at = step.end()
+    return tuple(keys)
+
+
+def child_path(path: str, key: str | int) -> str:
+    """Return the path of a member of what is at *path*."""
+    return _written(key).removeprefix(".") if path == ROOT else path + _written(key)
+
+
+def path_keys(path: str) -> tuple[str | int, ...]:
+    """Return the keys and indices of a path; a text that is not written as a path is taken for one key."""
+    return _lenient(path)
+
+
+def parent_path(path: str) -> str:
+    """Return the path of what holds the value at *path*; a text that is not written as a path is taken for one key."""
+    return join_path(_lenient(path)[:-1])
+
+
+def last_key(path: str) -> str:
+    """Return the key or index that *path* ends in, as text."""
+    keys = _lenient(path)
+    return str(keys[-1]) if keys else ROOT
+
+
+def _written(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    if _PLAIN_KEY.fullmatch(key) and key.isprintable():
+        return f".{key}"
+    return f"[{json.dumps(key, ensure_ascii=not key.isprintable())}]"
+
+
+def _lenient(path: str) -> tuple[str | int, ...]:
+    try:
+        return split_path(path)
+    except ValueError:
+        return (path,)

@@ -16,11 +16,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
-from failwell.retry.event import Event
-from failwell.retry.shared import Shared
-from failwell.retry.surroundings import Surroundings, replaced
+from failwell.event import Event
+from failwell.retry._environment import Environment, replaced
+from failwell.retry._limits import Shared
 
-__all__ = ["FakeClock", "Recorder", "instant"]
+__all__ = ["EventLog", "FakeClock", "instant"]
 
 
 class FakeClock:
@@ -68,7 +68,7 @@ class FakeClock:
             self.now = max(self.now, wakes)
 
 
-class Recorder:
+class EventLog:
     """A hook that keeps every event, and says in words what was expected and did not happen.
 
     It lives as long as a test. `failwell.Recorder` writes what happens to a file or a store.
@@ -125,7 +125,7 @@ def instant(*, attempts: int | None = None, chance: float = 1.0) -> Generator[Fa
     if attempts is not None and attempts < 1:
         raise ValueError(f"attempts must be at least 1, not {attempts!r}")
     clock = FakeClock(chance=chance)
-    with replaced(Surroundings(clock, clock.sleep, clock.asleep, clock.chance, Shared.new(), attempts)):
+    with replaced(Environment(clock, clock.sleep, clock.asleep, clock.chance, Shared.new(), attempts)):
         yield clock
 
 

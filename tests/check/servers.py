@@ -7,12 +7,12 @@ from typing import Any
 
 from failwell.check.peers.stdio import StdioPeer
 from failwell.check.report import Report
-from failwell.check.running import Plan, check
-from failwell.check.session import Limits
+from failwell.check.runner import CheckPlan, check
+from failwell.check.session import CallLimits
 
 DATA = Path(__file__).parent.parent / "data" / "check"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "servers"
-PATIENT = Limits(start=120, call=60)
+PATIENT = CallLimits(start=120, call=60)
 """Long enough for a machine that is busy with other tests."""
 
 
@@ -24,8 +24,8 @@ def odd(way: str, *more: str) -> list[str]:
     return [sys.executable, str(DATA / "odd_server.py"), way, *more]
 
 
-def checked(command: list[str], plan: Plan | None = None, **how: Any) -> Report:
-    plan = plan or Plan(limits=PATIENT)
+def checked(command: list[str], plan: CheckPlan | None = None, **how: Any) -> Report:
+    plan = plan or CheckPlan(limits=PATIENT)
     return asyncio.run(check(lambda: StdioPeer.start(command), plan, target=" ".join(command), **how))
 
 

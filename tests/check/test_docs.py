@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from failwell.check.grading import GRADES
+from failwell.check.grades.table import GRADES
 from failwell.check.probes import ROWS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -8,7 +8,7 @@ import pytest
 
 from failwell.check.peers.memory import MemoryPeer
 from failwell.check.report import Report
-from failwell.check.running import Plan, check
+from failwell.check.runner import CheckPlan, check
 from failwell.dialects import DIALECTS
 from tests.check.servers import EXAMPLES, PATIENT, checked, failed_grades
 
@@ -22,7 +22,7 @@ def in_dialect(server: str, dialect: str) -> Report:
     assert spoken != source
     module: dict[str, Any] = {"__name__": server}
     exec(compile(spoken, f"{server}.py", "exec"), module)
-    return asyncio.run(check(lambda: MemoryPeer.start(module["server"]), Plan(limits=PATIENT)))
+    return asyncio.run(check(lambda: MemoryPeer.start(module["server"]), CheckPlan(limits=PATIENT)))
 
 
 @pytest.mark.parametrize("server", _SERVERS)

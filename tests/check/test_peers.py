@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from failwell.check.peers import BadServer, Gone
+from failwell.check.peers import BadServer, PeerGone
 from failwell.check.peers.http import HttpPeer
 from failwell.check.peers.stdio import StdioPeer
 
@@ -34,7 +34,7 @@ def test_a_server_may_ask_and_chatter_before_it_answers() -> None:
         peer = await StdioPeer.start([sys.executable, "-c", TALKER])
         try:
             answer = await peer.request("tools/call", {})
-            with pytest.raises(Gone):
+            with pytest.raises(PeerGone):
                 await peer.request("tools/call", {})
             assert peer.complaint() == "it wrote 'starting up []'"
             return answer
@@ -95,7 +95,7 @@ def answered(status: int, body: bytes, kind: str = "application/json") -> dict[s
         thread.start()
         try:
             return asyncio.run(HttpPeer(f"http://127.0.0.1:{server.server_port}/").request("ping", {}))
-        except Gone as gone:
+        except PeerGone as gone:
             return str(gone)
         finally:
             server.shutdown()

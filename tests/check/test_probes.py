@@ -9,11 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from failwell.check.editing import NOTHING, at
+from failwell.check.arguments import NOTHING, Values, value_at
 from failwell.check.probes import ROWS, Probe, Subject, probes_of
-from failwell.check.probes.probe import Draft
-from failwell.check.probes.proving import is_proven
-from failwell.check.values import Values
+from failwell.check.probes.probe import Draft, is_proven
 
 KEYWORDS = {row.name: row.keywords for row in ROWS}
 IMPLIED = {row.name: row.also | {"anyOf", "oneOf"} for row in ROWS}
@@ -272,4 +270,4 @@ def test_a_value_is_made_for_nothing_that_is_impossible() -> None:
     subject = subject_of({"type": "object"})
 
     assert Values(subject.tree).value(False) is NOTHING
-    assert at({}, ("a",)) is NOTHING
+    assert value_at({}, ("a",)) is NOTHING

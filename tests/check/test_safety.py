@@ -6,8 +6,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from failwell.check.own_probes import OwnProbe
-from failwell.check.running import Plan
+from failwell.check.probes.own import OwnProbe
+from failwell.check.runner import CheckPlan
 from tests.check.servers import PATIENT, checked, odd
 from tests.data.check.odd_server_schema import SCHEMA
 
@@ -55,7 +55,7 @@ def test_what_is_not_sent_to_a_writing_tool_is_listed_with_its_reason() -> None:
 
 
 def test_a_tool_that_may_write_gets_every_probe() -> None:
-    report = checked(odd("strict"), Plan(allow_writes=frozenset(["send"]), limits=PATIENT))
+    report = checked(odd("strict"), CheckPlan(allow_writes=frozenset(["send"]), limits=PATIENT))
 
     sent = {tool.name: [probe.id.partition("/")[2] for probe in tool.probes] for tool in report.tools}
     assert sent["send"] == sent["look"]
@@ -64,10 +64,10 @@ def test_a_tool_that_may_write_gets_every_probe() -> None:
 
 def test_own_probes_with_valid_arguments_need_leave_to_write(tmp_path: Path) -> None:
     own = OwnProbe(name="nobody there", tool="send", arguments={"to": "nobody"})
-    checked(odd("strict", str(tmp_path / "refused")), Plan(own=(own,), limits=PATIENT))
+    checked(odd("strict", str(tmp_path / "refused")), CheckPlan(own=(own,), limits=PATIENT))
     checked(
         odd("strict", str(tmp_path / "allowed")),
-        Plan(own=(own,), allow_writes=frozenset(["send"]), limits=PATIENT),
+        CheckPlan(own=(own,), allow_writes=frozenset(["send"]), limits=PATIENT),
     )
 
     assert executions(tmp_path / "refused") == []

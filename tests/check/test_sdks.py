@@ -2,7 +2,7 @@
 
 import pytest
 
-from failwell.check.sdks import sdk_of
+from failwell.check.findings import sdk_of
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
 

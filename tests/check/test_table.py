@@ -2,8 +2,8 @@
 
 import io
 
-from failwell.cli import check_table
-from tests.check_reports import samples
+from failwell.cli import check
+from tests.check.reports import samples
 
 
 class Terminal(io.StringIO):
@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
 
 def shown(**changes: object) -> str:
     out = io.StringIO()
-    check_table.show(out, samples.report(samples.tool("read_task", samples.probe("empty", samples.FLAGGED)), **changes))
+    check.show(out, samples.report(samples.tool("read_task", samples.probe("empty", samples.FLAGGED)), **changes))
     return out.getvalue()
 
 
@@ -39,7 +39,7 @@ def test_what_got_worse_and_what_was_not_sent_is_listed() -> None:
 def test_progress_is_shown_on_a_terminal_and_wiped_at_the_end() -> None:
     out = Terminal()
 
-    with check_table.progress(out) as tell:
+    with check.show_progress(out) as tell:
         assert tell is not None
         tell(3, 10)
 
@@ -47,5 +47,5 @@ def test_progress_is_shown_on_a_terminal_and_wiped_at_the_end() -> None:
 
 
 def test_progress_is_not_shown_to_a_file() -> None:
-    with check_table.progress(io.StringIO()) as tell:
+    with check.show_progress(io.StringIO()) as tell:
         assert tell is None

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from failwell.telemetry.reading import Choice, LinesReading
-from failwell.telemetry.record import Record, decode
-from failwell.telemetry.selecting import Selection
-from failwell.telemetry.sinks import open_sink
-from failwell.telemetry.sinks.tables import as_row, metadata, records
+from failwell.records._reader import Choice, JsonlReader
+from failwell.records._record import Record, decode
+from failwell.records._sink import open_sink
+from failwell.records._store import Selection
+from failwell.records._tables import as_row, metadata, records
 from tests.cli.streams import refusal, run
-from tests.mapping.servers import Postgres, postgres
-from tests.telemetry.making import DOWN, MISSING, record, session
+from tests.exceptions.servers import Postgres, postgres
+from tests.records.samples import DOWN, MISSING, record, session
 
 __all__ = ["postgres"]
 
@@ -264,7 +264,7 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     path = tmp_path / "calls"
     line = (run("events", "export", "--store", written(f"jsonl:{tmp_path / 'other'}", PLAIN)).out).encode()
     path.write_bytes(line + line[:20])
-    reading = LinesReading(str(path))
+    reading = JsonlReader(str(path))
     first = reading.newest(EVERYTHING, 5)
     with path.open("ab") as file:
         file.write(line[20:])

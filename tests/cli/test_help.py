@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from failwell.cli.commands import app
-from failwell.cli.parsing import examples
+from failwell.cli.commands import app, examples
 from failwell.proxy import options
 from tests.cli.streams import run
 

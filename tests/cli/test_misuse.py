@@ -91,7 +91,7 @@ def test_a_server_that_dies_is_quoted() -> None:
 
 
 def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> None:
-    from tests.test_cli import SERVER
+    from tests.cli.test_commands import SERVER
 
     (tmp_path / "server.py").write_text(SERVER)
 
@@ -101,7 +101,7 @@ def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> No
 
 
 def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.cli.live._START", 0.2)
+    monkeypatch.setattr("failwell.cli.read._START", 0.2)
 
     assert refusal("read", "--", sys.executable, "-c", "import time; time.sleep(60)") == (
         "the server did not answer within 0.2 s"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.dialects import whole
-from failwell.telemetry.record import Record, described, encode
+from failwell.dialects._placement import META_KEY, write_whole
+from failwell.records._record import Record, described, encode
 from tests.cli.streams import refusal, run
 
 LIMITED = fw.Failure(code="RATE_LIMITED", message="Slow down.", tool="send_mail")
@@ -35,7 +35,7 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
 )
 def test_a_guess_of_a_proxy_is_not_called_a_rule_of_ours(confidence: float, said: str) -> None:
     guessed = LIMITED.replace(origin="inferred", confidence=confidence)
-    result = {"content": [], "isError": True, "_meta": {whole.META_KEY: whole.write(guessed)}}
+    result = {"content": [], "isError": True, "_meta": {META_KEY: write_whole(guessed)}}
 
     assert said in run("read", stdin=json.dumps(result)).out
 

@@ -9,7 +9,7 @@ import pytest
 import failwell as fw
 from failwell.client import Answer, Described, Descriptions, Page
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
-from failwell.retry.layer import told
+from failwell.retry._layers import is_retried_above
 from tests.client.scripted import BUSY, FINE, LOST, Naps, never
 
 SAFE = {"name": "look", "annotations": {"readOnlyHint": True}}
@@ -31,7 +31,7 @@ class Tool:
 
 
 def run(tool: Tool, *, described: Any = None, policy: fw.Policy | None = None, **options: Any) -> Answer:
-    caller = fw.Caller(policy or fw.Policy(), **{"sleep": Naps(), "chance": never, **options})
+    caller = fw.client.Caller(policy or fw.Policy(), **{"sleep": Naps(), "chance": never, **options})
     return asyncio.run(caller.run(tool, server="s", tool="look", arguments={"a": 1}, described=described))
 
 
@@ -134,20 +134,22 @@ def test_a_failure_that_was_retried_below_is_not_retried_above() -> None:
 
 def test_nested_callers_are_one_layer_and_the_outer_one_falls_back() -> None:
     tool = Tool(BUSY)
-    inner = fw.Caller(sleep=Naps(), fallbacks={"look": lambda failure, arguments: "inner"})
+    inner = fw.client.Caller(sleep=Naps(), fallbacks={"look": lambda failure, arguments: "inner"})
 
     async def call(arguments: dict[str, Any]) -> Any:
         answer = await inner.run(tool, tool="look", arguments=arguments)
         return answer.result
 
-    outer = fw.Caller(fw.Policy(attempts=2), sleep=Naps(), fallbacks={"look": lambda failure, arguments: "outer"})
+    outer = fw.client.Caller(
+        fw.Policy(attempts=2), sleep=Naps(), fallbacks={"look": lambda failure, arguments: "outer"}
+    )
     answer = asyncio.run(outer.run(call, tool="look"))
 
     assert (len(tool.sent), answer.result, answer.is_fallback) == (2, "outer", True)
 
 
 def test_a_fallback_may_make_retried_calls_of_its_own() -> None:
-    caller = fw.Caller(sleep=Naps())
+    caller = fw.client.Caller(sleep=Naps())
     other = Tool(BUSY, FINE)
 
     async def fallback(failure: fw.Failure, arguments: dict[str, Any]) -> Any:
@@ -159,7 +161,7 @@ def test_a_fallback_may_make_retried_calls_of_its_own() -> None:
 
 
 def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> None:
-    caller = fw.Caller(sleep=Naps())
+    caller = fw.client.Caller(sleep=Naps())
     later = Tool(BUSY, FINE)
 
     async def main() -> Answer:
@@ -228,7 +230,7 @@ def test_cancelling_while_waiting_stops_at_once() -> None:
             asleep.set()
             await asyncio.Event().wait()
 
-        task = asyncio.create_task(fw.Caller(sleep=sleep).run(tool, tool="look"))
+        task = asyncio.create_task(fw.client.Caller(sleep=sleep).run(tool, tool="look"))
         await asleep.wait()
         task.cancel()
         await task
@@ -248,7 +250,7 @@ def test_many_failing_calls_fetch_the_descriptions_once() -> None:
 
     async def main() -> list[Answer]:
         descriptions = Descriptions(page)
-        caller = fw.Caller(sleep=Naps(), shared=Shared(Budget(), Breaker(most=1000), Repeats(most=1000)))
+        caller = fw.client.Caller(sleep=Naps(), shared=Shared(Budget(), Breaker(most=1000), Repeats(most=1000)))
 
         async def one(number: int) -> Answer:
             return await caller.run(
@@ -283,15 +285,15 @@ def test_a_nested_caller_leaves_its_failure_for_the_outer_one() -> None:
     left: list[fw.Failure | None] = []
 
     async def through_another(arguments: dict[str, Any]) -> Any:
-        inner = await fw.Caller().run(Tool(BUSY), tool="look", arguments=arguments)
-        left.extend((told(), told()))
+        inner = await fw.client.Caller().run(Tool(BUSY), tool="look", arguments=arguments)
+        left.extend((is_retried_above(), is_retried_above()))
         return inner.result
 
-    answer = asyncio.run(fw.Caller(fw.Policy(attempts=1)).run(through_another, tool="look"))
+    answer = asyncio.run(fw.client.Caller(fw.Policy(attempts=1)).run(through_another, tool="look"))
 
     assert [failure and failure.code for failure in left] == [answer.failure and answer.failure.code, None]
     assert left[0] is not None
-    assert told() is None
+    assert is_retried_above() is None
 
 
 def test_a_corrected_call_that_took_effect_is_not_hidden() -> None:

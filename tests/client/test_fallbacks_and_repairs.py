@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.integrations.mcp_client_results import FALLBACK_KEY, REPAIR_KEY
+from failwell.sdk.mcp_client import FALLBACK_KEY, REPAIR_KEY
 from tests.client.scripted import BUSY, FINE, LOST, Scripted
-from tests.client.test_wrapping import ask, is_error, meta, text
+from tests.client.test_wrap import ask, is_error, meta, text
 from tests.matrix import sdks
 
 DENIED = fw.encode(fw.Unauthenticated("Log in first.", outcome="rejected"))

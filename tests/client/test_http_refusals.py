@@ -9,7 +9,7 @@ import pytest
 
 import failwell as fw
 from tests.client.scripted import FINE, LOST, Naps, Refusal, Scripted, never
-from tests.client.test_wrapping import text
+from tests.client.test_wrap import text
 from tests.matrix import sdks
 
 KIND = "mcp" if "mcp" in sdks.KINDS else "fastmcp"

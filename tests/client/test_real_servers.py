@@ -11,7 +11,7 @@ from mcp.client.stdio import stdio_client
 
 import failwell as fw
 from tests.client.scripted import Naps
-from tests.client.test_wrapping import is_error, text
+from tests.client.test_wrap import is_error, text
 from tests.matrix import sdks, servers
 
 SIDES = [(kind, era) for kind in sdks.KINDS for era in sdks.ERAS]

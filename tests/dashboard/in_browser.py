@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tools import believable
 
 import failwell as fw
-from failwell.telemetry.record import Record, described
+from failwell.records._record import Record, described
 from tests.dashboard.stores import NOW, Serving, some_sessions, write
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from failwell.dashboard import rollups
-from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.tables import metadata
-from tests.mapping.servers import Postgres, postgres
+from failwell.dashboard import counts
+from failwell.records._sql import connect, url_of
+from failwell.records._tables import metadata
+from tests.exceptions.servers import Postgres, postgres
 
 __all__ = ["address", "postgres"]
 
@@ -24,6 +24,6 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield f"postgresql://{server.url}"
     engine = connect(url_of(f"postgresql://{server.url}"))
     with engine.begin() as connection:
-        for table in (*rollups.metadata.sorted_tables, *metadata.sorted_tables):
+        for table in (*counts.metadata.sorted_tables, *metadata.sorted_tables):
             connection.execute(text(f"DROP TABLE IF EXISTS {table.name}"))
     engine.dispose()

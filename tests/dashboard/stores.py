@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from tools import believable
 
-from failwell.dashboard.door import Door
-from failwell.dashboard.serving import listening
+from failwell.dashboard.access import Access
+from failwell.dashboard.server import listening
 from failwell.dashboard.source import Source
-from failwell.telemetry.record import Record
-from failwell.telemetry.sinks import open_sink
+from failwell.records._record import Record
+from failwell.records._sink import open_sink
 
 NOW = 1_794_000_000.0
 Found = TypeVar("Found")
@@ -46,7 +46,7 @@ def served(
     """Serve a source on a free port, ask it something by its address, and return what was found."""
 
     async def run() -> Found:
-        async with listening(source, Door(host, token), "127.0.0.1", 0) as port:
+        async with listening(source, Access(host, token), "127.0.0.1", 0) as port:
             return await ask(f"http://127.0.0.1:{port}")
 
     try:
@@ -60,7 +60,7 @@ class Serving:
 
     def __init__(self, store: str, token: str | None = None) -> None:
         self._source = source_of(store)
-        self._door = Door("127.0.0.1", token)
+        self._door = Access("127.0.0.1", token)
         self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
         self._thread.start()
@@ -82,7 +82,7 @@ class Serving:
 
 def figures_of(records: Iterable[Record]) -> dict[str, Any]:
     """What the records come to by the definition itself."""
-    from failwell.telemetry.recovery import recovery
+    from failwell.records._recovery import recovery
 
     whole = recovery(records)
     return {

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.tables import schema
+from failwell.records._sql import connect, url_of
+from failwell.records._tables import schema
 from tests.cli.streams import refusal
 from tests.dashboard.stores import write
-from tests.telemetry.making import MISSING, session
+from tests.records.samples import MISSING, session
 
 TOKEN = "planted-token-0123456789"
 

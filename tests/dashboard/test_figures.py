@@ -8,12 +8,12 @@ from sqlalchemy import delete
 
 from failwell.dashboard.figures import since_hour
 from failwell.dashboard.views import BadView, View, read_view
-from failwell.telemetry.recovery import troubles
-from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.tables import records
+from failwell.records._recovery import troubles
+from failwell.records._sql import connect, url_of
+from failwell.records._tables import records
 from tests.dashboard.places import address, postgres
 from tests.dashboard.stores import NOW, counted, figures_of, some_sessions, source_of, write
-from tests.telemetry.making import DOWN, MISSING, record, session
+from tests.records.samples import DOWN, MISSING, record, session
 
 __all__ = ["address", "postgres"]
 

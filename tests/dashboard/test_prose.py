@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from failwell.dashboard.answering import EXPORTS, FILES
+from failwell.dashboard.app import EXPORTS, FILES
+from failwell.dashboard.stories import MEANINGS, VERDICT_WORDS
 from failwell.dashboard.views import RANGES, View
-from failwell.dashboard.words import MEANINGS, VERDICT_WORDS
-from failwell.telemetry.recovery import VERDICTS
+from failwell.records._recovery import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")

@@ -2,11 +2,11 @@ import asyncio
 
 import pytest
 
-from failwell.demo import playing
-from failwell.demo.playing import Played
+from failwell.demo import play
+from failwell.demo.play import Played
 
 
 @pytest.fixture(scope="session")
 def played() -> list[Played]:
     """The demo, played once for real."""
-    return asyncio.run(playing.play("compact"))
+    return asyncio.run(play.play("compact"))

@@ -6,37 +6,36 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.demo import bare, informed
-from failwell.demo.connecting import Answer, Connection, Tool
-from failwell.demo.course import Step
-from failwell.demo.scenes import Scene
+from failwell.demo import informed_agent, plain_agent
+from failwell.demo.client import DemoAnswer, DemoConnection, DemoTool
+from failwell.demo.scenes import Scene, Step
 
 SCENE = Scene(title="a scene", tool="send", arguments={"to": "ann"}, proof="sent")
-SENT = Answer(fw.success("sent to ann"))
-NOTHING = Answer(fw.success("nothing"))
+SENT = DemoAnswer(fw.success("sent to ann"))
+NOTHING = DemoAnswer(fw.success("nothing"))
 
 
 class Scripted:
     """A connection that answers as it is told, the last answer for ever."""
 
-    def __init__(self, *answers: Answer | fw.ToolFailure) -> None:
-        self.tools = {"send": Tool({}, {}), "list_sent": Tool({}, {"readOnlyHint": True})}
+    def __init__(self, *answers: DemoAnswer | fw.ToolFailure) -> None:
+        self.tools = {"send": DemoTool({}, {}), "list_sent": DemoTool({}, {"readOnlyHint": True})}
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self._answers = [one if isinstance(one, Answer) else Answer(fw.encode(one)) for one in answers]
+        self._answers = [one if isinstance(one, DemoAnswer) else DemoAnswer(fw.encode(one)) for one in answers]
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+    async def call(self, tool: str, arguments: dict[str, Any]) -> DemoAnswer:
         self.calls.append((tool, arguments))
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
 
-def flat(text: str, *, is_error: bool = True) -> Answer:
-    return Answer({"content": [{"type": "text", "text": text}], "isError": is_error})
+def flat(text: str, *, is_error: bool = True) -> DemoAnswer:
+    return DemoAnswer({"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
-def attended(attend: Any, connection: Scripted) -> tuple[Answer | None, list[str]]:
+def attended(attend: Any, connection: Scripted) -> tuple[DemoAnswer | None, list[str]]:
     decided: list[str] = []
 
-    def tell(step: Step, answer: Answer) -> None:
+    def tell(step: Step, answer: DemoAnswer) -> None:
         decided.append(step.decided)
 
     return asyncio.run(attend(connection, SCENE, tell)), decided
@@ -44,7 +43,7 @@ def attended(attend: Any, connection: Scripted) -> tuple[Answer | None, list[str
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.demo.pace.PACE", 0.0)
+    monkeypatch.setattr("failwell.demo.clock.PACE", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -57,19 +56,19 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_bare_agent_goes_by_words(text: str, attempt: int, decided: str, delay: float | None) -> None:
-    following = bare.decide(flat(text), attempt)
+    following = plain_agent.decide(flat(text), attempt)
 
     assert (following.decided, following.delay) == (decided, delay)
 
 
 def test_the_bare_agent_believes_what_is_not_flagged() -> None:
-    assert bare.decide(flat("Error: timed out", is_error=False), 1).decided == "take it"
+    assert plain_agent.decide(flat("Error: timed out", is_error=False), 1).decided == "take it"
 
 
 def test_the_bare_agent_calls_three_times_at_most() -> None:
     connection = Scripted(flat("timed out"))
 
-    assert attended(bare.attend, connection) == (None, ["retry in 1 s", "retry in 2 s", "hand it over"])
+    assert attended(plain_agent.attend, connection) == (None, ["retry in 1 s", "retry in 2 s", "hand it over"])
     assert len(connection.calls) == 3
 
 
@@ -81,10 +80,10 @@ class Refusing:
 def test_an_error_of_the_protocol_is_an_answer_too() -> None:
     session: Any = Refusing()
 
-    refused = asyncio.run(Connection(session, {}).call("send", {}))
+    refused = asyncio.run(DemoConnection(session, {}).call("send", {}))
 
     assert (refused.is_error, refused.text) == (True, "Unknown tool: send")
-    assert attended(informed.attend, Scripted(refused))[0] is None
+    assert attended(informed_agent.attend, Scripted(refused))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -104,27 +103,27 @@ def test_the_informed_agent_hands_over_what_it_cannot_mend_after_one_call(
 ) -> None:
     connection = Scripted(failure)
 
-    assert attended(informed.attend, connection) == (None, [decided])
+    assert attended(informed_agent.attend, connection) == (None, [decided])
     assert len(connection.calls) == 1
 
 
 def test_the_informed_agent_gives_up_a_lock_that_stays() -> None:
     connection = Scripted(fw.Locked("Bob is editing it.", retry_after=10))
 
-    assert attended(informed.attend, connection) == (None, ["wait 10 s", "wait 10 s", "wait: hand it over"])
+    assert attended(informed_agent.attend, connection) == (None, ["wait 10 s", "wait 10 s", "wait: hand it over"])
 
 
 def test_a_mail_that_cannot_be_found_is_not_sent_again() -> None:
     connection = Scripted(fw.TimedOut("It took too long.", actions=["list_sent"]), NOTHING)
 
-    assert attended(informed.attend, connection) == (None, ["verify with list_sent", "go by it"])
+    assert attended(informed_agent.attend, connection) == (None, ["verify with list_sent", "go by it"])
     assert [tool for tool, _ in connection.calls] == ["send", "list_sent"]
 
 
 def test_a_name_is_only_replaced_by_one_that_is_alike() -> None:
     missing = fw.NotFound("There is no ann.", details={"to": "ann"}, actions=["list_sent"])
-    alike, other = Scripted(missing, Answer(fw.success("bob anne")), SENT), Scripted(missing, NOTHING)
+    alike, other = Scripted(missing, DemoAnswer(fw.success("bob anne")), SENT), Scripted(missing, NOTHING)
 
-    assert attended(informed.attend, alike)[0] == SENT
+    assert attended(informed_agent.attend, alike)[0] == SENT
     assert alike.calls[-1] == ("send", {"to": "anne"})
-    assert attended(informed.attend, other)[0] is None
+    assert attended(informed_agent.attend, other)[0] is None

@@ -14,9 +14,9 @@ import pytest
 from tools.pictures import demo as picture
 
 from failwell import cli
-from failwell.cli import stage
-from failwell.demo import playing, score
-from failwell.demo.playing import SIDES, Played
+from failwell.cli import demo
+from failwell.demo import play
+from failwell.demo.play import SIDES, Played
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,13 +37,13 @@ class Closed(io.StringIO):
 
 def shown(played: list[Played], stdout: io.StringIO | None = None, *, in_full: bool = False) -> str:
     stdout = stdout or io.StringIO()
-    with stage.watching(stdout, in_full=in_full) as seen:
+    with demo.watching(stdout, in_full=in_full) as seen:
         for one in played:
             for side in SIDES:
                 for step in one.courses[side].steps:
                     seen.stepped(side, one.scene, step)
             seen.done(one)
-    stage.show_score(stdout, score.scores(played))
+    demo.show_score(stdout, play.scores(played))
     return stdout.getvalue()
 
 
@@ -128,7 +128,7 @@ def test_the_picture_in_the_docs_is_current_and_loads_nothing(played: list[Playe
 
 
 def test_the_command_writes_json_in_the_chosen_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "SCENES", playing.SCENES[:1])
+    monkeypatch.setattr(play, "SCENES", play.SCENES[:1])
     stdout, stderr = io.StringIO(), io.StringIO()
 
     code = cli.run(["demo", "--json", "--dialect", "xml"], stdin=io.StringIO(), stdout=stdout, stderr=stderr)
@@ -171,7 +171,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(played: list[Played], mon
         done(played[0])
         raise AssertionError("nobody reads any more")
 
-    monkeypatch.setattr(playing, "play", replay)
+    monkeypatch.setattr(play, "play", replay)
     stderr = io.StringIO()
 
     code = cli.run(["demo"], stdin=io.StringIO(), stdout=Closed(), stderr=stderr)
@@ -190,7 +190,7 @@ def test_servers_that_do_not_start_are_one_line(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_the_sdk_the_command_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("failwell.demo", "failwell.cli.stage"))]:
+    for name in [name for name in sys.modules if name.startswith(("failwell.demo", "failwell.cli.demo"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(cli, "stage", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)

@@ -1,9 +1,9 @@
 """What each dialect cannot say in its text alone, and what is read instead. The docs print this table."""
 
 import failwell as fw
-from failwell import catalog
+from failwell import codes
 from failwell.codes import TYPES
-from failwell.dialects import field_text
+from failwell.dialects._xml import field_sentences
 from failwell.failure import FieldProblem, summary
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
@@ -71,13 +71,13 @@ def _compact(failure: fw.Failure) -> fw.Failure:
 def _envelope(failure: fw.Failure) -> fw.Failure:
     if failure.code and failure.tool:
         flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
-        failure = failure.replace(code=catalog.canonical_code(failure.code, failure.tool), **flags)
+        failure = failure.replace(code=codes.canonical_code(failure.code, failure.tool), **flags)
     flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
     missing = [problem.path for problem in failure.fields if problem.is_missing]
     hint = "Add " + ", ".join(f"'{path}'" for path in missing) + " to your request parameters" if missing else None
     return failure.replace(
         code=failure.code or TYPES[failure.type].code,
-        http_status=failure.http_status or catalog.http_status_of(failure.code, failure.type),
+        http_status=failure.http_status or codes.http_status_of(failure.code, failure.type),
         suggestion=failure.suggestion or hint,
         **flags,
     )
@@ -85,13 +85,13 @@ def _envelope(failure: fw.Failure) -> fw.Failure:
 
 def _flat(failure: fw.Failure) -> fw.Failure:
     flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
-    row = next(row for row in catalog.rows() if row.flat == TYPES[failure.type].flat)
+    row = next(row for row in codes.rows() if row.flat == TYPES[failure.type].flat)
     code = failure.code or (row.code if row.type == failure.type else None)
     return failure.replace(code=code, tool=None, action=None, **flags)
 
 
 def _meta(failure: fw.Failure) -> fw.Failure:
-    read = fw.dialects.meta.decode(fw.dialects.meta.encode(failure))
+    read = fw.dialects.get("meta").decode(fw.dialects.get("meta").encode(failure))
     assert read is not None
     said = {"code": failure.code, "kind": failure.kind, "message": failure.message, "suggestion": failure.suggestion}
     fields = tuple(FieldProblem(path=problem.path, message=problem.message) for problem in failure.fields)
@@ -105,9 +105,9 @@ def _xml(failure: fw.Failure) -> fw.Failure:
         return failure.replace(fields=(), tool=None, action=None)
     if failure.code != "VALIDATION_FAILED" or not failure.fields:
         return failure.replace(tool=None, action=None)
-    fields = tuple(FieldProblem(path=path, message=text.strip()) for path, text in field_text.sentences(failure.fields))
+    fields = tuple(FieldProblem(path=path, message=text.strip()) for path, text in field_sentences(failure.fields))
     tool, _, action = "/".join(part for part in (failure.tool, failure.action) if part).partition("/")
-    row = catalog.get("VALIDATION_FAILED")
+    row = codes.get("VALIDATION_FAILED")
     return failure.replace(
         fields=fields,
         tool=tool or None,

@@ -93,7 +93,7 @@ def every_result() -> list[Any]:
 def test_what_was_written_reads_back_whole(dialect: str, given: dict[str, Any]) -> None:
     failure = failure_of(given)
 
-    assert fw.read(fw.encode(failure, dialect)) == fw.canonical(failure)
+    assert fw.read(fw.encode(failure, dialect)) == fw.dialects.canonical(failure)
 
 
 @pytest.mark.parametrize(("dialect", "given"), every_result())
@@ -122,7 +122,7 @@ def test_envelope_sends_each_code_with_its_status(code: str) -> None:
 def test_a_tool_prefixes_its_codes_and_the_prefix_comes_off_when_the_tool_is_known(parts: str, code: str) -> None:
     tool, _, short = parts.partition(" + ")
 
-    assert fw.catalog.prefixed(tool, short) == code
+    assert fw.codes.prefixed(tool, short) == code
     payload = {"success": False, "error_code": code, "message": "m", "error": "e"}
     read = fw.read({"content": [{"type": "text", "text": json.dumps(payload)}], "isError": True}, tool=tool)
     assert read is not None
@@ -214,6 +214,6 @@ def test_xml_delays_are_read_in_every_spelling(shown: str) -> None:
 
 
 def test_compact_publishes_the_schema_of_its_contract() -> None:
-    from failwell.dialects import compact
+    from failwell.dialects import _compact
 
-    assert compact.json_schema() == load("compact")["json_schema"]
+    assert _compact.json_schema() == load("compact")["json_schema"]

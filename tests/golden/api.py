@@ -10,7 +10,7 @@ DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
 META = "dev.failwell/failure"
 
 Failure, FieldProblem, ToolFailure, Validation = fw.Failure, fw.FieldProblem, fw.ToolFailure, fw.Validation
-Policy, Recorder, Meter, Group, Limit = fw.Policy, fw.Recorder, fw.Meter, fw.Group, fw.Limit
+Policy, Recorder, Meter, Group, Limit = fw.Policy, fw.records.Recorder, fw.records.Meter, fw.Group, fw.server.Limit
 read, convert, render, decide, repair = fw.read, fw.convert, fw.render, fw.decide, fw.repair
 encode, from_exception, from_http, is_terminal = fw.encode, fw.from_exception, fw.from_http, fw.is_terminal
 check_arguments = fw.check_arguments
@@ -31,4 +31,4 @@ EXCEPTIONS: dict[str, type[fw.ToolFailure]] = {
 
 def codes() -> Iterator[Any]:
     """Yield the row of every code."""
-    yield from fw.catalog.rows()
+    yield from fw.codes.rows()

@@ -208,8 +208,8 @@ def test_an_endpoint_is_no_application_for_web_sockets() -> None:
 
 
 def test_observers_and_limits_work_as_in_a_guard() -> None:
-    meter = fw.Meter()
-    app = endpoint(claim, observers=[meter], limit=fw.Limit(1))
+    meter = fw.records.Meter()
+    app = endpoint(claim, observers=[meter], limit=fw.server.Limit(1))
     request(app, json={"task_id": "t-9"})
     request(app, json={"task_id": "t-1"})
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_core._pydantic_core import list_all_errors
 
-from failwell import catalog
+from failwell import codes
 from failwell.failure import Failure, FieldProblem
 from failwell.integrations.pydantic import MCPError, MCPErrorCode, failure_of, problems_of
-from failwell.outgoing import canonical
-from failwell.validation import check_arguments
+from failwell.redact.canonical import canonical
+from failwell.schema.validator import check_arguments
 
 
 class Color(enum.Enum):
@@ -341,7 +341,7 @@ def test_no_more_than_fifty_problems_are_gathered():
 
 class TestMCPError:
     def test_has_the_literals_of_the_catalog(self):
-        assert set(get_args(MCPErrorCode)) == {row.flat for row in catalog.rows() if row.flat}
+        assert set(get_args(MCPErrorCode)) == {row.flat for row in codes.rows() if row.flat}
         assert len(get_args(MCPErrorCode)) == 8
 
     def test_says_what_the_flat_dialect_says(self):
@@ -354,7 +354,7 @@ class TestMCPError:
 
         assert error.model_dump() == {"error": "not_found", "message": "No such note.", "details": None}
 
-    @pytest.mark.parametrize("row", list(catalog.rows()), ids=lambda row: row.code)
+    @pytest.mark.parametrize("row", list(codes.rows()), ids=lambda row: row.code)
     def test_gives_the_failure_back(self, row):
         failure = canonical(Failure(code=row.code, message="It failed.", details={"id": 5}))
 

@@ -19,7 +19,7 @@ class Case(NamedTuple):
 
 
 def mapped(code: str, **more: Any) -> fw.Failure:
-    row = fw.catalog.explain(code)
+    row = fw.codes.explain(code)
     said = {"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped", "id": ID}
     return fw.Failure(code=code, **(said | more))
 
@@ -61,7 +61,7 @@ CASES = {
         fw.Failure(
             code="UNKNOWN_TOOL",
             message="There is no tool 'declard'. Did you mean 'declared'?",
-            suggestion=fw.catalog.explain("UNKNOWN_TOOL").suggestion,
+            suggestion=fw.codes.explain("UNKNOWN_TOOL").suggestion,
             actions=("declared",),
         ),
     ),

@@ -13,7 +13,7 @@ from tests.matrix.cases import CASES, expected, settled
 if "mcp" not in sdks.KINDS:
     pytest.skip("another SDK is tested", allow_module_level=True)
 
-from failwell.integrations.mcp import ProtectedServer
+from failwell.sdk.mcp_server import ProtectedServer
 
 
 def ask(kind: str, server: Any, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def seen(result: dict[str, Any]) -> fw.Failure:
 
 
 def test_a_server_can_be_protected_from_the_start() -> None:
-    server = ProtectedServer("tasks", protection=fw.Protection(dialect="xml"))
+    server = ProtectedServer("tasks", protection=fw.server.Protection(dialect="xml"))
     for function, how in servers.tools("mcp"):
         server.tool(**how)(function)
 

@@ -156,9 +156,9 @@ def test_what_tools_declare_is_listed_and_described_on_request(kind: str) -> Non
 
 @EVERY
 def test_observers_hear_of_every_call_once(kind: str) -> None:
-    heard: list[fw.Observation] = []
+    heard: list[fw.records.Observation] = []
 
-    def broken(observation: fw.Observation) -> None:
+    def broken(observation: fw.records.Observation) -> None:
         raise RuntimeError("broken observer")
 
     server = servers.protected(kind, {"observers": [broken, heard.append]})
@@ -303,8 +303,8 @@ def test_without_jsonschema_rs_failures_arrive_all_the_same(kind: str, monkeypat
     import sys
 
     monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
-    monkeypatch.delitem(sys.modules, "failwell.validation", raising=False)
-    monkeypatch.delattr(fw, "validation", raising=False)
+    monkeypatch.delitem(sys.modules, "failwell.schema.validator", raising=False)
+    monkeypatch.delattr("failwell.schema.validator", raising=False)
     server = servers.protected(kind)
 
     declared, wrong = ask(kind, server, ("declared",), ("claim", {"task": 5, "hours": 1, "mode": "safe"}))

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from failwell.proxy.child import Child
-from failwell.proxy.entry import _opened
+from failwell.proxy.command import _opened
 from failwell.proxy.options import parse
-from failwell.proxy.running import Proxy
+from failwell.proxy.stdio.process import Child
+from failwell.proxy.stdio.runner import Proxy
 
 SERVER = [sys.executable, "-I", str(Path(__file__).with_name("servers.py"))]
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.entry import _opened, _with_variables
+from failwell.proxy.command import _opened, _with_variables
 from failwell.proxy.events import Happening
-from failwell.proxy.http.serving import Setup, listening, say
-from failwell.proxy.naming import name_of
-from failwell.proxy.options import Misuse, parse
-from failwell.telemetry.record import ENDS
-from failwell.telemetry.sinks.jsonl import read_lines
-from failwell.telemetry.sinks.store import Store
+from failwell.proxy.http.server import Setup, listening, say
+from failwell.proxy.options import BadOption, parse
+from failwell.proxy.recording import name_of
+from failwell.records._jsonl import read_lines
+from failwell.records._record import ENDS
+from failwell.records._store import RecordStore
 from tests.proxy.clients import HELLO, SERVER, Client
-from tests.proxy_http.setting import call, failing, post, scripted, success
+from tests.proxy.http.setting import call, failing, post, scripted, success
 
 
 def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
         failed = client.call("act", n=2, do="fail:404 Not Found")
         client.call("look", n=1)
 
-    with Store(address) as store:
+    with RecordStore(address) as store:
         records = list(store.records())
 
     assert [(one.source, one.server, one.tool, one.kind, one.names) for one in records] == [
@@ -69,7 +69,7 @@ def test_the_end_of_the_process_writes_what_waits(tmp_path: Path) -> None:
 
     done = subprocess.run(command, input=sent, capture_output=True, check=True, timeout=60)
 
-    with Store(address) as store:
+    with RecordStore(address) as store:
         records = list(store.records())
     assert done.stderr == b""
     assert [(one.tool, one.kind, one.code) for one in records] == [("act", "failure", "NOT_FOUND")]
@@ -144,7 +144,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
     "where", ["mysql://planted@h/d", "sqlite://", "sqlite:///", "postgresql://", "http://planted.example/x"]
 )
 def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> None:
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(BadOption) as caught:
         _opened(where)
 
     assert str(caught.value) == (
@@ -161,7 +161,7 @@ def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> 
     ],
 )
 def test_what_a_store_shall_keep_is_looked_at_before_the_server_starts(where: str, sentence: str) -> None:
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(BadOption) as caught:
         _opened(where)
 
     assert str(caught.value).startswith(f"--events: {sentence}")
@@ -172,7 +172,7 @@ def test_what_a_store_shall_keep_is_looked_at_before_the_server_starts(where: st
 def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "psycopg" else object())
 
-    with pytest.raises(Misuse, match=r"--events needs psycopg: pip install 'failwell\[postgres\]'"):
+    with pytest.raises(BadOption, match=r"--events needs psycopg: pip install 'failwell\[postgres\]'"):
         _opened("postgresql://host/calls")
     assert _opened("sqlite:///calls.db") == "sqlite:///calls.db"
 
@@ -209,10 +209,11 @@ def test_a_proxy_that_keeps_nothing_loads_nothing_of_it() -> None:
 import sys
 sys.argv = ["failwell"]
 from failwell.proxy.options import parse
-from failwell.proxy import running, settling, upgrading, watching, dying, summary
-assert not [name for name in sys.modules if "telemetry" in name or "sqlalchemy" in name]
+from failwell.proxy import rewriter, summary
+from failwell.proxy.stdio import failures, restarts, runner, tracker
+assert not [name for name in sys.modules if name.startswith("failwell.records") or "sqlalchemy" in name]
 import failwell
-assert failwell.Failure and not [name for name in sys.modules if "telemetry" in name]
+assert failwell.Failure and not [name for name in sys.modules if name.startswith("failwell.records")]
 print("fine")
 """
 
@@ -261,14 +262,14 @@ def test_events_go_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert _with_variables("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
     assert _with_variables("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
-    with pytest.raises(Misuse, match="--events needs the variable ABSENT, which is not set"):
+    with pytest.raises(BadOption, match="--events needs the variable ABSENT, which is not set"):
         _with_variables("postgresql://u:${ABSENT}@h/d")
 
 
 def test_a_file_of_sqlite_that_can_never_be_made_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match=r"--events takes a file, sqlite:///FILE"):
+    with pytest.raises(BadOption, match=r"--events takes a file, sqlite:///FILE"):
         _opened("sqlite://calls.db")
-    with pytest.raises(Misuse, match=r"--events .*/absent/calls.db: No such file or directory"):
+    with pytest.raises(BadOption, match=r"--events .*/absent/calls.db: No such file or directory"):
         _opened(f"sqlite:///{tmp_path}/absent/calls.db")
 
     assert _opened(f"sqlite:///{tmp_path}/calls.db")

@@ -13,9 +13,9 @@ import trio.testing
 from mcp.types import CallToolResult, TextContent
 
 import failwell as fw
-from failwell.reader import attempts_below
-from failwell.retry.annotation import with_attempts
-from failwell.testing import Recorder, instant
+from failwell.reading.reader import attempts_below
+from failwell.retry._drivers import with_attempts
+from failwell.testing import EventLog, instant
 
 
 class Limited:
@@ -90,7 +90,7 @@ def test_nested_layers_try_as_often_as_one(limited: Limited, inner: Any) -> None
 
 
 def test_the_outermost_layer_decides(limited: Limited) -> None:
-    inner, outer = Recorder(), Recorder()
+    inner, outer = EventLog(), EventLog()
 
     with instant(), pytest.raises(fw.RateLimited):
         fw.call(
@@ -226,7 +226,7 @@ def test_a_group_with_a_cancellation_in_it_is_not_retried() -> None:
 
 
 def test_cancellation_while_waiting_stops_at_once(limited: Limited) -> None:
-    recorder = Recorder()
+    recorder = EventLog()
 
     async def main() -> None:
         waits = asyncio.Event()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 import failwell as fw
+from failwell.advice import Hints
 from failwell.codes import TYPES
-from failwell.decision import Hints
-from failwell.retry import Breaker, Budget, Repeats, Shared, surroundings
-from failwell.testing import FakeClock, Recorder
+from failwell.retry import Breaker, Budget, Repeats, Shared, _environment
+from failwell.testing import EventLog, FakeClock
 
 SAFE = Hints(idempotent=True)
 # Only what a decision hangs on; lists of whole failures take a minute.
@@ -44,7 +44,7 @@ class Call:
         self.fails = fails
         self.began: list[float] = []
         self.clock = FakeClock(chance=more.pop("chance", 0.5))
-        self.recorder = Recorder()
+        self.recorder = EventLog()
         self.answer = fw.call(
             self.function,
             clock=self.clock,
@@ -201,8 +201,8 @@ def test_rule_8_clock_sleep_and_chance_are_what_the_call_was_given() -> None:
     def real() -> Any:
         raise AssertionError("the real one was asked")
 
-    nothing = surroundings.Surroundings(real, real, real, real, Shared.new())  # type: ignore[arg-type]  # fails if asked
-    with surroundings.replaced(nothing):
+    nothing = _environment.Environment(real, real, real, real, Shared.new())  # type: ignore[arg-type]  # fails if asked
+    with _environment.replaced(nothing):
         call = Call([fw.RateLimited("m").failure] * 2, policy=fw.Policy(deadline=100))
 
     assert (call.answer, call.clock.slept) == ("ok", [0.5, 1.0])

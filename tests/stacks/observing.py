@@ -35,7 +35,7 @@ def observe(stack: str, mode: str) -> Iterator[dict[str, Any]]:
         if event.step == "gave_up":
             given_up.append(event.failure)
 
-    caller = fw.Caller(hook=hook) if mode in (ADAPTED, BOTH) else None
+    caller = fw.client.Caller(hook=hook) if mode in (ADAPTED, BOTH) else None
     if mode in (INSTALLED, BOTH):
         fw.install(hook=hook)
     for tool, case in CASES.items():
@@ -50,7 +50,7 @@ def observe(stack: str, mode: str) -> Iterator[dict[str, Any]]:
         yield {**about, **adapter, "case": case.title, "calls": calls, **told}
 
 
-def _told(runner: Any, call: Call, caller: fw.Caller | None, given_up: list[fw.Failure]) -> dict[str, Any]:
+def _told(runner: Any, call: Call, caller: fw.client.Caller | None, given_up: list[fw.Failure]) -> dict[str, Any]:
     try:
         seen = runner.run(call, caller)
         if inspect.isawaitable(seen):

@@ -91,7 +91,7 @@ def test_a_failure_of_a_tool_with_an_output_schema_arrives_as_that_failure(
     found = answers(installed, version, kind, {"dialect": dialect, "structured": True})
     result = found["missing_schema"]["result"]
 
-    expected = fw.canonical(MISSING.failure.replace(tool="missing_schema"))
+    expected = fw.dialects.canonical(MISSING.failure.replace(tool="missing_schema"))
     assert fw.read(result) == expected
     assert result["isError"] is True
     assert "structuredContent" not in result
@@ -109,7 +109,7 @@ def test_every_other_failure_arrives_too_and_nothing_is_thrown(
 
     failures = {name: fw.read(answer["result"]) for name, answer in found.items()}
     assert {name: failure.code for name, failure in failures.items() if failure is not None} == CODES
-    assert failures["warned_schema"] == fw.canonical(DEPRECATED.replace(tool="warned_schema"))
+    assert failures["warned_schema"] == fw.dialects.canonical(DEPRECATED.replace(tool="warned_schema"))
     assert found["data"]["result"]["structuredContent"] == {"n": 5}
     assert SECRET not in json.dumps(found)
 

@@ -5,13 +5,13 @@ from typing import Any, assert_type
 from mcp import ClientSession
 
 import failwell as fw
-from failwell.fleet import FleetLimits
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
+from failwell.records._recovery import Trouble, troubles
+from failwell.records._store import RecordStore
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
-from failwell.telemetry.recovery import Trouble, troubles
-from failwell.telemetry.sinks.store import Store
-from failwell.testing import FakeClock, Recorder, instant
+from failwell.retry._fleet import FleetLimits
+from failwell.testing import EventLog, FakeClock, instant
 
 
 def server_side() -> None:
@@ -88,21 +88,21 @@ async def hooked(session: ClientSession) -> None:
     async def send(arguments: dict[str, Any]) -> str:
         return str(arguments)
 
-    answer = await fw.Caller(hook=print).run(send, server="mail", tool="send", arguments={"to": "ann"})
-    assert_type(answer, fw.Answer)
+    answer = await fw.client.Caller(hook=print).run(send, server="mail", tool="send", arguments={"to": "ann"})
+    assert_type(answer, fw.client.Answer)
     assert_type(answer.failure, fw.Failure | None)
     assert_type(answer.shown, str)
 
 
 def recorded() -> None:
-    with fw.Recorder("sqlite:///calls.db", server="tasks") as recorder, recorder.session("conversation 7"):
+    with fw.records.Recorder("sqlite:///calls.db", server="tasks") as recorder, recorder.session("conversation 7"):
         fw.install(hook=recorder)
         fw.guard(observers=[recorder])(lambda: "fine")
-        recorder(fw.Record(time=1.0, source="client", kind="success"))
+        recorder(fw.records.Record(time=1.0, source="client", kind="success"))
     assert_type(recorder.lost, int)
-    with Store("sqlite:///calls.db") as store:
+    with RecordStore("sqlite:///calls.db") as store:
         assert_type(troubles(store.records(tool="claim", since=1.0)), list[Trouble])
-        assert_type(store.page(after=5), list[tuple[int, fw.Record]])
+        assert_type(store.page(after=5), list[tuple[int, fw.records.Record]])
 
 
 def hook(event: fw.Failure | Event) -> None: ...
@@ -117,15 +117,15 @@ async def retrying() -> None:
     assert_type(fw.call(lambda: 1, policy=policy, hints={"readOnlyHint": True}, shared=shared, hook=hook), int)
     limits = FleetLimits.at("redis://localhost:6379/0", shared, freshness=1.0)
     assert_type(await fw.acall(later, server="s", tool="t", arguments={"a": 1}, shared=limits), int)
-    assert_type(fw.Caller(policy, shared=shared, limits="redis://localhost"), fw.Caller)
+    assert_type(fw.client.Caller(policy, shared=shared, limits="redis://localhost"), fw.client.Caller)
     assert_type(fw.install(limits=limits).says, str)
     failure = fw.Failure(code="RATE_LIMITED", message="m")
     assert_type(policy.next_delay(failure, attempt=1, jitter=0.5), float | None)
     with instant(attempts=1) as clock:
         assert_type(clock, FakeClock)
-    recorder = Recorder()
+    recorder = EventLog()
     fw.call(lambda: 1, hook=recorder, clock=clock, sleep=clock.sleep, chance=clock.chance)
     await fw.acall(later, clock=clock, sleep=clock.asleep)
     assert_type(recorder.delays, list[float])
-    assert_type(for_tenacity.settings(policy, hints=fw.Hints(idempotent=True)), for_tenacity.Settings)
-    assert_type(for_stamina.settings(policy), for_stamina.Settings)
+    assert_type(for_tenacity.settings(policy, hints=fw.Hints(idempotent=True)), for_tenacity.TenacitySettings)
+    assert_type(for_stamina.settings(policy), for_stamina.StaminaSettings)

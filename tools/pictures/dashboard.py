@@ -10,10 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from failwell.dashboard.door import Door
-from failwell.dashboard.serving import listening
+from failwell.dashboard.access import Access
+from failwell.dashboard.server import listening
 from failwell.dashboard.source import Source
-from failwell.telemetry.sinks import open_sink
+from failwell.records._sink import open_sink
 from tools import believable
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -62,7 +62,7 @@ def _serving(store: str) -> Iterator[str]:
     ended = asyncio.Event()
 
     async def serve() -> None:
-        async with listening(source, Door("127.0.0.1", None), "127.0.0.1", 0) as port:
+        async with listening(source, Access("127.0.0.1", None), "127.0.0.1", 0) as port:
             ports.append(port)
             ready.set()
             await ended.wait()

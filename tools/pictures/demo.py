@@ -8,8 +8,8 @@ from pathlib import Path
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
-from failwell.cli import stage
-from failwell.demo import playing, score
+from failwell.cli import demo
+from failwell.demo import play
 
 _WIDTH = 116
 _FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)  # they would be loaded from elsewhere
@@ -18,17 +18,17 @@ _LOCAL = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mon
 
 def draw(path: Path) -> None:
     """Play the demo and write its picture."""
-    path.write_text(drawn(asyncio.run(playing.play("compact"))), encoding="utf-8")
+    path.write_text(drawn(asyncio.run(play.play("compact"))), encoding="utf-8")
 
 
-def drawn(played: list[playing.Played]) -> str:
+def drawn(played: list[play.Played]) -> str:
     """Return the picture of a demo that was played; it holds no time and nothing to load."""
     console = Console(
         file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True, color_system="truecolor", highlight=False
     )
-    stage.print_opening(console)
+    demo.print_opening(console)
     for number, one in enumerate(played, 1):
-        stage.print_scene(console, number, one)
-    stage.print_score(console, score.scores(played))
+        demo.print_scene(console, number, one)
+    demo.print_score(console, play.scores(played))
     template = _FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code, monospace", _LOCAL)
     return console.export_svg(title="failwell demo", code_format=template, unique_id="demo") + "\n"

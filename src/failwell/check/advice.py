@@ -1,28 +1,213 @@
 """The changes that would raise a score most, each with code for the SDK in use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from failwell.check import scoring
-from failwell.check.remedies import REMEDIES, Remedy
-from failwell.check.report import Change, ToolReport
+from failwell.check import report
+from failwell.check.report import ProposedChange, ToolReport
+
+
+class Snippet(NamedTuple):
+    """Code to copy, and its language."""
+
+    language: str
+    code: str
+
+
+class Remedy(NamedTuple):
+    """One change to a server: what it cures, why it matters, and how it is made."""
+
+    title: str
+    why: str
+    cures: tuple[str, ...]
+    snippets: Mapping[str, Snippet]
+
+    def snippet(self, sdk: str) -> Snippet:
+        """Return the code for an SDK, or what works in front of any server."""
+        return self.snippets.get(sdk) or self.snippets["unknown"]
+
+
+def _python(code: str) -> Snippet:
+    return Snippet("python", code.strip("\n"))
+
+
+def _typescript(code: str) -> Snippet:
+    return Snippet("typescript", code.strip("\n"))
+
+
+_PROXY = Snippet(
+    "shell", "# in front of a server that cannot be changed\nfailwell proxy -- <the command of the server>"
+)
+_VALIDATING_PROXY = Snippet(
+    "shell", "# in front of a server that cannot be changed\nfailwell proxy --validate -- <the command of the server>"
+)
+_PROTECT = {
+    "fastmcp": _python("""
+import failwell as fw
+
+fw.protect(server)  # after the last tool: every failure of every tool becomes structured
+"""),
+    "mcp": _python("""
+import failwell as fw
+
+fw.protect(server)  # MCPServer, FastMCP or a low-level Server: every failure becomes structured
+"""),
+}
+_RESULT = _typescript("""
+// one function for all tools: the text is for the model, _meta is for programs
+const fail = (code: string, message: string, fields: object[] = []) => ({
+  isError: true,
+  content: [{ type: "text", text: JSON.stringify({
+    type: "VALIDATION", message, recoverable: true, data: { code, fields },
+  }) }],
+  _meta: { errorType: "ValidationError", errorCode: code, retryable: false },
+});
+""")
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(
+        "Flag failures as errors",
+        "Without isError, hosts and agents take the error for the tool's result.",
+        ("flagged",),
+        {
+            "fastmcp": _python("""
+import failwell as fw
+
+raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
+"""),
+            "mcp": _python("""
+import failwell as fw
+
+raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
+"""),
+            "typescript": _typescript("""
+return { isError: true, content: [{ type: "text", text: message }] };  // not without isError
+"""),
+            "unknown": _VALIDATING_PROXY,
+        },
+    ),
+    Remedy(
+        "Give failures a type, a code and field paths that programs can read",
+        "An agent that must guess from words retries what cannot work and gives up on what could.",
+        ("typed", "field_path", "retry_flag", "stable_code"),
+        {**_PROTECT, "typescript": _RESULT, "unknown": _PROXY},
+    ),
+    Remedy(
+        "Name the wrong field, and say what it should be",
+        "A model that is told which field is wrong and what is expected mends the call at the first try.",
+        ("names_field", "says_expected", "lists_options", "repairable"),
+        {
+            **_PROTECT,
+            "typescript": _typescript("""
+const parsed = schema.safeParse(args);  // inside the handler, so that the text is yours
+if (!parsed.success)
+  return fail("VALIDATION_FAILED", parsed.error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; "),
+    parsed.error.issues.map((i) => ({ path: i.path.join("."), message: i.message })));
+"""),
+            "unknown": _PROXY,
+        },
+    ),
+    Remedy(
+        "Say what to do next, and whether to try again",
+        "Without a next step, models repeat the same call or stop.",
+        ("next_step", "says_retry"),
+        {
+            "fastmcp": _python("""
+import failwell as fw
+
+fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
+raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
+"""),
+            "mcp": _python("""
+import failwell as fw
+
+fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
+raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
+"""),
+            "typescript": _typescript("""
+return fail("NOT_FOUND", "Task t-9 does not exist. Call list_tasks to see what exists; do not repeat this call.");
+"""),
+            "unknown": _PROXY,
+        },
+    ),
+    Remedy(
+        "Keep tracebacks, paths, secrets and library addresses out of the text",
+        "They help nobody who reads them, cost tokens, and tell strangers about the inside of the server.",
+        ("safe", "size"),
+        {
+            **_PROTECT,
+            "typescript": _typescript("""
+try { return await handler(args); }
+catch (error) { console.error(error); return fail("INTERNAL_ERROR", "The tool failed unexpectedly."); }
+"""),
+            "unknown": _PROXY,
+        },
+    ),
+    Remedy(
+        "Answer wrong arguments with a tool error, not a protocol error",
+        "Many hosts never show a JSON-RPC error to the model (SEP-1303).",
+        ("tool_error",),
+        {
+            **_PROTECT,
+            "typescript": _typescript("""
+return fail("VALIDATION_FAILED", message);  // not: throw new McpError(ErrorCode.InvalidParams, message)
+"""),
+            "unknown": _PROXY,
+        },
+    ),
+    Remedy(
+        "Survive wrong calls, and refuse them at once",
+        "A server that hangs or ends on wrong input takes every other conversation with it.",
+        ("alive", "speed"),
+        {
+            "fastmcp": _python("""
+import failwell as fw
+
+fw.protect(server)
+
+
+@server.tool(timeout=30)  # no call takes longer
+async def search(query: str) -> str: ...
+"""),
+            "mcp": _python("""
+import asyncio
+import failwell as fw
+
+fw.protect(server)
+
+
+@server.tool()
+async def search(query: str) -> str:
+    async with asyncio.timeout(30):  # no call takes longer
+        return await look_up(query)
+"""),
+            "typescript": _typescript("""
+process.on("unhandledRejection", (reason) => console.error(reason));  // and check arguments before any work
+"""),
+            "unknown": Snippet("shell", "failwell proxy --restart -- <the command of the server>"),
+        },
+    ),
+)  # fmt: skip
+"""Every grade is cured by one of these; a test says so."""
+
 
 MOST_CHANGES = 3
 
 
-def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[Change, ...]:
+def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange, ...]:
     """Return the changes that raise the score most, the best first."""
     tools = tuple(tools)
-    now = scoring.server_score(tools)
-    found: list[Change] = []
+    now = report.server_score(tools)
+    found: list[ProposedChange] = []
     for remedy in REMEDIES:
         ailing = tuple(tool.name for tool in tools if _failed(tool) & set(remedy.cures))
-        gain = round(scoring.server_score(_cured(tool, remedy) for tool in tools) - now, 1)
+        gain = round(report.server_score(_cured(tool, remedy) for tool in tools) - now, 1)
         if ailing and gain > 0:
             snippet = remedy.snippet(sdk)
             found.append(
-                Change(
+                ProposedChange(
                     title=remedy.title,
                     why=remedy.why,
                     gain=gain,
@@ -43,4 +228,4 @@ def _failed(tool: ToolReport) -> set[str]:
 def _cured(tool: ToolReport, remedy: Remedy) -> ToolReport:
     grades = (graded for probe in tool.probes for graded in probe.grades)
     mended = (replace(graded, passed=True) if graded.grade in remedy.cures else graded for graded in grades)
-    return replace(tool, score=scoring.score(mended))
+    return replace(tool, score=report.score(mended))

@@ -7,14 +7,12 @@ as any agent can. If the error names nothing, it is at a loss.
 import copy
 from typing import Any
 
-from failwell import paths
-from failwell.check.editing import NOTHING, at, placed, without
+from failwell._json import is_object
+from failwell._spelling import closest
+from failwell.check.arguments import NOTHING, Keys, SchemaPlace, places, value_at, with_value, without_value
 from failwell.check.probes import Subject
-from failwell.check.shapes import Keys, Place, places
-from failwell.failure import ROOT, Failure, FieldProblem
-from failwell.json_types import is_object
-from failwell.repairing import repair
-from failwell.suggest import closest
+from failwell.failure import ROOT, Failure, FieldProblem, last_key, parent_path, path_keys
+from failwell.schema.repair import repair
 
 _MOST_TRIES = 20
 
@@ -48,33 +46,33 @@ def _stays_within(changes: Any, named: set[str]) -> bool:
 
 
 def _is_renamed(path: str, reason: str, named: set[str]) -> bool:
-    return any(reason.startswith(f"{paths.last_key(name)} is called ") and paths.parent(name) == paths.parent(path)
+    return any(reason.startswith(f"{last_key(name)} is called ") and parent_path(name) == parent_path(path)
                for name in named)  # fmt: skip
 
 
 def _mended(arguments: dict[str, Any], problem: FieldProblem, subject: Subject) -> dict[str, Any] | None:
-    keys = paths.keys(problem.path)
+    keys = path_keys(problem.path)
     place = _place(keys, subject)
-    sent = at(arguments, keys)
+    sent = value_at(arguments, keys)
     if place is None or problem.kind == "unknown":
         return _renamed(arguments, keys, problem, subject) if sent is not NOTHING else arguments
-    if sent is NOTHING and at(arguments, keys[:-1]) is NOTHING:
+    if sent is NOTHING and value_at(arguments, keys[:-1]) is NOTHING:
         return arguments
     options = [option for option in problem.options if option is not None]
     for value in (*options[:1], *_few(subject.values.candidates(place.schema)), *options):
-        made = placed(arguments, keys, value)
+        made = with_value(arguments, keys, value)
         if made is not None and not _complains_of(made, keys, subject):
             return made
     return None
 
 
 def _renamed(arguments: dict[str, Any], keys: Keys, problem: FieldProblem, subject: Subject) -> dict[str, Any] | None:
-    rest = without(arguments, keys)
+    rest = without_value(arguments, keys)
     if rest is None:
         return None
-    name, holder = problem.did_you_mean, at(arguments, keys[:-1])
+    name, holder = problem.did_you_mean, value_at(arguments, keys[:-1])
     if name and is_object(holder) and name not in holder and _place((*keys[:-1], name), subject):
-        return placed(rest, (*keys[:-1], name), at(arguments, keys))
+        return with_value(rest, (*keys[:-1], name), value_at(arguments, keys))
     return rest
 
 
@@ -86,7 +84,7 @@ def _few(candidates: Any) -> list[Any]:
     return [value for value, _ in zip(candidates, range(_MOST_TRIES), strict=False)]
 
 
-def _place(keys: Any, subject: Subject) -> Place | None:
+def _place(keys: Any, subject: Subject) -> SchemaPlace | None:
     spots = (place for shape in subject.shapes for place in places(shape, subject.tree))
     wanted = tuple(0 if isinstance(key, int) else key for key in keys)
     return next((place for place in spots if place.keys == wanted), None)

@@ -11,8 +11,8 @@ Each line is one provoked call: its code, and the grades that it did not reach.
 import json
 from collections.abc import Iterator, Mapping
 
+from failwell._json import is_object
 from failwell.check.report import ProbeResult, Report, Worse
-from failwell.json_types import is_object
 
 _NO_CODE = "-"
 

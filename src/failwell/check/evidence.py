@@ -6,19 +6,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from failwell import paths
+from failwell._json import is_array, is_object
 from failwell.check.probes import Probe
 from failwell.check.report import Ending
-from failwell.dialects import whole
-from failwell.failure import Failure
-from failwell.json_types import is_array, is_object
-from failwell.reader import explain
-from failwell.reader.flat_text import Reading
+from failwell.dialects._placement import META_KEY, read_whole
+from failwell.failure import Failure, last_key
+from failwell.reading.flat_text import TextReading
+from failwell.reading.reader import explain
 
 _WORD_ENDS = r"(?<![A-Za-z0-9_]){}(?![A-Za-z0-9_])"
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class ProbeAnswer(Struct, frozen=True, kw_only=True):
     """What came back for one call: the JSON-RPC answer, or None with the ending that took its place."""
 
     response: dict[str, Any] | None
@@ -56,7 +55,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
         if not self.probe.may_be_ignored or self.ending in ("hung", "crashed"):
             return False
         problems = self.failure.fields if self.failure else ()
-        pointed = any(paths.last_key(problem.path) in self.probe.named for problem in problems)
+        pointed = any(last_key(problem.path) in self.probe.named for problem in problems)
         return not pointed and not (self.failure is not None and all(map(self.says, self.probe.named)))
 
     def says(self, words: str) -> bool:
@@ -71,7 +70,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return any(map(self.says, words))
 
 
-def weighed(probe: Probe, answer: Answer, *, fields: Collection[str] = (), tools: tuple[str, ...] = ()) -> Evidence:
+def weighed(
+    probe: Probe, answer: ProbeAnswer, *, fields: Collection[str] = (), tools: tuple[str, ...] = ()
+) -> Evidence:
     """Return what an answer to a call of a tool with these fields says."""
     response = answer.response
     if response is None:
@@ -100,7 +101,7 @@ def weighed(probe: Probe, answer: Answer, *, fields: Collection[str] = (), tools
     )
 
 
-def _ending(response: dict[str, Any], found: Reading | None) -> Ending:
+def _ending(response: dict[str, Any], found: TextReading | None) -> Ending:
     result = response.get("result")
     if found is None:
         return "accepted"
@@ -111,10 +112,10 @@ def _ending(response: dict[str, Any], found: Reading | None) -> Ending:
 def _carries_whole(response: dict[str, Any]) -> bool:
     result = response.get("result")
     meta = result.get("_meta") if is_object(result) else None
-    return is_object(meta) and whole.read(meta.get(whole.META_KEY)) is not None
+    return is_object(meta) and read_whole(meta.get(META_KEY)) is not None
 
 
-def _is_structured(reading: Reading | None) -> bool:
+def _is_structured(reading: TextReading | None) -> bool:
     """Tell whether a failure was read and not guessed. What nobody could guess has no rule either."""
     return reading is not None and reading.rule is None and reading.failure.confidence != 0
 

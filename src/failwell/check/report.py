@@ -1,9 +1,10 @@
-"""`Report`: what a check found, as one value that every report is written from.
+"""`Report`: what a check found, as one value that every report is written from, with scores from 0 to 100.
 
 `msgspec.to_builtins(report)` is what `failwell check --json` writes.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -83,7 +84,7 @@ class NotProbed(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class ProposedChange(Struct, frozen=True, kw_only=True):
     """One change to the server that raises its score: by how much, what it cures, and code for the SDK in use."""
 
     title: str
@@ -96,7 +97,7 @@ class Change(Struct, frozen=True, kw_only=True):
     snippet: str
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class ServerSummary(Struct, frozen=True, kw_only=True):
     """The server that was checked: what it calls itself, and which SDK it seems to be made with."""
 
     name: str
@@ -138,12 +139,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
     score: float
     grade: str
-    server: Server
+    server: ServerSummary
     channels: dict[str, float]
     totals: Totals
     tools: tuple[ToolReport, ...]
     not_probed: tuple[NotProbed, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ProposedChange, ...]
     worse: tuple[Worse, ...] | None = None
     seconds: float = 0.0
 
@@ -158,3 +159,39 @@ class Report(Struct, frozen=True, kw_only=True):
         if self.worse is not None:
             return not self.worse
         return not any(probe.failed for probe in self.probes())
+
+
+_LETTERS = ((90.0, "A"), (75.0, "B"), (60.0, "C"), (40.0, "D"), (0.0, "F"))
+
+
+def score(grades: Iterable[Graded]) -> float | None:
+    """Return the share of the weights that was reached; None if there is nothing to weigh."""
+    grades = tuple(grades)
+    total = sum(graded.weight for graded in grades)
+    return _rounded(100 * sum(graded.weight for graded in grades if graded.passed) / total) if total else None
+
+
+def tool_score(probes: Iterable[ProbeResult]) -> float | None:
+    """Return the score of a tool: of all grades of all its probes together."""
+    return score(graded for probe in probes for graded in probe.grades)
+
+
+def server_score(tools: Iterable[ToolReport]) -> float:
+    """Return the score of a server: the mean of its tools, however often each was provoked."""
+    return mean(tool.score for tool in tools)
+
+
+def mean(scores: Iterable[float | None]) -> float:
+    """Return the mean of the scores that there are; 0 if there is none."""
+    known = [value for value in scores if value is not None]
+    return _rounded(sum(known) / len(known)) if known else 0.0
+
+
+def letter(value: float) -> str:
+    """Return the letter of a score, from A to F."""
+    return next(name for least, name in _LETTERS if value >= least)
+
+
+def _rounded(value: float) -> float:
+    """Return a score with one decimal, rounded down: 100 is only what is perfect."""
+    return math.floor(round(value * 10, 6)) / 10

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from failwell.check.evidence import Answer
-from failwell.check.peers.peer import BadServer, Gone, Peer, list_tools, shake_hands
+from failwell.check.evidence import ProbeAnswer
+from failwell.check.peers.peer import BadServer, Peer, PeerGone, list_tools, shake_hands
 
 Connect = Callable[[], Awaitable[Peer]]
 """Starts a server, or connects to one."""
@@ -16,7 +16,7 @@ Connect = Callable[[], Awaitable[Peer]]
 _MOST_STARTS = 25
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class CallLimits(Struct, frozen=True, kw_only=True):
     """How long a server may take to start and to answer a call, in seconds, and how many calls may overlap."""
 
     start: float = 30.0
@@ -24,10 +24,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     overlapping: int = 8
 
 
-class Session:
+class CheckSession:
     """A connection that outlives the server's death."""
 
-    def __init__(self, connect: Connect, limits: Limits, *, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, connect: Connect, limits: CallLimits, *, clock: Callable[[], float] = perf_counter) -> None:
         self._connect = connect
         self.limits = limits
         self._clock = clock
@@ -46,23 +46,25 @@ class Session:
         peer = await self._started()
         self.tools = await self._at_start(peer, list_tools(peer))
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+    async def call(self, tool: str, arguments: dict[str, Any]) -> ProbeAnswer:
         """Make one call, and see whether the server still answers after it."""
         begun = self._clock()
         try:
             peer = await self._current()
         except BadServer:
-            return Answer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
+            return ProbeAnswer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
         try:
             response = await asyncio.wait_for(
                 peer.request("tools/call", {"name": tool, "arguments": arguments}), self.limits.call
             )
         except TimeoutError:
-            return Answer(response=None, seconds=self._clock() - begun, ending="hung", alive=await self._answers(peer))
-        except Gone:
+            return ProbeAnswer(
+                response=None, seconds=self._clock() - begun, ending="hung", alive=await self._answers(peer)
+            )
+        except PeerGone:
             await self._lost(peer)
-            return Answer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
-        return Answer(response=response, seconds=self._clock() - begun, alive=await self._answers(peer))
+            return ProbeAnswer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
+        return ProbeAnswer(response=response, seconds=self._clock() - begun, alive=await self._answers(peer))
 
     async def restart(self) -> None:
         """End the server and start it again: what hung in it is gone."""
@@ -78,7 +80,7 @@ class Session:
     async def _answers(self, peer: Peer) -> bool:
         try:
             await asyncio.wait_for(peer.request("ping", {}), self.limits.call)
-        except (TimeoutError, Gone):
+        except (TimeoutError, PeerGone):
             await self._lost(peer)
             return False
         return True
@@ -108,7 +110,7 @@ class Session:
             self._peer = None
             await peer.close()
             raise
-        except (TimeoutError, Gone, BadServer) as failed:
+        except (TimeoutError, PeerGone, BadServer) as failed:
             await peer.close()
             self._peer = None
             raise BadServer(_reason(failed, peer.complaint(), self.limits.start)) from None
@@ -118,4 +120,4 @@ def _reason(failed: Exception, complaint: str, seconds: float) -> str:
     said = f": {complaint}" if complaint else ""
     if isinstance(failed, TimeoutError):
         return f"the server did not answer within {seconds:g} s{said}"
-    return f"{failed}{said}" if isinstance(failed, Gone) else str(failed)
+    return f"{failed}{said}" if isinstance(failed, PeerGone) else str(failed)

@@ -5,7 +5,7 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from failwell.cli.entry import run
+    from failwell.cli.runner import run
 
 __all__ = ["main", "run"]
 
@@ -16,17 +16,17 @@ def main() -> None:
     A proxy is part of every start of a host: it loads nothing of the other commands.
     """
     if sys.argv[1:2] == ["proxy"]:
-        from failwell.proxy.entry import run_and_exit
+        from failwell.proxy.command import run_and_exit
 
         run_and_exit(sys.argv[2:])
-    from failwell.cli.entry import main as run_command
+    from failwell.cli.runner import main as run_command
 
     run_command()
 
 
 def __getattr__(name: str) -> object:
     if name == "run":
-        from failwell.cli.entry import run
+        from failwell.cli.runner import run
 
         return run
     raise AttributeError(f"module 'failwell.cli' has no attribute {name!r}")

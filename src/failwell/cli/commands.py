@@ -1,22 +1,40 @@
-"""The commands `codes`, `explain`, `read`, `convert` and `schema`, beside those that have a module of their own."""
+"""The commands `codes`, `explain`, `read`, `convert`, `schema` and `proxy`; the others have a module of their own."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer.main import get_command
 
 import failwell as fw
-from failwell.cli import checking, completing, dashboards, demo, events, glossary, panels, proxying, readings
-from failwell.cli.payloads import (
-    Misuse,
-    dialect_named,
-    json_object,
-    payload,
-    write_json,
-)
+from failwell._spelling import did_you_mean
+from failwell.cli import check, completion, dashboard, demo, events, panels
+from failwell.cli.codes import code_entry, code_rows, type_entry
+from failwell.cli.read import found_in, lines_of, made, schema_in, single
+from failwell.cli.streams import Misuse, Streams, dialect_named, json_object, payload, write_json
 from failwell.codes import TYPES, Type
 from failwell.dialects import DIALECTS
-from failwell.suggest import did_you_mean
+from failwell.proxy import command, options
+
+TAKES_ALL = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+def proxy(context: typer.Context) -> None:
+    """Stand in front of a server and make its failures structured.
+
+    Example: failwell proxy --retry -- npx some-server
+    """
+    try:
+        chosen = options.parse(context.args)
+    except options.BadOption as misuse:
+        raise Misuse(str(misuse)) from None
+    if chosen.help:
+        context.obj.stdout.write(options.help_text())
+        raise typer.Exit
+    raise typer.Exit(command.main(context.args))
+
 
 app = typer.Typer(
     name="failwell",
@@ -34,7 +52,7 @@ Spoken = Annotated[
     typer.Option(
         "--dialect",
         help="What the server speaks: its exact shapes count even if not flagged.",
-        autocompletion=completing.dialect_names,
+        autocompletion=completion.dialect_names,
         metavar="NAME",
     ),
 ]
@@ -65,7 +83,7 @@ def codes(
         typer.Option(
             "--type",
             help="Only codes of this type, such as TRANSIENT.",
-            autocompletion=completing.type_names,
+            autocompletion=completion.type_names,
             metavar="TYPE",
         ),
     ] = None,
@@ -75,7 +93,7 @@ def codes(
 
     Example: failwell codes --type TRANSIENT
     """
-    entries = [glossary.entry(row) for row in glossary.rows(_type_named(type_) if type_ else None)]
+    entries = [code_entry(row) for row in code_rows(_type_named(type_) if type_ else None)]
     if as_json:
         write_json(context.obj.stdout, entries)
     else:
@@ -89,7 +107,7 @@ def explain(
         str,
         typer.Argument(
             help="A code in any spelling, or one of the six types.",
-            autocompletion=completing.code_names,
+            autocompletion=completion.code_names,
             metavar="CODE",
         ),
     ],
@@ -104,12 +122,12 @@ def explain(
     """
     name = code.upper()
     try:
-        row = fw.catalog.explain(code)
+        row = fw.codes.explain(code)
     except LookupError as unknown:
         text: str = unknown.args[0]
         raise Misuse(text if text.endswith("?") else f"{text}; failwell codes lists them all") from None
     is_type_only = name in TYPES and row.code != name
-    entry = glossary.type_entry(_type_named(code)) if is_type_only else glossary.entry(row)
+    entry = type_entry(_type_named(code)) if is_type_only else code_entry(row)
     if as_json:
         write_json(context.obj.stdout, entry)
     else:
@@ -158,14 +176,14 @@ def read(
     if command:
         if file is not None:
             raise Misuse("there is a command and a --file: read takes one of them")
-        call = readings.made(command, tool, sent)
-        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
-    elif (calls := readings.lines_of(text := payload(context.obj, file))) is None:
-        known = readings.schema_in(schema_file) if schema_file is not None else None
-        call = readings.single(text, tool=tool, arguments=sent, schema=known)
-        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
+        call = made(command, tool, sent)
+        found = [found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
+    elif (calls := lines_of(text := payload(context.obj, file))) is None:
+        known = schema_in(schema_file) if schema_file is not None else None
+        call = single(text, tool=tool, arguments=sent, schema=known)
+        found = [found_in(call, dialect=dialect, unflagged=unflagged, hints=hints)]
     else:
-        found = [readings.found_in(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
+        found = [found_in(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
     if as_json:
         shown = [one.as_json() for one in found]
         write_json(context.obj.stdout, shown[0] if calls is None else shown)
@@ -186,7 +204,7 @@ def convert(
         typer.Option(
             "--to",
             help="The dialect to write: compact, envelope, flat, meta or xml.",
-            autocompletion=completing.dialect_names,
+            autocompletion=completion.dialect_names,
             metavar="NAME",
         ),
     ],
@@ -207,10 +225,10 @@ def convert(
     if dialect is not None:
         dialect_named(dialect)
     given = payload(context.obj, file)
-    if lines := readings.lines_of(given):
+    if lines := lines_of(given):
         raise Misuse(f"convert takes one failure, and the payload holds {len(lines)} recorded lines: give one of them")
-    call = readings.single(given, tool=tool)
-    failure = readings.found_in(call, dialect=dialect, unflagged=unflagged).failure
+    call = single(given, tool=tool)
+    failure = found_in(call, dialect=dialect, unflagged=unflagged).failure
     if failure is None:
         context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
         raise typer.Exit(1)
@@ -228,7 +246,7 @@ def schema(
         str,
         typer.Argument(
             help="compact, envelope, flat, or meta (the schema of its `_meta`).",
-            autocompletion=completing.schema_names,
+            autocompletion=completion.schema_names,
             metavar="DIALECT",
         ),
     ],
@@ -239,19 +257,17 @@ def schema(
     """
     json_schema = getattr(DIALECTS.get(dialect), "json_schema", None)
     if json_schema is None:
-        having = list(completing.schema_names(""))
+        having = list(completion.schema_names(""))
         why = "is not JSON and has no JSON Schema" if dialect in DIALECTS else "is no dialect"
         raise Misuse(f"{dialect} {why}: choose one of {', '.join(having)}{did_you_mean(dialect, having)}")
     write_json(context.obj.stdout, json_schema())
 
 
 app.command("demo")(demo.demo)
-app.command("check")(checking.check)
-app.command("dashboard")(dashboards.dashboard)
+app.command("check")(check.check)
+app.command("dashboard")(dashboard.dashboard)
 app.command("events")(events.events)
-app.command("proxy", cls=completing.ProxyCommand, add_help_option=False, context_settings=proxying.TAKES_ALL)(
-    proxying.proxy
-)
+app.command("proxy", cls=completion.ProxyCommand, add_help_option=False, context_settings=TAKES_ALL)(proxy)
 
 
 def _type_named(name: str) -> Type:
@@ -260,3 +276,43 @@ def _type_named(name: str) -> Type:
     if found is None:
         raise Misuse(f"unknown type {name!r}: choose one of {', '.join(TYPES)}{did_you_mean(name, TYPES)}")
     return found
+
+
+# The parser's errors: typer brought click along as a package of its own until it took the code in.
+_ParserError: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+def perform(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """Run a command and return its exit code.
+
+    Raises:
+        Misuse: the arguments or the payload are not what the command takes.
+    """
+    command: Any = get_command(app)
+    if not argv and completion.is_asked():
+        return completion.answer(command)
+    if argv and not argv[0].startswith("-") and argv[0] not in command.commands:
+        choices = f"choose one of {', '.join(command.commands)}"
+        raise Misuse(f"there is no command {argv[0]!r}: {choices}{did_you_mean(argv[0], command.commands)}")
+    try:
+        with command.make_context("failwell", list(argv), obj=Streams(stdin, stdout, stderr)) as context:
+            code = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except _ParserError as refused:
+        _refuse(refused, command.commands.get(argv[0]))
+    except SystemExit as ended:  # installing and showing the completion end so
+        return 2 if ended.code else 0
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(refused: Exception, command: Any) -> NoReturn:
+    text = getattr(refused, "format_message", refused.__str__)()
+    example = f"; write it like: {examples(command)[0]}" if command else ""
+    help_of = f"failwell {command.name}" if command else "failwell"
+    raise Misuse(" ".join(f"{text.rstrip('.')}{example}; see {help_of} --help".split())) from None
+
+
+def examples(command: Any) -> list[str]:
+    """Return the examples in the help of a command."""
+    return re.findall(r"^ *Example: (.+)$", command.help, re.MULTILINE)

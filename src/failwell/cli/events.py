@@ -1,20 +1,109 @@
 """`failwell events`: what is in a store of records, for people and for programs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import msgspec
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from failwell.cli import completing, event_table
-from failwell.cli.payloads import Misuse, Streams, write_json
-from failwell.suggest import did_you_mean
-from failwell.telemetry.amounts import seconds_in, size_in_words
-from failwell.telemetry.reading import Choice, Reading, Unreadable, open_reading
-from failwell.telemetry.record import Record, encode
+from failwell._spelling import did_you_mean
+from failwell.cli import completion
+from failwell.cli.panels import WIDEST, page
+from failwell.cli.streams import Misuse, Streams, write_json
+from failwell.records._reader import Choice, RecordReader, Unreadable, open_reader
+from failwell.records._record import FAILED, SUCCEEDED, Record, encode
+from failwell.records._recovery import VERDICTS, Summary
+from failwell.records._retention import seconds_in, size_in_words
+from failwell.redact.scrubber import clean
+
+_HEADERS = ("time (UTC)", "source", "server", "tool", "kind", "code", "next", "seconds", "message")
+_NUMBERS = frozenset(("seconds", "troubles", "recovered", "calls wasted", "seconds wasted"))
+_COLOURS = {**dict.fromkeys(SUCCEEDED, "green"), **dict.fromkeys(FAILED, "red"), "lost": "red", "died": "red"}
+_LONGEST = 200
+
+
+def show(stdout: TextIO, found: Iterable[Record], *, has_header: bool = True) -> None:
+    """List records, the oldest first."""
+    table = _table(*_HEADERS, has_header=has_header)
+    for record in found:
+        table.add_row(*_cells(record))
+    _print(stdout, table)
+
+
+def show_summary(stdout: TextIO, found: Summary) -> None:
+    """Show what became of failures, those that stay broken first, and what all sessions come to."""
+    overall = found.overall
+    if found.sums:
+        table = _table("server", "tool", "code", "troubles", "recovered", "calls wasted", "seconds wasted", "how")
+        for one in found.sums:
+            table.add_row(
+                _safe(one.server),
+                _safe(one.tool),
+                _safe(one.code),
+                f"{one.troubles:,}",
+                f"{one.recovered / one.troubles:.0%}",
+                f"{one.calls_wasted:,}",
+                f"{one.seconds_wasted:,.1f}",
+                ", ".join(f"{verdict} {one.verdicts[verdict]:,}" for verdict in VERDICTS if verdict in one.verdicts),
+            )
+        _print(stdout, table)
+        stdout.write("\n")
+    rate = "no trouble" if overall.rate is None else f"{overall.rate:.0%} of troubles ended well"
+    stdout.write(
+        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed; {rate}.\n"
+        f"{overall.calls_wasted:,} calls and {overall.seconds_wasted:,.1f} seconds wasted,"
+        f" {overall.turns_saved:,} turns saved, {overall.duplicates_prevented:,} duplicates prevented.\n"
+    )
+
+
+def _table(*headers: str, has_header: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
+    for header in headers:
+        table.add_column(
+            header,
+            no_wrap=header not in ("message", "how"),
+            overflow="ellipsis",
+            justify="right" if header in _NUMBERS else "left",
+        )
+    return table
+
+
+def _print(stdout: TextIO, table: Table) -> None:
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = WIDEST
+        console.print(table)
+
+
+def _cells(record: Record) -> Iterable[str | Text]:
+    yield moment_text(record.time)
+    yield record.source
+    yield _safe(record.server)
+    yield _safe(record.tool)
+    yield Text(record.kind, _COLOURS.get(record.kind, "yellow"))
+    yield _safe(record.code or record.type)
+    yield _safe(record.decision)
+    yield "" if record.elapsed is None else f"{record.elapsed:.3f}"
+    yield _safe(record.message or record.reason)
+
+
+def moment_text(seconds: float) -> str:
+    """Return a time of UTC, to the second; one that no calendar knows as it is."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
+def _safe(text: str | None) -> str:
+    """Return a text that does nothing to a terminal, whoever wrote the file that it stood in."""
+    return clean(" ".join((text or "").split()), _LONGEST)
+
 
 _POLL = 0.5
 _PAGE = 1000
@@ -29,7 +118,7 @@ def events(
         typer.Argument(
             help="list, export, summary or prune; list unless told.",
             metavar="ACTION",
-            autocompletion=completing.event_actions,
+            autocompletion=completion.event_actions,
         ),
     ] = "list",
     *,
@@ -43,11 +132,11 @@ def events(
     tool: Annotated[str | None, typer.Option("--tool", help="Only of this tool.", metavar="TOOL")] = None,
     type_: Annotated[
         str | None,
-        typer.Option("--type", help="Only of this type.", metavar="TYPE", autocompletion=completing.type_names),
+        typer.Option("--type", help="Only of this type.", metavar="TYPE", autocompletion=completion.type_names),
     ] = None,
     code: Annotated[
         str | None,
-        typer.Option("--code", help="Only with this code.", metavar="CODE", autocompletion=completing.code_names),
+        typer.Option("--code", help="Only with this code.", metavar="CODE", autocompletion=completion.code_names),
     ] = None,
     session: Annotated[str | None, typer.Option("--session", help="Only of this session.", metavar="NAME")] = None,
     since: Annotated[
@@ -107,7 +196,7 @@ def events(
         yes=yes,
     )
     try:
-        reading = open_reading(store)
+        reading = open_reader(store)
     except Unreadable as refused:
         raise Misuse(str(refused)) from None
     except ImportError as missing:
@@ -134,13 +223,13 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool
 
 
-def _list(reading: Reading, asked: _Asked) -> None:
+def _list(reading: RecordReader, asked: _Asked) -> None:
     stdout = asked.streams.stdout
     found = reading.newest(asked.choice, asked.most)
     if asked.as_json:
         _write_lines(asked, found)
     elif found or asked.follow:
-        event_table.show(stdout, found)
+        show(stdout, found)
     else:
         stdout.write("No records match.\n" if asked.choice != Choice() else "There are no records yet.\n")
     while asked.follow:
@@ -150,10 +239,10 @@ def _list(reading: Reading, asked: _Asked) -> None:
         if asked.as_json:
             _write_lines(asked, news)
         elif news:
-            event_table.show(stdout, news, has_header=False)
+            show(stdout, news, has_header=False)
 
 
-def _export(reading: Reading, asked: _Asked) -> None:
+def _export(reading: RecordReader, asked: _Asked) -> None:
     writer = _FORMS.get(asked.form)
     if writer is None:
         raise Misuse(f"--to {asked.form[:40]!r} is no form: choose one of {', '.join(_FORMS)}")
@@ -166,7 +255,7 @@ def _write_lines(asked: _Asked, found: Any) -> None:
 
 
 def _write_csv(found: Iterator[Record], asked: _Asked) -> None:
-    from failwell.dashboard.exporting import as_csv
+    from failwell.dashboard.export import as_csv
 
     names = Record.__struct_fields__
     head = as_csv(names, ()).decode()
@@ -183,8 +272,8 @@ def _row(record: Record) -> dict[str, Any]:
     return row
 
 
-def _summary(reading: Reading, asked: _Asked) -> None:
-    from failwell.telemetry.summing import summed
+def _summary(reading: RecordReader, asked: _Asked) -> None:
+    from failwell.records._recovery import summed
 
     equal = asked.choice.equal
     whole = Choice(since=asked.choice.since, equal={name: equal[name] for name in ("session",) if name in equal})
@@ -192,14 +281,14 @@ def _summary(reading: Reading, asked: _Asked) -> None:
     if asked.as_json:
         write_json(asked.streams.stdout, msgspec.to_builtins(found))
     else:
-        event_table.show_summary(asked.streams.stdout, found)
+        show_summary(asked.streams.stdout, found)
         gone: tuple[int, float] | None = getattr(reading, "pruned_before", lambda: None)()
         if gone is not None:
-            moment = event_table.moment(gone[1])
+            moment = moment_text(gone[1])
             asked.streams.stdout.write(f"{_records(gone[0])} up to {moment} were pruned, and are not in this.\n")
 
 
-def _prune(reading: Reading, asked: _Asked) -> None:
+def _prune(reading: RecordReader, asked: _Asked) -> None:
     if asked.older_than is None and asked.keep is None:
         raise Misuse("say what may go: --older-than 30d, or --keep 1000000, or both")
     if asked.choice != Choice():
@@ -207,7 +296,7 @@ def _prune(reading: Reading, asked: _Asked) -> None:
     prunable: Any = reading
     if not hasattr(prunable, "prune"):
         raise Misuse(_NO_PRUNING)
-    from failwell.telemetry.sinks.retention import Retention
+    from failwell.records._retention import Retention
 
     now, stdout = time.time(), asked.streams.stdout
     retention = Retention(age=asked.older_than, count=asked.keep)
@@ -226,7 +315,7 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-_ACTIONS: dict[str, Callable[[Reading, _Asked], None]] = {
+_ACTIONS: dict[str, Callable[[RecordReader, _Asked], None]] = {
     "list": _list,
     "export": _export,
     "summary": _summary,

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from failwell.cli.readings import Found, summary
-from failwell.decision import Decision
-from failwell.dialects import json_text
+from failwell._json import write_json
+from failwell.advice import Decision
+from failwell.cli.read import Found, summary
 from failwell.failure import Failure
 
 _PLAIN_WIDTH = 100
@@ -124,7 +124,7 @@ def show_found(stdout: TextIO, found: Found) -> None:
         if found.repair is not None:
             console.print()
             console.print(Text.assemble(("repair", "bold"), (f"  {found.repair.confidence:.0%} sure", "dim")))
-            console.print(json_text.write(found.repair.arguments))
+            console.print(write_json(found.repair.arguments))
             for change in found.repair.changes:
                 console.print(Text(f"{change.path}: {change.reason}", "dim"))
 
@@ -173,7 +173,7 @@ def _facts(failure: Failure) -> Iterator[tuple[str, str | None]]:
     for problem in failure.fields:
         yield f"field {problem.path}", problem.message
     for key, value in failure.details.items():
-        yield f"detail {key}", value if isinstance(value, str) else json_text.write(value)
+        yield f"detail {key}", value if isinstance(value, str) else write_json(value)
     yield "id", failure.id
     yield "read from", _ORIGINS.get(failure.origin, "structure")
 

@@ -2,11 +2,10 @@
 
 from typing import Any
 
+from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, count_table, progress_table
 from failwell.dashboard.figures import since_hour
-from failwell.dashboard.judging import SECONDS_OF_AN_HOUR
-from failwell.dashboard.rollups import counts, progress
 from failwell.dashboard.views import SHOWN, BadView, View
-from failwell.telemetry.sinks.tables import records
+from failwell.records._tables import records
 
 try:
     from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
@@ -74,7 +73,7 @@ def _hours_of_failures(connection: Connection, view: View, now: float, most: int
     """Return between which hours so many failures are, by the counts: a rare one is found without a long search."""
     if view.session:
         return []
-    c = counts.c
+    c = count_table.c
     where = [c[name] == value for name in _COUNTED_BY if (value := getattr(view, name))]
     query = select(c.hour, func.sum(c.failed)).where(*where, c.failed > 0, c.hour >= since_hour(view, now))
     hours, found = list[int](), 0
@@ -83,7 +82,7 @@ def _hours_of_failures(connection: Connection, view: View, now: float, most: int
         found += int(failed)
         if found > most:
             break
-    upto: int = connection.execute(select(progress.c.upto)).scalar_one()
+    upto: int = connection.execute(select(progress_table.c.upto)).scalar_one()
     if not hours:
         return [_c.number > upto]
     bounds = [_c.time >= hours[-1] * SECONDS_OF_AN_HOUR]

@@ -5,11 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from failwell.dashboard.judging import SECONDS_OF_AN_HOUR, hour_of
-from failwell.dashboard.rollups import SUMS, counts
-from failwell.dashboard.sessions import sums_of_session
+from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, SUMS, count_table, hour_of, sums_of_session
 from failwell.dashboard.views import RANGES, View
-from failwell.telemetry.recovery import BELOW, RECOVERED, VERDICTS
+from failwell.records._recovery import BELOW, RECOVERED, VERDICTS
 
 try:
     from sqlalchemy import ColumnElement, Connection, func, select
@@ -23,7 +21,7 @@ _STEPS = {24: 1, 7 * 24: 6, 30 * 24: 24, 90 * 24: 72}
 """How many hours a bar stands for, by how many hours are shown."""
 _TELLS_CALLS = ("server", "tool", "source")
 _TELLS_FAILURES = ("type", "code")
-_c = counts.c
+_c = count_table.c
 
 Figures = dict[str, float | None]
 _Order = Callable[[dict[str, Any]], Any]

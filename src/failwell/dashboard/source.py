@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from failwell.dashboard import exporting, feed, figures
-from failwell.dashboard.counting import STRETCH, Counting
-from failwell.dashboard.judging import SECONDS_OF_AN_HOUR
-from failwell.dashboard.stories import story
+from failwell.dashboard import export, feed, figures
+from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, STRETCH, Counter
+from failwell.dashboard.stories import MEANINGS, VERDICT_WORDS, story
 from failwell.dashboard.views import BadView, View
-from failwell.dashboard.words import MEANINGS, VERDICT_WORDS
-from failwell.telemetry.sinks.sql import connect, url_of
-from failwell.telemetry.sinks.store import Store
-from failwell.telemetry.sinks.tables import NoStore, records
+from failwell.records._sql import connect, url_of
+from failwell.records._store import RecordStore
+from failwell.records._tables import NoStore, records
 
 try:
     from sqlalchemy import Connection, Engine, select
@@ -35,7 +33,7 @@ class Source:
     """Answers questions about the store at an address. May be asked from several threads.
 
     Args:
-        address: as `fw.Recorder` takes it.
+        address: as `fw.records.Recorder` takes it.
         clock: tells seconds since 1970.
 
     Raises:
@@ -50,9 +48,9 @@ class Source:
         self._address = address
         self._clock = clock
         self._lock = Lock()
-        self._store: Store | None = None
+        self._store: RecordStore | None = None
         self._writer: Engine | None = None
-        self._counting: Counting | None = None
+        self._counting: Counter | None = None
 
     @property
     def name(self) -> str:
@@ -71,12 +69,12 @@ class Source:
         with self._lock:
             if self._counting is None:
                 try:
-                    self._store = self._store or Store(self._address)
+                    self._store = self._store or RecordStore(self._address)
                 except NoStore:
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
                 self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
-                self._counting = Counting(self._store.engine, self._writer)
+                self._counting = Counter(self._store.engine, self._writer)
             return True
 
     def close(self) -> None:
@@ -139,7 +137,7 @@ class Source:
         now = self._clock()
         with self._connection() as connection:
             names, rows = _EXPORTS[what](connection, view, now)
-        return exporting.as_csv(names, rows) if form == "csv" else exporting.as_json(rows)
+        return export.as_csv(names, rows) if form == "csv" else export.as_json(rows)
 
     @contextmanager
     def _connection(self) -> Generator[Connection]:

@@ -5,9 +5,9 @@ from typing import get_args
 
 from msgspec import Struct
 
+from failwell._spelling import did_you_mean
 from failwell.codes import TYPES
-from failwell.suggest import did_you_mean
-from failwell.telemetry.record import FAILED, Source
+from failwell.records._record import FAILED, Source
 
 RANGES: dict[str, int | None] = {"24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24, "all": None}
 """How many hours back, by the name in the address."""

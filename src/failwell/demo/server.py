@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from mcp.types import ToolAnnotations
 
 import failwell as fw
+from failwell.demo.services import Services
 from failwell.demo.shop import Shop
-from failwell.demo.upstream import Services
 
 if TYPE_CHECKING or find_spec("mcp.server.mcpserver"):
     from mcp.server import MCPServer

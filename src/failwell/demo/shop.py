@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import failwell as fw
-from failwell.demo import pace
-from failwell.demo.upstream import record
+from failwell.demo import clock
+from failwell.demo.services import record
 
 SECRET = "hunter2"
 """What an exception of `export_customers` holds, and nobody may see."""
@@ -82,8 +82,8 @@ class Shop:
     def edit_order(self, order: str, note: str) -> str:
         """Write a note on an order."""
         if self._edited_until is None:
-            self._edited_until = pace.now() + _EDITED_FOR
-        if pace.now() < self._edited_until:
+            self._edited_until = clock.now() + _EDITED_FOR
+        if clock.now() < self._edited_until:
             raise fw.Locked(f"Bob is editing {order} for {_EDITED_FOR} more seconds.", retry_after=_EDITED_FOR)
         return self._written("edit_order", f"{order}: {note}")
 
@@ -135,6 +135,6 @@ class Shop:
         if self._holder is None:
             self._holder = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False)
             self._holder.execute("BEGIN IMMEDIATE")
-            self._held_until = pace.now() + _LOCKED_FOR
-        elif pace.now() >= self._held_until and self._holder.in_transaction:
+            self._held_until = clock.now() + _LOCKED_FOR
+        elif clock.now() >= self._held_until and self._holder.in_transaction:
             self._holder.execute("ROLLBACK")

@@ -6,21 +6,256 @@ Plain ASGI on asyncio: it serves Starlette, FastAPI and any other framework, and
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import AbstractContextManager
+from http import HTTPStatus
 from typing import Any
 
-from failwell import guarding
-from failwell.answering import Answers, opened
-from failwell.arguments.misfit import misfit
-from failwell.dialects import whole
+import msgspec
+
+from failwell import codes, dialects
+from failwell._json import is_object
+from failwell.dialects import Wire
+from failwell.dialects._placement import META_KEY, encode, read_whole
 from failwell.errors import Invalid, quoted
+from failwell.event import Observer
+from failwell.exceptions.http import from_http
 from failwell.failure import Failure
-from failwell.integrations.asgi_messages import App, Disconnected, Held, Receive, Replies, Scope, Send, arguments_in
-from failwell.integrations.error_responses import failure_in
-from failwell.meter import Observer
+from failwell.reading.reader import read
+from failwell.schema.problems import invalid, signature_failure
+from failwell.server import _guard
+from failwell.server._answers import Answers, opened
 
 __all__ = ["FailureMiddleware", "endpoint"]
+
+
+_SENTENCES = ("detail", "message", "error", "title", "description")
+_LONGEST_SENTENCE = 500
+_PHRASES = {int(status): status.phrase.lower() for status in HTTPStatus}
+
+
+def failure_in(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Failure:
+    """Return the failure that an error response of this application stands for.
+
+    Structured errors are read as they are. Of others, the status says what kind of failure it is, and below 500 the
+    sentence in the body is kept: the author wrote it for the caller. From 500 on it may be a traceback.
+    """
+    text = text_in_response(body)
+    found = read({"content": [{"type": "text", "text": text}], "isError": True}) if text.strip() else None
+    if found is not None and found.origin != "inferred":
+        return found.replace(http_status=status)
+    if status in (400, 422) and found is not None and found.fields:
+        return invalid(found.fields).replace(http_status=status)
+    failure = _by_status(status, headers)
+    sentence = _sentence(text) if status < 500 else None
+    return failure.replace(message=sentence) if sentence and not _is_phrase(sentence, status) else failure
+
+
+def text_in_response(body: bytes) -> str:
+    """Return a body as text, what is no text in it replaced."""
+    return body.decode("utf-8", "replace")
+
+
+def _by_status(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Failure:
+    failure = from_http(status, headers={name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
+    if status != 500:
+        return failure
+    row = codes.explain("INTERNAL_ERROR")  # not the service behind this one, which a client would blame
+    return Failure(
+        code=row.code, message=f"{row.title}.", suggestion=row.suggestion, retryable=None, http_status=status
+    )
+
+
+def _sentence(text: str) -> str | None:
+    try:
+        payload: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        payload = text
+    if is_object(payload):
+        payload = next((payload[key] for key in _SENTENCES if isinstance(payload.get(key), str)), None)
+    if not isinstance(payload, str) or "<" in payload[:1]:  # a page
+        return None
+    sentence = payload.strip()
+    return sentence if sentence and len(sentence) <= _LONGEST_SENTENCE and "\n" not in sentence else None
+
+
+def _is_phrase(sentence: str, status: int) -> bool:
+    """Return whether a sentence is what HTTP itself calls a status, which the catalog says better."""
+    return sentence.lower() == _PHRASES.get(status)
+
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+_JSON_TYPE = b"application/json"
+_CONTENT_TYPES = {"xml": b"application/xml; charset=utf-8", "meta": b"text/plain; charset=utf-8"}
+_OF_THE_BODY = frozenset((b"content-length", b"content-type", b"content-encoding", b"etag", b"last-modified"))
+_LARGEST_HELD = 256 * 1024
+_MOST_DIGITS = 18
+
+
+class Disconnected(Exception):
+    """The client went away before it had sent its request."""
+
+
+async def arguments_in(scope: Scope, receive: Receive, largest: int) -> dict[str, Any] | Failure:
+    """Return the JSON object in a POST, or the failure of a request that has none.
+
+    Raises:
+        Disconnected: nobody waits for an answer any more.
+    """
+    if scope["method"] != "POST":
+        return _refusal("METHOD_NOT_ALLOWED", "Tools are called with POST.")
+    headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    length = headers.get(b"content-length", "")
+    is_large = length.isdecimal() and (len(length) > _MOST_DIGITS or int(length) > largest)
+    body = None if is_large else await _body(receive, largest)
+    if body is None:
+        return _refusal("PAYLOAD_TOO_LARGE", f"The body has more than {largest} bytes.", details={"largest": largest})
+    if not body:
+        return {}
+    kind = headers.get(b"content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        return _refusal("UNSUPPORTED_MEDIA_TYPE", "The body must be JSON, with the content type application/json.")
+    try:
+        arguments = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _refusal("PARSE_ERROR", "The body is not valid JSON.")
+    if not is_object(arguments):
+        return _refusal("VALIDATION_FAILED", "The body must be a JSON object that holds the arguments by name.")
+    return arguments
+
+
+def _refusal(code: str, message: str, **rest: Any) -> Failure:
+    row = codes.explain(code)
+    return Failure(code=row.code, message=message, suggestion=row.suggestion, outcome="not_executed", **rest)
+
+
+async def _body(receive: Receive, largest: int) -> bytes | None:
+    """Return the body of a request, or None if it is too large."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > largest:
+            return None
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+class Replies:
+    """How an application answers: the dialect, its settings, and whether the status tells failures apart.
+
+    Raises:
+        ValueError: there is no such dialect.
+        TypeError: the dialect does not take a setting.
+    """
+
+    def __init__(self, dialect: str, settings: dict[str, Any], *, always_200: bool) -> None:
+        self._writer = dialects.get(dialect)
+        encode(Failure(message="x"), dialect, **settings)
+        self.dialect = dialect
+        self.settings = settings
+        self.always_200 = always_200
+
+    def written(self, value: Any) -> bytes:
+        """Return the body that says a value."""
+        shown = {"success": True, "result": value} if self.dialect == "envelope" else value
+        return msgspec.json.encode(shown, enc_hook=str)
+
+    async def succeed(self, send: Send, body: bytes) -> None:
+        """Send the body of a success."""
+        await _send(send, 200, body, [(b"content-type", _JSON_TYPE)])
+
+    async def fail(
+        self, send: Send, failure: Failure, *, text: str | None = None, headers: Iterable[Header] = ()
+    ) -> None:
+        """Send a failure, as this text if it is written already."""
+        body = encode(failure, self.dialect, **self.settings)["content"][0]["text"] if text is None else text
+        found = [(b"content-type", _CONTENT_TYPES.get(self.dialect, _JSON_TYPE)), *headers]
+        status = 200 if self.always_200 or failure.severity == "warning" else _status(failure)
+        if status != 200 and failure.retry_after is not None and not any(name == b"retry-after" for name, _ in found):
+            found.append((b"retry-after", b"%d" % math.ceil(failure.retry_after)))
+        await _send(send, status, body.encode(errors="replace"), found)
+
+    def is_in_dialect(self, body: bytes) -> bool:
+        """Return whether a body is a failure as this dialect writes it."""
+        return self._writer.decode(Wire(text_in_response(body), is_error=False)) is not None
+
+
+def _status(failure: Failure) -> int:
+    status = failure.http_status or 0
+    return status if 400 <= status <= 599 else codes.http_status_of(failure.code, failure.type)
+
+
+async def _send(send: Send, status: int, body: bytes, headers: list[Header]) -> None:
+    length = (b"content-length", b"%d" % len(body))
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Held:
+    """A `send` that passes responses on, but keeps those from 400 on until it is clear what they become."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.is_passed_on = False
+
+    async def __call__(self, message: Message) -> None:
+        """Take a message from the application."""
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            self._start = message
+        elif self._start is None:
+            self.is_passed_on = self.is_passed_on or message["type"] == "http.response.start"
+            await self._send(message)
+        elif self._size <= _LARGEST_HELD:
+            part = message.get("body", b"")
+            self._parts.append(part)
+            self._size += len(part)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether an error response is held."""
+        return self._start is not None
+
+    @property
+    def status(self) -> int:
+        """The status of the response that is held."""
+        return int(self._start["status"]) if self._start is not None else 0
+
+    @property
+    def headers(self) -> list[Header]:
+        """The headers of the response that is held."""
+        return [(bytes(name).lower(), bytes(value)) for name, value in (self._start or {}).get("headers", ())]
+
+    @property
+    def kept_headers(self) -> list[Header]:
+        """Its headers that say nothing of the body, such as cookies and `WWW-Authenticate`."""
+        return [(name, value) for name, value in self.headers if name not in _OF_THE_BODY]
+
+    @property
+    def body(self) -> bytes:
+        """Its body; nothing of one that is packed or too large to be an error."""
+        is_packed = any(name == b"content-encoding" for name, _ in self.headers)
+        return b"" if is_packed or self._size > _LARGEST_HELD else b"".join(self._parts)
+
+    async def release(self, status: int | None) -> None:
+        """Send what is held as it is, or with another status."""
+        await self._send({**(self._start or {}), **({"status": status} if status is not None else {})})
+        await self._send({"type": "http.response.body", "body": b"".join(self._parts)})
+
 
 _REPEATABLE = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"))
 _ALLOWED = ((b"allow", b"POST"),)
@@ -66,7 +301,7 @@ def endpoint(
     """
     named = name or getattr(tool, "__name__", None) or type(tool).__name__
     replies = Replies(dialect, settings, always_200=always_200)
-    guarded = guarding.guard(
+    guarded = _guard.guard(
         dialect=dialect,
         tool=named,
         hints=hints,
@@ -103,7 +338,7 @@ class _Endpoint:
         if _VALUE in result:
             await self._replies.succeed(send, result[_VALUE])
             return
-        failure = whole.read(result["_meta"][whole.META_KEY])
+        failure = read_whole(result["_meta"][META_KEY])
         await self._replies.fail(send, failure or Failure(message=""), text=result["content"][0]["text"])
 
 
@@ -111,7 +346,7 @@ def _answering(tool: Callable[..., Any], name: str, replies: Replies) -> Callabl
     """Return the tool so that its value leaves it as the body of a response, in a result that a guard lets pass."""
 
     def refuse(exc: TypeError, arguments: dict[str, Any]) -> None:
-        if failure := misfit(exc, tool, (), arguments, tool=name):
+        if failure := signature_failure(exc, tool, (), arguments, tool=name):
             raise Invalid(failure) from exc
 
     def answer(value: Any) -> Any:

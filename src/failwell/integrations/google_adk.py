@@ -6,7 +6,7 @@ Needs google-adk: `App(…, plugins=[fail_well()])`.
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
+from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin
@@ -31,10 +31,10 @@ def fail_well(caller: Caller | None = None) -> BasePlugin:
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    return _Plugin(caller or Caller())
+    return _AdkPlugin(caller or Caller())
 
 
-class _Plugin(BasePlugin):
+class _AdkPlugin(BasePlugin):
     """Acts after the tool was called once: callbacks that guard the call have had their say by then."""
 
     def __init__(self, caller: Caller) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations.framework_calls import FailedResult, call, text_of
+from failwell.integrations._frameworks import FailedResult, call, text_of
 
 try:
     from langchain_core.messages import ToolMessage

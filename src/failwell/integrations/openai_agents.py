@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from failwell.client import Caller
-from failwell.dialects import whole
+from failwell.dialects._placement import META_KEY, read_whole
 from failwell.failure import Failure
-from failwell.integrations.framework_calls import call
+from failwell.integrations._frameworks import call
 
 try:
     from agents import ToolCallOutputItem
@@ -58,15 +58,15 @@ def failure_of(item: object) -> Failure | None:
     """Return the failure of a tool call from an item of a run, or None if the call succeeded."""
     if not isinstance(item, ToolCallOutputItem):
         return None
-    return whole.read((item.custom_data or {}).get(whole.META_KEY))
+    return read_whole((item.custom_data or {}).get(META_KEY))
 
 
 def _extractor(theirs: Any) -> Any:
     async def extract(context: MCPToolCustomDataContext) -> Mapping[str, Any] | None:
         found: Any = theirs(context) if theirs else None
         data: dict[str, Any] = dict((await found if inspect.isawaitable(found) else found) or {})
-        if failure := (context.result_meta or {}).get(whole.META_KEY):
-            data[whole.META_KEY] = failure
+        if failure := (context.result_meta or {}).get(META_KEY):
+            data[META_KEY] = failure
         return data
 
     return extract

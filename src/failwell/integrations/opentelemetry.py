@@ -5,10 +5,10 @@ Needs the API only, and does nothing until the application sets up an SDK: `pip 
 
 from collections.abc import Callable
 
-from failwell import catalog
+from failwell import codes
+from failwell.event import Observation, Observer
 from failwell.failure import Failure
-from failwell.meter import Observation, Observer
-from failwell.redact import clean
+from failwell.redact.scrubber import clean
 
 try:
     from opentelemetry import metrics, trace
@@ -95,7 +95,7 @@ def _counting(meter: metrics.Meter) -> Callable[[Observation], None]:
 def _attributes(failure: Failure, tool: str) -> Attributes:
     attributes: Attributes = {"failwell.type": failure.type}
     if failure.code is not None:
-        row = catalog.get(catalog.canonical_code(failure.code, failure.tool or tool))
+        row = codes.get(codes.canonical_code(failure.code, failure.tool or tool))
         attributes["failwell.code"] = row.code if row is not None else _OTHER
     return attributes
 

@@ -19,16 +19,15 @@ another try, and safe, hold; budget and breaker are part of `failwell.call` only
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from failwell.decision import Hints
-from failwell.reader import read
-from failwell.retry import marks, surroundings
-from failwell.retry.policy import Policy, is_throttled
+from failwell.advice import Hints, Policy, is_throttled
+from failwell.reading.reader import read
+from failwell.retry import _environment, _layers
 
 _DEFAULT = Policy()
 _MOST_ATTEMPTS_IF_NOBODY_KNOWS = 3
 
 
-class Settings(TypedDict):
+class StaminaSettings(TypedDict):
     """What `stamina.retry` and `retry_context` take."""
 
     on: Callable[[Exception], bool | float]
@@ -39,12 +38,12 @@ class Settings(TypedDict):
     wait_jitter: float
 
 
-def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> Settings:
+def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> StaminaSettings:
     """Return what makes stamina retry as the policy says, for a tool with these annotations.
 
     stamina adds chance to a delay that grows, instead of picking one up to it, so waits are a little longer.
     """
-    return Settings(
+    return StaminaSettings(
         on=on(policy, hints=hints),
         attempts=policy.attempts,
         timeout=policy.deadline or None,
@@ -55,7 +54,7 @@ def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> Settings:
 
 
 def on(
-    policy: Policy = _DEFAULT, *, hints: Any = None, chance: Callable[[], float] = surroundings.chance
+    policy: Policy = _DEFAULT, *, hints: Any = None, chance: Callable[[], float] = _environment.chance
 ) -> Callable[[Exception], bool | float]:
     """Return a hook that says whether to retry an exception, and after how long if the server asks to wait.
 
@@ -66,7 +65,7 @@ def on(
     known = Hints.of(hints)
 
     def is_worth_it(exc: Exception) -> bool | float:
-        if policy.attempts == 1 or policy.deadline == 0 or marks.is_marked(exc):
+        if policy.attempts == 1 or policy.deadline == 0 or _layers.is_marked(exc):
             return False
         failure = read(exc)
         if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_NOBODY_KNOWS:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations.framework_calls import FailedResult, call, connection_name, text_of
+from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
 
 try:
     from strands import Agent
@@ -36,10 +36,10 @@ def fail_well(caller: Caller | None = None) -> Plugin:
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    return _Plugin(caller or Caller())
+    return _StrandsPlugin(caller or Caller())
 
 
-class _Plugin(Plugin):
+class _StrandsPlugin(Plugin):
     """Wraps the stage in which tools are executed."""
 
     name = "failwell"

@@ -18,11 +18,10 @@ The rules on what is worth another try, and safe, hold; budget and breaker are p
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from failwell.decision import Hints
+from failwell.advice import Hints, Policy
 from failwell.failure import Failure
-from failwell.reader import attempts_below, read, returned_failure
-from failwell.retry import marks, surroundings
-from failwell.retry.policy import Policy
+from failwell.reading.reader import attempts_below, read, returned_failure
+from failwell.retry import _environment, _layers
 
 try:
     from tenacity import RetryCallState
@@ -35,7 +34,7 @@ except ImportError as exc:  # pragma: no cover - the development environment has
 _DEFAULT = Policy()
 
 
-class Settings(TypedDict):
+class TenacitySettings(TypedDict):
     """What `tenacity.retry` and `Retrying` take."""
 
     retry: retry_base
@@ -44,12 +43,12 @@ class Settings(TypedDict):
     reraise: bool
 
 
-def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> Settings:
+def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> TenacitySettings:
     """Return what makes tenacity retry as the policy says, for a tool with these annotations.
 
     Whoever gives up gives back what happened last: the exception itself, and no `RetryError`.
     """
-    return Settings(
+    return TenacitySettings(
         retry=retry_if_safe(policy, hints=hints),
         wait=wait_as_told(policy, hints=hints),
         stop=stop_as_told(policy, hints=hints),
@@ -85,7 +84,7 @@ class wait_as_told(_Judged, wait_base):  # noqa: N801 - as tenacity spells its o
     """Wait as long as the server asks at least, and else a time that chance picks."""
 
     def __init__(
-        self, policy: Policy = _DEFAULT, *, hints: Any = None, chance: Callable[[], float] = surroundings.chance
+        self, policy: Policy = _DEFAULT, *, hints: Any = None, chance: Callable[[], float] = _environment.chance
     ) -> None:
         super().__init__(policy, hints=hints)
         self.chance = chance
@@ -115,4 +114,4 @@ def _failure(state: RetryCallState) -> Failure | None:
     if exc is None:
         result = outcome.result()
         return None if attempts_below(result) > 1 else returned_failure(result)
-    return None if not isinstance(exc, Exception) or marks.is_marked(exc) else read(exc)
+    return None if not isinstance(exc, Exception) or _layers.is_marked(exc) else read(exc)

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from failwell.json_types import is_array, is_object
+from failwell._json import is_array, is_object
 
 _MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class ProxiedCall(Struct, frozen=True, kw_only=True):
     """A `tools/call` request: its id, the tool, what was sent, the token of its progress.
 
     `is_modern` says that results carry `resultType` (2026-07-28 on), `is_task` that the client asked for a task and
@@ -25,7 +25,7 @@ class Call(Struct, frozen=True, kw_only=True):
     is_task: bool = False
 
     @classmethod
-    def of(cls, message: Any) -> "Call | None":
+    def of(cls, message: Any) -> "ProxiedCall | None":
         """Return the call that a JSON-RPC message asks for, or None if it is anything else."""
         if not is_object(message) or message.get("method") != "tools/call":
             return None
@@ -44,7 +44,7 @@ class Call(Struct, frozen=True, kw_only=True):
         )
 
 
-class Tool(Struct, frozen=True):
+class ListedTool(Struct, frozen=True):
     """What `tools/list` says of a tool."""
 
     input_schema: Any = None
@@ -52,14 +52,14 @@ class Tool(Struct, frozen=True):
     has_output_schema: bool = False
 
 
-_UNKNOWN = Tool()
+_UNKNOWN = ListedTool()
 
 
-class Tools:
+class ListedTools:
     """The tools that a server has listed, by name; shared between threads."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Tool] = {}
+        self._known: dict[str, ListedTool] = {}
         self._lock = Lock()
 
     def learn(self, result: Any, *, is_whole: bool) -> None:
@@ -68,7 +68,9 @@ class Tools:
         if not is_array(listed):
             return
         found = {
-            tool["name"]: Tool(tool.get("inputSchema"), tool.get("annotations"), is_object(tool.get("outputSchema")))
+            tool["name"]: ListedTool(
+                tool.get("inputSchema"), tool.get("annotations"), is_object(tool.get("outputSchema"))
+            )
             for tool in listed
             if is_object(tool) and isinstance(tool.get("name"), str)
         }
@@ -84,6 +86,6 @@ class Tools:
         """Return the names of all tools that are known."""
         return tuple(self._known)
 
-    def get(self, name: str) -> Tool:
+    def get(self, name: str) -> ListedTool:
         """Return what is known of a tool: nothing, if the server has not listed it."""
         return self._known.get(name, _UNKNOWN)

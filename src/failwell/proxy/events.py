@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from failwell.event import Sent
 from failwell.failure import Failure
-from failwell.sent import Sent
 
 Kind = Literal[
     "begun",

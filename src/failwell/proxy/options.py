@@ -1,4 +1,13 @@
-"""The options of `failwell proxy`, as one table. Imports nothing: the server is started before anything is loaded."""
+"""The options of `failwell proxy`, as one table, and the environment variables that their values may name."""
+
+import os
+import re
+from collections.abc import Callable
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from failwell.retry._fleet import FleetLimits
 
 _GRACE, _GRACE_OF_CALLS = 1.0, 4.0
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
@@ -16,11 +25,11 @@ Options:
 """
 
 
-class Misuse(Exception):
+class BadOption(Exception):
     """The options make no sense; the text says which one, and why."""
 
 
-class Options:
+class ProxyOptions:
     """What the operator wants. The command is the server to start."""
 
     def __init__(self) -> None:
@@ -169,13 +178,13 @@ TABLE = (
 _BY_NAME = {row[0]: row for row in TABLE} | {"-h": TABLE[-1]}
 
 
-def parse(argv: list[str]) -> Options:
+def parse(argv: list[str]) -> ProxyOptions:
     """Return the options and the command.
 
     Raises:
         Misuse: an option is unknown or has no value that makes sense, or there is no command.
     """
-    options = Options()
+    options = ProxyOptions()
     rest = list(argv)
     while rest:
         word = rest.pop(0)
@@ -189,41 +198,41 @@ def parse(argv: list[str]) -> Options:
         if options.help:
             return options
     if options.limits is not None and not options.retry:
-        raise Misuse("--limits are those of retries, so it needs --retry")
+        raise BadOption("--limits are those of retries, so it needs --retry")
     if options.workers > 1 and options.listen is None:
-        raise Misuse("--workers listen somewhere, so they need --listen")
+        raise BadOption("--workers listen somewhere, so they need --listen")
     if not options.command:
         if options.url is not None:
             return options
-        raise Misuse("there is no command to start; write it behind --, such as: failwell proxy -- npx some-server")
+        raise BadOption("there is no command to start; write it behind --, such as: failwell proxy -- npx some-server")
     if options.url is not None:
-        raise Misuse("there is a command and a --url; the proxy stands in front of one of them")
+        raise BadOption("there is a command and a --url; the proxy stands in front of one of them")
     return options
 
 
-def _take(options: Options, word: str, rest: list[str]) -> None:
+def _take(options: ProxyOptions, word: str, rest: list[str]) -> None:
     name, equals, value = word.partition("=")
     row = _BY_NAME.get(name)
     if row is None:
-        from failwell.suggest import did_you_mean  # only when something is misspelt
+        from failwell._spelling import did_you_mean  # only when something is misspelt
 
-        raise Misuse(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, _BY_NAME)}")
+        raise BadOption(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, _BY_NAME)}")
     name, shown, read, _ = row
     attribute = name[2:].replace("-", "_")
     if read is None:
         if equals:
-            raise Misuse(f"{name} takes no value")
+            raise BadOption(f"{name} takes no value")
         setattr(options, attribute, True)
         return
     if not equals:
         if not rest or rest[0] == "--":
-            raise Misuse(f"{name} needs a value: {name} {shown}")
+            raise BadOption(f"{name} needs a value: {name} {shown}")
         value = rest.pop(0)
     try:
         found = read(value)
         setattr(options, attribute, getattr(options, attribute) + found if name in _REPEATED else found)
     except ValueError as wrong:
-        raise Misuse(f"{name} {wrong}" + ("" if name in _SECRET else f", not {value!r}")) from None
+        raise BadOption(f"{name} {wrong}" + ("" if name in _SECRET else f", not {value!r}")) from None
 
 
 def help_text() -> str:
@@ -232,3 +241,47 @@ def help_text() -> str:
     width = max(map(len, heads)) + 2
     lines = (f"{head:{width}}{row[3]}" for head, row in zip(heads, TABLE, strict=True))
     return USAGE + "\n".join(lines) + "\n"
+
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def filled(value: str, *, option: str, written: Callable[[str], str] = str) -> str:
+    """Return a value with each `${NAME}` replaced by the variable of that name, *written* as the place needs it.
+
+    Raises:
+        Misuse: a variable is not set.
+    """
+
+    def variable(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name not in os.environ:
+            raise BadOption(f"{option} needs the variable {name}, which is not set")
+        return written(os.environ[name])
+
+    return _VARIABLE.sub(variable, value)
+
+
+def limits_of(options: ProxyOptions, *, scope: str, warn: "Callable[[str], object]") -> "FleetLimits | None":
+    """Return the limits at the address that the options name; None if they name none.
+
+    Proxies in front of the same server share them: *scope* says which one that is.
+
+    Raises:
+        BadOption: it is no address, or it names a variable that is not set.
+    """
+    if options.limits is None:
+        return None
+    from failwell.retry._fleet import FleetLimits
+
+    url = filled(options.limits, option="--limits", written=_quoted)
+    try:
+        return FleetLimits.at(url, scope=scope, warn=warn)
+    except ValueError as wrong:
+        raise BadOption(f"--limits: {wrong}") from None
+
+
+def _quoted(value: str) -> str:
+    from urllib.parse import quote
+
+    return quote(value, safe="")

@@ -1,18 +1,75 @@
-"""`Recording`: what the proxy saw or did, as records in a file or a store."""
+"""`Recording`: what the proxy saw or did, as records in a file or a store; `name_of`: the server's name in them."""
 
+import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from failwell.encoding import encode
+from failwell.dialects._placement import encode
 from failwell.proxy.events import Happening
-from failwell.proxy.options import Options
-from failwell.telemetry.adapting import Told, decision_on, of_arguments
-from failwell.telemetry.echoes import without_values
-from failwell.telemetry.record import FAILED, Kind, Record, described
-from failwell.telemetry.recorder import Recorder
-from failwell.telemetry.sinks import Sink, open_sink
-from failwell.telemetry.sinks.jsonl import Lines
+from failwell.proxy.options import ProxyOptions
+from failwell.records._adapter import Told, decision_on, of_arguments
+from failwell.records._jsonl import JsonlSink
+from failwell.records._record import FAILED, Kind, Record, described, without_values
+from failwell.records._recorder import Recorder
+from failwell.records._sink import Sink, open_sink
+
+_LAUNCHERS = frozenset(
+    ("bun", "bunx", "deno", "docker", "node", "npm", "npx", "pipx", "pnpm", "pnpx", "podman", "python", "uv", "uvx")
+)
+_VERSION = re.compile(r"[\d.]+$")
+_COMMANDS = frozenset(("dlx", "exec", "run", "tool", "x"))
+_ALONE = frozenset(
+    ("-i", "-t", "-it", "-ti", "-u", "-y", "--init", "--interactive", "--isolated", "--quiet", "--rm", "--tty", "--yes")
+)
+"""Options of launchers without a value."""
+_WITH_VALUE = frozenset(
+    (
+        *("-e", "-p", "-v", "-w", "--cpus", "--directory", "--env", "--env-file", "--from", "--memory", "--mount"),
+        *("--name", "--network", "--package", "--project", "--publish", "--python", "--user", "--volume", "--with"),
+        "--workdir",
+    )
+)
+_THEN_A_NAME = frozenset(("-m", "--"))
+
+
+def name_of(options: ProxyOptions) -> str:
+    """Return what to call the server: what its operator calls it, or where it is, or what is started."""
+    if options.name is not None:
+        return options.name
+    if options.url is not None:
+        return _without_user(options.url.partition("?")[0])
+    return _started(options.command)
+
+
+def _without_user(url: str) -> str:
+    scheme, colon, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{colon}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _started(command: Sequence[str]) -> str:
+    """Return the program, or what a launcher starts; in doubt, the launcher."""
+    program, *words = command
+    name = os.path.basename(program)
+    if name == "env":
+        rest = words[next((at for at, word in enumerate(words) if "=" not in word), len(words)) :]
+        return _started(rest) if rest and rest[0][:1] != "-" else name
+    if _VERSION.sub("", name) not in _LAUNCHERS:
+        return name
+    is_value = False
+    for word in words:
+        if is_value:
+            is_value = False
+        elif word in _WITH_VALUE:
+            is_value = True
+        elif word in _ALONE or word in _THEN_A_NAME or word in _COMMANDS or (word[:2] == "--" and "=" in word):
+            continue
+        else:
+            return name if word[:1] == "-" or "=" in word else os.path.basename(word) or name
+    return name
+
 
 _MOST_BEGUN = 4096
 _LAST_RECORDS = 5.0
@@ -32,14 +89,14 @@ class Recording:
     def __init__(
         self,
         events: int | str,
-        options: Options,
+        options: ProxyOptions,
         *,
         server: str,
         warn: Callable[[str], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         path = (options.events or "").removeprefix("jsonl:")
-        sink: Sink = Lines(path, file=events) if isinstance(events, int) else _Later(events)
+        sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _Later(events)
         self._dialect = options.dialect
         self._dry_run = options.dry_run
         self._recorder = Recorder(sink, server=server, readers={_Timed: self._record}, warn=warn)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from failwell.pytest_plugin.asserting import assert_fails_well
-    from failwell.pytest_plugin.connecting import Connection
-    from failwell.pytest_plugin.contracts import BoundCase, Provocation
+    from failwell.pytest_plugin.assertions import assert_fails_well
+    from failwell.pytest_plugin.connection import ServerConnection
+    from failwell.pytest_plugin.contract import BoundCase, Provocation
     from failwell.pytest_plugin.faults import Faults
 
-__all__ = ["Connection", "Faults", "assert_fails_well"]
+__all__ = ["Faults", "ServerConnection", "assert_fails_well"]
 
-_HOME = {"Connection": "connecting", "Faults": "faults", "assert_fails_well": "asserting"}
+_HOME = {"Faults": "faults", "ServerConnection": "connection", "assert_fails_well": "assertions"}
 _MARKER = "failwell_server"
 _COMPARED_BY_VALUE = (str, list, tuple)
 _INI = {
@@ -36,20 +36,20 @@ class _Servers:
     """The servers of a run: each is started once, and ended with the run."""
 
     def __init__(self) -> None:
-        self._connections: dict[str | int, tuple[Connection, Any]] = {}
+        self._connections: dict[str | int, tuple[ServerConnection, Any]] = {}
         self._unguarded: dict[int, set[str]] = {}
         self._stack = ExitStack()
 
-    def connection(self, target: Any) -> "Connection":
-        from failwell.pytest_plugin.connecting import Connection
+    def connection(self, target: Any) -> "ServerConnection":
+        from failwell.pytest_plugin.connection import ServerConnection
 
         key = repr(target) if type(target) in _COMPARED_BY_VALUE else id(target)
         if key not in self._connections:
             # The target is kept too: an id is only unique as long as its object lives.
-            self._connections[key] = (self._stack.enter_context(Connection(target)), target)
+            self._connections[key] = (self._stack.enter_context(ServerConnection(target)), target)
         return self._connections[key][0]
 
-    def unguarded(self, connection: "Connection") -> set[str]:
+    def unguarded(self, connection: "ServerConnection") -> set[str]:
         """Return the tools of a server that may change something and did not refuse a wrong call."""
         return self._unguarded.setdefault(id(connection), set())
 
@@ -85,7 +85,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "failwell_case" not in metafunc.fixturenames:
         return
     from failwell.check.peers import BadServer
-    from failwell.pytest_plugin.contracts import cases_of
+    from failwell.pytest_plugin.contract import cases_of
 
     try:
         connection = _connection(metafunc.definition, metafunc.config)
@@ -96,7 +96,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def failwell_server(request: pytest.FixtureRequest) -> "Connection":
+def failwell_server(request: pytest.FixtureRequest) -> "ServerConnection":
     """The server under test, connected: `call(tool, arguments)`, `await acall(tool, arguments)`, `tools`."""
     return _connection(request.node, request.config)
 
@@ -119,11 +119,11 @@ def failwell_provocations() -> "dict[tuple[str, str], Provocation]":
 @pytest.fixture
 def failwell_case(
     request: pytest.FixtureRequest,
-    failwell_server: "Connection",
+    failwell_server: "ServerConnection",
     failwell_provocations: "dict[tuple[str, str], Provocation]",
 ) -> "BoundCase":
     """One case of the contract of the server under test; `check()` tries it."""
-    from failwell.pytest_plugin.contracts import BoundCase, declared_codes
+    from failwell.pytest_plugin.contract import BoundCase, declared_codes
 
     declared = {(tool["name"], code) for tool in failwell_server.tools for code in declared_codes(tool)}
     if stale := sorted(failwell_provocations.keys() - declared):
@@ -134,7 +134,7 @@ def failwell_case(
     return BoundCase(request.param, failwell_server, failwell_provocations, unguarded=unguarded, skip=pytest.skip)
 
 
-def _connection(node: Any, config: pytest.Config) -> "Connection":
+def _connection(node: Any, config: pytest.Config) -> "ServerConnection":
     marker = node.get_closest_marker(_MARKER)
     target: Any = marker.args[0] if marker and marker.args else config.getini("failwell_server")
     if not target:
@@ -143,12 +143,12 @@ def _connection(node: Any, config: pytest.Config) -> "Connection":
 
 
 def _plan(config: pytest.Config) -> Any:
-    from failwell.check.own_probes import read_probes, read_values
-    from failwell.check.running import Plan
+    from failwell.check.probes.own import read_probes, read_values
+    from failwell.check.runner import CheckPlan
 
     probes, values = _file(config, "failwell_probes"), _file(config, "failwell_values")
     try:
-        return Plan(own=read_probes(probes) if probes else (), values=read_values(values) if values else {})
+        return CheckPlan(own=read_probes(probes) if probes else (), values=read_values(values) if values else {})
     except ValueError as wrong:
         raise pytest.UsageError(f"failwell_probes or failwell_values: {wrong}") from None
 

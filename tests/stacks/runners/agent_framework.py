@@ -34,7 +34,7 @@ class Script(FunctionInvocationLayer[Any], BaseChatClient[Any]):
         return ChatResponse(messages=[Message("assistant", [asked])])
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     if caller:
         fw.install(hook=caller.hook)
     model = Script(call, {"include_detailed_errors": True} if caller else None)

@@ -10,7 +10,7 @@ from tests.stacks.setting import Call, Seen
 PACKAGE = "fastmcp"
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     async with Client(StdioTransport(**call.stdio)) as client:
         used = fw.wrap(client, hook=caller.hook) if caller else client
         try:

@@ -33,7 +33,7 @@ class Script(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=[said]))
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     model = Script(model="script", call=call, shown=[])
     toolset = McpToolset(connection_params=StdioConnectionParams(server_params=StdioServerParameters(**call.stdio)))
     plugins: list[Any] = []

@@ -31,7 +31,7 @@ class Script(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     interceptors: list[Any] = []
     if caller:
         from failwell.integrations.langchain import fail_well

@@ -8,7 +8,7 @@ from tests.stacks.setting import Call, Seen
 PACKAGE = "mcp"
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     async with (
         stdio_client(StdioServerParameters(**call.stdio)) as streams,
         ClientSession(streams[0], streams[1]) as session,

@@ -38,7 +38,7 @@ class Script(Model):
         raise NotImplementedError
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     model = Script(call)
     server: Any = MCPServerStdio(params=call.stdio, name="stacks")
     if caller:

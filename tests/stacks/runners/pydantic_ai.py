@@ -14,7 +14,7 @@ from tests.stacks.setting import DONE, Call, Seen
 PACKAGE = "pydantic-ai-slim"
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     shown: list[str] = []
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

@@ -44,7 +44,7 @@ class Script(Model):
         yield {"messageStop": {"stopReason": reason}}
 
 
-async def run(call: Call, caller: fw.Caller | None) -> Seen:
+async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     model = Script(call)
     plugins: list[Any] = []
     if caller:

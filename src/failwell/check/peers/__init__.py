@@ -1,5 +1,5 @@
 """The server under check, however it is reached."""
 
-from failwell.check.peers.peer import BadServer, Gone, Peer
+from failwell.check.peers.peer import BadServer, Peer, PeerGone
 
-__all__ = ["BadServer", "Gone", "Peer"]
+__all__ = ["BadServer", "Peer", "PeerGone"]

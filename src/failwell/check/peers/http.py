@@ -8,8 +8,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from failwell.check.peers.peer import PROTOCOL_VERSION, BadServer, Gone, one_line
-from failwell.json_types import is_object
+from failwell._json import is_object
+from failwell.check.peers.peer import PROTOCOL_VERSION, BadServer, PeerGone, one_line
 
 _GRACE = 1.0
 _AT_START = ("initialize", "tools/list")
@@ -38,7 +38,7 @@ class HttpPeer:
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         answer = await asyncio.to_thread(self._post, message, number)
         if answer is None:
-            raise Gone("the server closed the connection without an answer")
+            raise PeerGone("the server closed the connection without an answer")
         return answer
 
     async def notify(self, method: str) -> None:
@@ -77,14 +77,14 @@ class HttpPeer:
             with refused:
                 found = self._answer(refused.read(), number)
             if found is None:
-                raise Gone(f"the server answered with HTTP status {refused.code}") from None
+                raise PeerGone(f"the server answered with HTTP status {refused.code}") from None
             return found
         except URLError as failed:
-            raise Gone(
+            raise PeerGone(
                 f"cannot reach {self._url}: {getattr(failed.reason, 'strerror', None) or failed.reason}"
             ) from None
         except (OSError, HTTPException) as failed:
-            raise Gone(f"the connection broke: {one_line(str(failed)) or type(failed).__name__}") from None
+            raise PeerGone(f"the connection broke: {one_line(str(failed)) or type(failed).__name__}") from None
 
     def _answer(self, body: bytes, number: int | None) -> dict[str, Any] | None:
         try:

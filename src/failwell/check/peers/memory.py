@@ -1,14 +1,15 @@
 """A server of fastmcp or the mcp SDK in this process, spoken to in memory.
 
-Needs mcp 1.21.2 or newer: `pip install 'failwell[mcp]'`.
+Needs the mcp SDK: `pip install 'failwell[mcp]'`.
 """
 
 import asyncio
 from contextlib import AsyncExitStack, nullcontext
 from typing import Any
 
-from failwell.check.peers.peer import BadServer, Gone, one_line
-from failwell.json_types import is_object
+from failwell._json import is_object
+from failwell._sdks import needs
+from failwell.check.peers.peer import BadServer, PeerGone, one_line
 
 try:
     import anyio
@@ -16,7 +17,7 @@ try:
     from mcp.shared.memory import create_client_server_memory_streams
     from mcp.shared.message import SessionMessage
 except ImportError as missing:
-    raise ImportError("a server in memory needs mcp 1.21.2 or newer: pip install 'failwell[mcp]'") from missing
+    raise ImportError(needs("mcp")) from missing
 
 _BENEATH = ("_mcp_server", "_lowlevel_server")
 
@@ -86,11 +87,11 @@ class MemoryPeer:
 
     async def _send(self, content: dict[str, Any]) -> None:
         if self._task.done() or self._ending.is_set():
-            raise Gone("the server ended")
+            raise PeerGone("the server ended")
         try:
             await self._write.send(SessionMessage(_message(content)))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise Gone("the server ended") from None
+            raise PeerGone("the server ended") from None
 
     async def _serve(self) -> None:
         try:
@@ -110,7 +111,7 @@ class MemoryPeer:
         finally:
             for waiting in self._waiting.values():
                 if not waiting.done():
-                    waiting.set_exception(Gone("the server ended"))
+                    waiting.set_exception(PeerGone("the server ended"))
 
     async def _run(self, read: Any, write: Any) -> None:
         try:

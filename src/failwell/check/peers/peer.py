@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from failwell.json_types import is_array, is_object
+from failwell._json import is_array, is_object
 
 PROTOCOL_VERSION = "2025-06-18"
 _MOST_PAGES = 100
@@ -14,7 +14,7 @@ class BadServer(Exception):
     """The server cannot be checked; the text is one line that says why."""
 
 
-class Gone(Exception):
+class PeerGone(Exception):
     """The server ended, or the connection to it broke."""
 
 

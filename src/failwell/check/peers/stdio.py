@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from failwell.check.peers.peer import BadServer, Gone, one_line
-from failwell.json_types import is_object
+from failwell._json import is_object
+from failwell.check.peers.peer import BadServer, PeerGone, one_line
 
 _CHUNK = 1 << 16
 _GRACE = 2.0
@@ -105,12 +105,12 @@ class StdioPeer:
     async def _send(self, message: dict[str, Any]) -> None:
         stdin = self._process.stdin
         if stdin is None or stdin.is_closing() or self._tasks[0].done():
-            raise Gone(self._ended())
+            raise PeerGone(self._ended())
         try:
             stdin.write(json.dumps(message).encode() + b"\n")
             await stdin.drain()
         except (ConnectionError, OSError):
-            raise Gone(self._ended()) from None
+            raise PeerGone(self._ended()) from None
 
     async def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -124,7 +124,7 @@ class StdioPeer:
         self._note_noise(bytes(held))
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(Gone(self._ended()))
+                waiting.set_exception(PeerGone(self._ended()))
 
     async def _overhear(self) -> None:
         assert self._process.stderr is not None
@@ -154,7 +154,7 @@ class StdioPeer:
             answer["result"] = {}
         else:
             answer["error"] = {"code": -32601, "message": "Method not found"}
-        with contextlib.suppress(Gone):
+        with contextlib.suppress(PeerGone):
             await self._send(answer)
 
     def _note_noise(self, line: bytes) -> None:

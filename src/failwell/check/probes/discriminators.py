@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell.check.editing import placed, without
+from failwell._json import is_object
+from failwell.check.arguments import listed_in, shapes, with_value, without_value
 from failwell.check.probes.presence import REQUIRED, misspelling
 from failwell.check.probes.probe import Draft, Subject
-from failwell.check.shapes import listed_in, shapes
-from failwell.json_types import is_object
 
 _OUTSIDE = "failwell-probe"
 
@@ -18,13 +17,13 @@ def discriminator(subject: Subject) -> Iterator[Draft]:
         base = next((arguments for _, arguments in subject.bases if arguments.get(name) in options), None)
         if base is None:
             continue
-        rest = without(base, (name,))
+        rest = without_value(base, (name,))
         if rest is not None:
             yield Draft(rest, base, (name,), f"{name}, which chooses what to do, is left out", (name,),
                         REQUIRED, options, variant="missing")  # fmt: skip
         slip = next((found for option in options if (found := misspelling(option)) and found not in options), None)
         for value, variant in ((_OUTSIDE, "unknown"), (slip, "misspelt")):
-            arguments = placed(base, (name,), value) if value is not None else None
+            arguments = with_value(base, (name,), value) if value is not None else None
             if arguments is not None:
                 yield Draft(arguments, base, (name,), f"{name} is {value}, which is none of the choices", (name,),
                             options, options, variant=variant)  # fmt: skip

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import paths
-from failwell.check.editing import placed
+from failwell.check.arguments import SchemaPlace, options_at, types_at, with_value
 from failwell.check.probes.probe import Draft, Subject
-from failwell.check.shapes import Place, options_at, types_at
+from failwell.failure import join_path
 
 # What no validator turns into the type that is due, by that type.
 _WRONG: dict[str, tuple[Any, ...]] = {
@@ -53,32 +52,32 @@ def nested(subject: Subject) -> Iterator[Draft]:
 def null(subject: Subject) -> Iterator[Draft]:
     """Null in the first field that does not take it."""
     for place, base in subject.spots:
-        arguments = placed(base, place.keys, None)
+        arguments = with_value(base, place.keys, None)
         if arguments is None or subject.is_valid(arguments):
             continue
-        violates = f"null in {paths.join(place.keys)}"
+        violates = f"null in {join_path(place.keys)}"
         yield Draft(arguments, base, place.keys, violates, (place.name,), expected_of(subject, place),
                     required=place.required)  # fmt: skip
         return
 
 
-def expected_of(subject: Subject, place: Place) -> tuple[str, ...]:
+def expected_of(subject: Subject, place: SchemaPlace) -> tuple[str, ...]:
     """Return the words of which one says what is expected at a place: its types, or what it lists."""
     types = sorted(types_at(place.schema, subject.tree))
     words = tuple(word for type_ in types for word in TYPE_WORDS.get(type_, ()))
     return words + tuple(str(option) for option in options_at(place.schema, subject.tree)[:1])
 
 
-def _wrong(subject: Subject, place: Place, base: dict[str, Any]) -> Draft | None:
+def _wrong(subject: Subject, place: SchemaPlace, base: dict[str, Any]) -> Draft | None:
     types = types_at(place.schema, subject.tree)
     if not types:
         return None
     only = next(iter(types - {"null"}), "null")
     choices = _FOR_WRITERS if subject.careful else _WRONG[only] if len(types) == 1 and only in _WRONG else _ANY
     for value in choices:
-        arguments = placed(base, place.keys, value)
+        arguments = with_value(base, place.keys, value)
         if arguments is not None and not subject.is_valid(arguments):
-            violates = f"{paths.join(place.keys)} is of another type than {' or '.join(sorted(types))}"
+            violates = f"{join_path(place.keys)} is of another type than {' or '.join(sorted(types))}"
             return Draft(
                 arguments, base, place.keys, violates, (place.name,), expected_of(subject, place),
                 required=place.required,

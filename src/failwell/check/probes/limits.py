@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import paths
-from failwell.arguments.formats import FORMATS, format_of
-from failwell.check.editing import at, placed
+from failwell._json import is_array, is_object
+from failwell.check.arguments import SchemaPlace, options_at, shapes, value_at, with_value
 from failwell.check.probes.kinds import expected_of
 from failwell.check.probes.presence import misspelling
 from failwell.check.probes.probe import Draft, Subject
-from failwell.check.shapes import Place, options_at, shapes
-from failwell.json_types import is_array, is_object
+from failwell.failure import join_path
+from failwell.schema.words import FORMATS, format_of
 
 _OUTSIDE = "failwell-probe"
 _LONGEST = 5000
@@ -46,13 +45,13 @@ def _is_chooser(subject: Subject, options: list[Any]) -> bool:
 
 
 def _listing(
-    subject: Subject, place: Place, base: dict[str, Any], value: Any, options: list[Any], how: str
+    subject: Subject, place: SchemaPlace, base: dict[str, Any], value: Any, options: list[Any], how: str
 ) -> Iterator[Draft]:
-    arguments = placed(base, place.keys, value)
+    arguments = with_value(base, place.keys, value)
     if arguments is not None:
         listed = tuple(_written(option) for option in options[:_MOST_OPTIONS])
         yield Draft(
-            arguments, base, place.keys, f"{paths.join(place.keys)} {how}", (place.name,), (*listed, *expected_of(
+            arguments, base, place.keys, f"{join_path(place.keys)} {how}", (place.name,), (*listed, *expected_of(
                 subject, place)), listed if len(options) <= _MOST_OPTIONS else (), place.required,
         )  # fmt: skip
 
@@ -85,7 +84,7 @@ def _beyond(shape: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def wrong_length(subject: Subject) -> Iterator[Draft]:
     """A text or a list that is longer or shorter than allowed."""
     for place, base in subject.spots:
-        here = at(base, place.keys)
+        here = value_at(base, place.keys)
         for shape in shapes(place.schema, subject.tree):
             for keyword, value in _misfits(here, shape):
                 limit = shape[keyword]
@@ -119,7 +118,7 @@ def wrong_format(subject: Subject) -> Iterator[Draft]:
                 words = (name, known.label, known.example, known.words)
                 found = _first_refused(subject, place, base, _NO_FORMAT)
                 if found is not None:
-                    how = f"{paths.join(place.keys)} is not in the format {name}"
+                    how = f"{join_path(place.keys)} is not in the format {name}"
                     yield Draft(found, base, place.keys, how, (place.name,), words, required=place.required)
 
 
@@ -131,7 +130,7 @@ def wrong_pattern(subject: Subject) -> Iterator[Draft]:
             if isinstance(pattern, str):
                 found = _first_refused(subject, place, base, _NO_PATTERN)
                 if found is not None:
-                    how = f"{paths.join(place.keys)} does not match the pattern {pattern}"
+                    how = f"{join_path(place.keys)} does not match the pattern {pattern}"
                     words = (
                         pattern,
                         "pattern",
@@ -143,20 +142,20 @@ def wrong_pattern(subject: Subject) -> Iterator[Draft]:
 
 
 def _first_refused(
-    subject: Subject, place: Place, base: dict[str, Any], values: tuple[str, ...]
+    subject: Subject, place: SchemaPlace, base: dict[str, Any], values: tuple[str, ...]
 ) -> dict[str, Any] | None:
-    made = (placed(base, place.keys, value) for value in values)
+    made = (with_value(base, place.keys, value) for value in values)
     return next((arguments for arguments in made if arguments is not None and not subject.is_valid(arguments)), None)
 
 
 def _limited(
-    subject: Subject, place: Place, base: dict[str, Any], value: Any, how: str, limit: Any, keyword: str
+    subject: Subject, place: SchemaPlace, base: dict[str, Any], value: Any, how: str, limit: Any, keyword: str
 ) -> Iterator[Draft]:
-    arguments = placed(base, place.keys, value)
+    arguments = with_value(base, place.keys, value)
     if arguments is not None and not subject.is_valid(arguments):
         words = (str(limit), *(("empty",) if limit == 1 else ()))
         yield Draft(
-            arguments, base, place.keys, f"{paths.join(place.keys)} {how}", (place.name,), words,
+            arguments, base, place.keys, f"{join_path(place.keys)} {how}", (place.name,), words,
             required=place.required, variant=keyword,
         )  # fmt: skip
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import paths
-from failwell.check.editing import at, placed, without
+from failwell._json import is_array
+from failwell.check.arguments import value_at, with_value, without_value
 from failwell.check.probes.probe import Draft, Subject
-from failwell.json_types import is_array
+from failwell.failure import join_path
 
 STRANGER = "failwell_probe"
 """The name of a field that no tool has."""
@@ -31,9 +31,9 @@ def missing(subject: Subject) -> Iterator[Draft]:
     """Each required field left out, the others valid."""
     for place, base in subject.spots:
         name = place.keys[-1]
-        arguments = without(base, place.keys)
+        arguments = without_value(base, place.keys)
         if arguments is not None and isinstance(name, str) and not subject.is_valid(arguments):
-            violates = f"the required field {paths.join(place.keys)} is left out"
+            violates = f"the required field {join_path(place.keys)} is left out"
             yield Draft(arguments, base, place.keys, violates, (name,), REQUIRED, required=place.required)
 
 
@@ -42,12 +42,12 @@ def misspelt(subject: Subject) -> Iterator[Draft]:
     for place, base in subject.spots:
         name = place.keys[-1]
         slip = misspelling(str(name))
-        rest = without(base, place.keys)
+        rest = without_value(base, place.keys)
         if rest is None or slip is None or subject.is_valid(rest):
             continue
-        arguments = placed(rest, (*place.keys[:-1], slip), at(base, place.keys))
+        arguments = with_value(rest, (*place.keys[:-1], slip), value_at(base, place.keys))
         if arguments is not None and slip not in _names_beside(base, place.keys):
-            violates = f"the field {paths.join(place.keys)} is spelt {slip}"
+            violates = f"the field {join_path(place.keys)} is spelt {slip}"
             yield Draft(arguments, base, place.keys, violates, (str(name),), required=place.required)
             return
 
@@ -72,4 +72,4 @@ def misspelling(word: str) -> str | None:
 
 
 def _names_beside(base: dict[str, Any], keys: tuple[str | int, ...]) -> Any:
-    return at(base, keys[:-1])
+    return value_at(base, keys[:-1])

@@ -1,19 +1,21 @@
-"""`Probe`: one call that must fail; `Subject`: the tool that it is made for."""
+"""`Probe`: one call that must fail, proven against the schema first; `Subject`: the tool that it is made for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
 from msgspec import Struct
 
-from failwell import paths
-from failwell.arguments.schema_tree import SchemaTree
-from failwell.check.editing import NOTHING, at, placed
-from failwell.check.shapes import Keys, Place, places, shapes
-from failwell.check.values import Values
-from failwell.decision import Hints
-from failwell.json_types import is_object
+from failwell._json import is_object
+from failwell.advice import Hints
+from failwell.check.arguments import NOTHING, Keys, SchemaPlace, Values, places, shapes, value_at, with_value
+from failwell.failure import join_path
+from failwell.schema.tree import SchemaTree, key_of
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
 
 _OPEN: dict[str, Any] = {"type": "object"}
 
@@ -60,7 +62,7 @@ class Probe(Struct, frozen=True, kw_only=True):
     @property
     def field(self) -> str | None:
         """The path of what is wrong, if it is one field."""
-        return paths.join(self.keys) if self.keys else None
+        return join_path(self.keys) if self.keys else None
 
 
 class Subject:
@@ -111,9 +113,9 @@ class Subject:
         return [(shape, arguments) for shape, arguments in made if arguments is not None]
 
     @cached_property
-    def spots(self) -> list[tuple[Place, dict[str, Any]]]:
+    def spots(self) -> list[tuple[SchemaPlace, dict[str, Any]]]:
         """Each place once, with valid arguments that have a value there."""
-        found: dict[Keys, tuple[Place, dict[str, Any]]] = {}
+        found: dict[Keys, tuple[SchemaPlace, dict[str, Any]]] = {}
         for shape, base in self.bases:
             for place in places(shape, self.tree):
                 filled = self._filled(base, place, found) if place.keys not in found else None
@@ -122,20 +124,20 @@ class Subject:
         return list(found.values())
 
     def _filled(
-        self, base: dict[str, Any], place: Place, before: dict[Keys, tuple[Place, dict[str, Any]]]
+        self, base: dict[str, Any], place: SchemaPlace, before: dict[Keys, tuple[SchemaPlace, dict[str, Any]]]
     ) -> dict[str, Any] | None:
         """Return valid arguments with a value at a place: the base, or what its holder was found in before."""
-        if at(base, place.keys) is not NOTHING:
+        if value_at(base, place.keys) is not NOTHING:
             return base
         holder = before.get(place.keys[:-1])
         for value in self.values.candidates(place.schema):
-            filled = placed(base if holder is None else holder[1], place.keys, value)
+            filled = with_value(base if holder is None else holder[1], place.keys, value)
             if filled is not None and self.is_valid(filled):
                 return filled
         return None
 
 
-class Row(NamedTuple):
+class ProbeRow(NamedTuple):
     """A row of the table of probes.
 
     *keywords* are those of JSON Schema that such a call breaks, *also* those that may break along with them. *writers*
@@ -150,3 +152,44 @@ class Row(NamedTuple):
     also: frozenset[str] = frozenset()
     writers: str | None = None
     may_be_ignored: bool = False
+
+
+_WRAPPERS = frozenset(("anyOf", "oneOf"))
+_ABSENT = frozenset(("required", "dependentRequired", "dependencies"))
+
+
+def is_proven(subject: Subject, row: ProbeRow, draft: Draft) -> bool:
+    """Tell whether the schema refuses a call, and refuses it for what the row claims and for nothing else.
+
+    What it was made from is valid and differs from it in one place only, so that place alone is to blame.
+    """
+    errors = subject.errors(draft.arguments)
+    if not errors or (draft.base is not None and not subject.is_valid(draft.base)):
+        return False
+    allowed = row.keywords | row.also | _WRAPPERS
+    if any(error.kind.name not in allowed for error in errors):
+        return False
+    return any(keyword in row.keywords and _speaks_of(where, keyword, draft) for where, keyword in _flat(errors, draft))
+
+
+def _speaks_of(where: Keys, keyword: str, draft: Draft) -> bool:
+    holder = draft.keys[:-1]
+    return where == draft.keys or where == holder or (keyword in _ABSENT and where == holder)
+
+
+def _flat(errors: Iterable["ValidationError"], draft: Draft) -> Iterator[tuple[Keys, str]]:
+    for error in errors:
+        yield _place_of(error.instance_path, draft), error.kind.name
+        for branch in getattr(error.kind, "context", ()):
+            yield from _flat(branch, draft)
+
+
+def _place_of(path: Iterable[str | int], draft: Draft) -> Keys:
+    """Return a path with keys as they were sent: jsonschema-rs gives a key that reads like a number as that number."""
+    keys: list[str | int] = []
+    here: object = draft.arguments
+    for step in path:
+        key = key_of(here, step)
+        keys.append(step if key is None else key)
+        here = here[key] if key is not None else None  # type: ignore[index]  # key_of found it there
+    return tuple(keys)

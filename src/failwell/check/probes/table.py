@@ -1,38 +1,38 @@
 """The table of probes, and the calls that it gives for a tool."""
 
-from failwell import paths
 from failwell.check.probes import discriminators, kinds, limits, presence
-from failwell.check.probes.probe import Draft, Probe, Row, Subject
-from failwell.check.probes.proving import is_proven
+from failwell.check.probes.probe import Draft, Probe, ProbeRow, Subject, is_proven
 from failwell.check.report import NotProbed
+from failwell.failure import join_path
 
 _MISSING = frozenset(("required", "dependentRequired", "dependencies"))
 _STRANGE = frozenset(("additionalProperties", "unevaluatedProperties", "propertyNames", "falseSchema"))
+_TOO_FEW = frozenset(("minProperties",))
 _LISTED = frozenset(("enum", "const"))
 _SHAPE = frozenset(("format", "pattern", "minLength", "maxLength"))
 _RUNS = "a server that drops what it does not know would run the tool"
 
-ROWS: tuple[Row, ...] = (
-    Row("empty", "an empty object", presence.empty, _MISSING, also=frozenset(("minProperties",))),
-    Row("missing_field", "a required field left out", presence.missing, _MISSING, also=frozenset(("minProperties",))),
-    Row("misspelt_field", "a field with a slip in its name", presence.misspelt, _MISSING, also=_STRANGE),
-    Row("wrong_type", "a value of another type", kinds.wrong_type, frozenset(("type",)), also=_LISTED),
-    Row("nested_wrong_type", "a wrong value deep inside", kinds.nested, frozenset(("type",)), also=_LISTED),
-    Row("null", "null where something is due", kinds.null, frozenset(("type", "enum", "const"))),
-    Row("not_listed", "a value outside the list", limits.outside_list, _LISTED, also=_SHAPE),
-    Row("misspelt_option", "a listed value with a slip in it", limits.misspelt_option, _LISTED, also=_SHAPE),
-    Row("out_of_range", "a number out of its range", limits.out_of_range, frozenset(
+ROWS: tuple[ProbeRow, ...] = (
+    ProbeRow("empty", "an empty object", presence.empty, _MISSING, also=_TOO_FEW),
+    ProbeRow("missing_field", "a required field left out", presence.missing, _MISSING, also=_TOO_FEW),
+    ProbeRow("misspelt_field", "a field with a slip in its name", presence.misspelt, _MISSING, also=_STRANGE),
+    ProbeRow("wrong_type", "a value of another type", kinds.wrong_type, frozenset(("type",)), also=_LISTED),
+    ProbeRow("nested_wrong_type", "a wrong value deep inside", kinds.nested, frozenset(("type",)), also=_LISTED),
+    ProbeRow("null", "null where something is due", kinds.null, frozenset(("type", "enum", "const"))),
+    ProbeRow("not_listed", "a value outside the list", limits.outside_list, _LISTED, also=_SHAPE),
+    ProbeRow("misspelt_option", "a listed value with a slip in it", limits.misspelt_option, _LISTED, also=_SHAPE),
+    ProbeRow("out_of_range", "a number out of its range", limits.out_of_range, frozenset(
         ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))),
-    Row("wrong_length", "too long or too short", limits.wrong_length, frozenset(
+    ProbeRow("wrong_length", "too long or too short", limits.wrong_length, frozenset(
         ("minLength", "maxLength", "minItems", "maxItems", "minProperties")), also=frozenset(("pattern", "format"))),
-    Row("wrong_pattern", "a text that does not match its pattern", limits.wrong_pattern, frozenset(("pattern",)),
+    ProbeRow("wrong_pattern", "a text that does not match its pattern", limits.wrong_pattern, frozenset(("pattern",)),
         also=frozenset(("minLength", "maxLength", "format"))),
-    Row("wrong_format", "a text that is not in its format", limits.wrong_format, frozenset(("format",)),
+    ProbeRow("wrong_format", "a text that is not in its format", limits.wrong_format, frozenset(("format",)),
         also=frozenset(("pattern", "minLength", "maxLength")),
         writers="many servers do not check formats, and would run the tool", may_be_ignored=True),
-    Row("discriminator", "the field that chooses what to do", discriminators.discriminator, _MISSING | _LISTED,
+    ProbeRow("discriminator", "the field that chooses what to do", discriminators.discriminator, _MISSING | _LISTED,
         also=_STRANGE),
-    Row("unknown_field", "a field nobody knows", presence.unknown, _STRANGE, writers=_RUNS, may_be_ignored=True),
+    ProbeRow("unknown_field", "a field nobody knows", presence.unknown, _STRANGE, writers=_RUNS, may_be_ignored=True),
 )  # fmt: skip
 """In the order in which they are sent: what surely fails first."""
 
@@ -63,7 +63,7 @@ def _no_base(made: dict[str, Probe]) -> str:
     return f"no valid arguments could be made from its schema, so {how}: give them with --values"
 
 
-def _reason_against(subject: Subject, row: Row, draft: Draft) -> str | None:
+def _reason_against(subject: Subject, row: ProbeRow, draft: Draft) -> str | None:
     """Return why a call is not made to a tool that may change something; None if it may be."""
     if not subject.careful:
         return None
@@ -71,10 +71,10 @@ def _reason_against(subject: Subject, row: Row, draft: Draft) -> str | None:
 
 
 def _path(draft: Draft) -> str:
-    return paths.join(draft.keys) if draft.keys else ""
+    return join_path(draft.keys) if draft.keys else ""
 
 
-def _probe(subject: Subject, row: Row, draft: Draft, name: str) -> Probe:
+def _probe(subject: Subject, row: ProbeRow, draft: Draft, name: str) -> Probe:
     return Probe(
         id=f"{subject.name}/{name}",
         row=row.name,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from failwell.check.report import NotProbed, ProbeResult, Report
-from failwell.check.reports.shown import as_json, number, shown
+from failwell.check.reports.text import as_json, number, shown
 
 _LONGEST_TEXT = 4000
 _NO_ANSWER = ("hung", "crashed")

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import failwell
 from failwell.check.report import Graded, ProbeResult, Report
-from failwell.check.reports.shown import in_words, shown
+from failwell.check.reports.text import in_words, shown
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 

@@ -5,18 +5,15 @@ import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import ClientResponse
+from msgspec import Struct
 
-from failwell.decision import Hints, decide
+from failwell._json import is_array, is_object
+from failwell.advice import Hints, decide
 from failwell.failure import Failure
-from failwell.json_types import is_array, is_object
 from failwell.proxy.events import Happening
-from failwell.proxy.glances import Id, came, decoded, encode, read
-from failwell.proxy.http.event_stream import Events
+from failwell.proxy.http.event_stream import Events, data_of, event_of, id_of, with_data
 from failwell.proxy.http.headers import to_client
-from failwell.proxy.http.learning import LONGEST_WAIT, patience
-from failwell.proxy.http.looking import Answer, Look
-from failwell.proxy.http.passing import pass_on
-from failwell.proxy.http.refusing import (
+from failwell.proxy.http.refusals import (
     ENDED,
     LOST,
     NO_ANSWER,
@@ -26,15 +23,159 @@ from failwell.proxy.http.refusing import (
     is_between_client_and_server,
     stated_by,
 )
-from failwell.proxy.http.replying import Reply, json_headers
+from failwell.proxy.http.reply import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Ask, Pending
+from failwell.proxy.http.sessions import Ask, HttpSession, Pending
+from failwell.proxy.http.tools import LONGEST_WAIT, patience
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.http.writing import Written
-from failwell.proxy.renaming import renamed
-from failwell.proxy.upgrading import tried
+from failwell.proxy.messages import Id, decoded, encode, glance_at_server, read, with_id
+from failwell.proxy.rewriter import Message, tried
+
+_SMALL = 1 << 16
+
+
+async def pass_on(response: ClientResponse, reply: Reply) -> None:
+    """Write an answer to the client as it comes."""
+    length, headers = response.content_length, to_client(response.headers.items())
+    if response.method == "HEAD":
+        headers.extend({} if length is None else {"Content-Length": str(length)})
+        await reply.begin(response.status, headers)
+        return
+    if length is not None and length <= _SMALL:
+        await reply.whole(response.status, headers, await response.read())
+        return
+    if length is not None and "Content-Encoding" not in response.headers:
+        headers["Content-Length"] = str(length)
+    await reply.begin(response.status, headers)
+    async for chunk in response.content.iter_any():
+        await reply.write(chunk)
+
+
+class StreamedAnswer(Struct):
+    """What the server answered to a call, or the failure that the proxy found; and the event or body it came in."""
+
+    pending: Pending
+    message: Message
+    found: Failure | None = None
+    event: bytes | None = None
+    body: bytes | None = None
+
+
+class StreamScanner:
+    """Looks at the events that answer a posted body, no closer than it must.
+
+    Args:
+        waiting: the calls in it, by the ids that the server knows them by.
+        session: whose calls they are.
+        rules: what the operator wants.
+    """
+
+    def __init__(self, waiting: dict[Id, Pending], session: HttpSession, rules: Rules) -> None:
+        self.is_resumable = False
+        self._waiting = waiting
+        self._session = session
+        self._rules = rules
+
+    def at(self, event: bytes) -> StreamedAnswer | bool | None:
+        """Return the answer in an event; None: pass it as it is. False: drop it."""
+        if b"id:" in event and id_of(event):
+            self.is_resumable = True
+        data = data_of(event)
+        if not data:
+            return None
+        glance = glance_at_server(data)
+        if glance is None:
+            return self._at_odd(event, data)
+        if glance.method is not None:
+            return self._at_notification(glance.method, data)
+        pending = None if glance.id is None else self._waiting.get(glance.id)
+        if pending is None:
+            return None
+        if pending.is_answered:
+            return False
+        if glance.is_failed or self.is_due(pending):
+            return self._at_odd(event, data)
+        self._session.ended(pending)
+        pending.is_answered = True
+        return None
+
+    def is_due(self, pending: Pending) -> bool:
+        """Return whether even a success must be looked at."""
+        return self._rules.looks_at_successes or pending.run is not None or pending.sent_as != pending.id
+
+    def _at_odd(self, event: bytes, data: bytes) -> StreamedAnswer | bool | None:
+        try:
+            message = read(data)
+        except RecursionError:
+            return None
+        id = message.get("id") if is_object(message) and message.get("method") is None else None
+        pending = self._waiting.get(id) if isinstance(id, int | str) else None
+        if pending is None or not is_object(message):
+            return None
+        return False if pending.is_answered else StreamedAnswer(pending, message, event=event)
+
+    def _at_notification(self, method: str, data: bytes) -> bool | None:
+        self._session.heard(data)
+        if method == "notifications/progress" and len(self._waiting) == 1:
+            pending = next(iter(self._waiting.values()))
+            if pending.run is not None and not self._rules.is_progress(pending, decoded(data)):
+                return False
+        return None
+
 
 _OK = 200
+
+
+class AnswerWriter:
+    """Writes answers to a stream that has begun, and else keeps them until there are no more.
+
+    Args:
+        reply: where they go.
+        is_batch: there may be several in one body.
+    """
+
+    def __init__(self, reply: Reply, *, is_batch: bool) -> None:
+        self.headers: Headers | None = None
+        self.is_batch = is_batch
+        self._reply = reply
+        self._kept: list[bytes] = []
+
+    async def message(self, message: Message, event: bytes | None = None) -> None:
+        """Write a message, in the event that it came in if there is one."""
+        data = encode(message)
+        if event is not None:
+            await self._reply.write(with_data(event, data))
+        else:
+            await self.raw(data)
+
+    async def passed(self, answer: StreamedAnswer) -> bool:
+        """Write an answer as it came but for its id, unless it was one of many."""
+        id = answer.pending.id
+        is_named = answer.message.get("id") == id
+        if answer.event is not None:
+            event = answer.event
+            await self._reply.write(event if is_named else with_data(event, with_id(data_of(event), id)))
+        elif answer.body is not None:
+            await self.raw(answer.body if is_named else with_id(answer.body, id))
+        else:
+            return False
+        return True
+
+    async def raw(self, data: bytes) -> None:
+        """Write a message that is encoded already."""
+        if self._reply.is_begun:
+            await self._reply.write(event_of(data))
+        else:
+            self._kept.append(data)
+
+    async def finish(self) -> None:
+        """Write what is not written yet."""
+        if not self._kept:
+            return
+        body = b"[" + b",".join(self._kept) + b"]" if self.is_batch else self._kept[0]
+        await self._reply.whole(_OK, json_headers() if self.headers is None else self.headers, body)
+
+
 _NO_BODY = (202, 204)
 _LONGEST_ERROR = 1 << 20
 _SAFE = Hints(read_only=True)
@@ -73,11 +214,11 @@ class Exchange:
         self._sleep = sleep
         self._began = time.monotonic()
         self._is_given_up = False
-        self._last: Answer | None = None
+        self._last: StreamedAnswer | None = None
         self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
-        self._written = Written(reply, is_batch=len(self._waiting) != 1 or ask.posted.id is None)
+        self._written = AnswerWriter(reply, is_batch=len(self._waiting) != 1 or ask.posted.id is None)
         self._is_elsewhere = False
-        self._look = Look(self._waiting, ask.session, rules)
+        self._look = StreamScanner(self._waiting, ask.session, rules)
 
     async def run(self) -> None:
         """Make the calls, and write their answers."""
@@ -123,7 +264,7 @@ class Exchange:
             self._track(pending)
             self._waiting.clear()
             self._waiting[pending.sent_as] = pending
-            body = renamed(pending.body, pending.sent_as)
+            body = with_id(pending.body, pending.sent_as)
         await self._written.finish()
 
     async def _lose(self) -> None:
@@ -132,7 +273,7 @@ class Exchange:
             for pending in list(self._waiting.values()):
                 if not pending.is_answered and not pending.is_cancelled:
                     self._rules.ended(pending)
-                    lost = Answer(pending, self._ask.session.failed(pending, ENDED), ENDED)
+                    lost = StreamedAnswer(pending, self._ask.session.failed(pending, ENDED), ENDED)
                     await self._settled(self._last or lost)
         await self._written.finish()
 
@@ -144,7 +285,7 @@ class Exchange:
         self._ask.session.ended(pending)
         pending.is_answered = is_answered
 
-    async def _attempt(self, body: bytes) -> tuple[Answer, float] | None:
+    async def _attempt(self, body: bytes) -> tuple[StreamedAnswer, float] | None:
         """Make the calls once. Return an answer that is not the last one, and when to try again."""
         ask = self._ask
         self._look.is_resumable = False
@@ -159,7 +300,7 @@ class Exchange:
         finally:
             response.release()
 
-    async def _received(self, response: ClientResponse) -> tuple[Answer, float] | None:
+    async def _received(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
         status = response.status
         if status in _NO_BODY:
             self._is_elsewhere = True
@@ -175,7 +316,7 @@ class Exchange:
             await self._reply.begin(status, to_client(response.headers.items()))
         return await self._stream(response)
 
-    async def _refused(self, response: ClientResponse) -> tuple[Answer, float] | None:
+    async def _refused(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
         """Deal with an HTTP error, or an answer in a form that is no message."""
         status, headers = response.status, response.headers
         if self._rules.dry_run or is_between_client_and_server(status, self._ask.headers, headers):
@@ -193,7 +334,7 @@ class Exchange:
                 self._passes(pending, failure_of(status, headers, body))
                 await self._reply.whole(status, to_client(headers.items()), data)
                 return None
-            return await self._answered(Answer(pending, message))
+            return await self._answered(StreamedAnswer(pending, message))
         return await self._found(failure_of(status, headers, body if body is not None else data))
 
     def _passes(self, pending: Pending, failure: Failure | None) -> None:
@@ -204,9 +345,9 @@ class Exchange:
         self._rules.ended(pending)
         self._done(pending)
 
-    async def _whole(self, data: bytes) -> tuple[Answer, float] | None:
+    async def _whole(self, data: bytes) -> tuple[StreamedAnswer, float] | None:
         """Deal with a JSON body."""
-        glance = came(data)
+        glance = glance_at_server(data)
         pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
         if pending is not None and not self._look.is_due(pending):
             self._done(pending)
@@ -226,7 +367,7 @@ class Exchange:
             if id is None and not self._written.is_batch:
                 id = next(iter(self._waiting))
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
-                if (again := await self._answered(Answer(pending, one, body=body))) is not None:
+                if (again := await self._answered(StreamedAnswer(pending, one, body=body))) is not None:
                     return again
             elif self._written.is_batch:
                 await self._written.message(one)
@@ -241,7 +382,7 @@ class Exchange:
         self._written.is_batch = False
         await self._written.raw(data)
 
-    async def _stream(self, response: ClientResponse) -> tuple[Answer, float] | None:
+    async def _stream(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
         """Deal with an event stream."""
         events = Events()
         async for chunk in response.content.iter_any():
@@ -250,7 +391,7 @@ class Exchange:
                 answer = self._look.at(event)
                 if answer is None:
                     passed.append(event)
-                elif isinstance(answer, Answer):
+                elif isinstance(answer, StreamedAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))
                         passed.clear()
@@ -262,17 +403,17 @@ class Exchange:
             self._rules.report(Happening("dropped", details={"bytes": len(events.rest)}))
         return None if self._look.is_resumable else await self._found(LOST)
 
-    async def _found(self, failure: Failure) -> tuple[Answer, float] | None:
+    async def _found(self, failure: Failure) -> tuple[StreamedAnswer, float] | None:
         """Deal with a failure that the proxy found: it is that of each call without an answer."""
         for pending in list(self._waiting.values()):
             if pending.is_answered or pending.is_cancelled:
                 continue
             message = self._ask.session.failed(pending, failure)
-            if (again := await self._answered(Answer(pending, message, failure))) is not None:
+            if (again := await self._answered(StreamedAnswer(pending, message, failure))) is not None:
                 return again
         return None
 
-    async def _answered(self, answer: Answer) -> tuple[Answer, float] | None:
+    async def _answered(self, answer: StreamedAnswer) -> tuple[StreamedAnswer, float] | None:
         if self._learn is not None and self._is_unclear(answer):
             is_decisive = answer.pending.run is not None
             await self._learn(self._ask, LONGEST_WAIT if is_decisive else patience(time.monotonic() - self._began))
@@ -282,14 +423,14 @@ class Exchange:
         await self._settled(answer)
         return None
 
-    def _is_unclear(self, answer: Answer) -> bool:
+    def _is_unclear(self, answer: StreamedAnswer) -> bool:
         """Return whether the list of tools may change what becomes of a failure."""
         found = answer.found  # the proxy worded it, so that only the next step may depend on the tool
         if found is not None and decide(found, _SAFE).action == decide(found).action:
             return False
         return self._rules.is_unclear(answer.pending, self._ask.session, answer.message)
 
-    async def _settled(self, answer: Answer) -> None:
+    async def _settled(self, answer: StreamedAnswer) -> None:
         """Write an answer as the client gets it."""
         pending, upgrader = answer.pending, self._ask.session.upgrader
         self._done(pending)

@@ -1,26 +1,58 @@
-"""`Gateway`: a reverse proxy in front of one MCP server. Everything passes as it is but the failures of its tools."""
+"""`Gateway`: a reverse proxy in front of one MCP server. Everything passes unchanged but the failures of its tools."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Any
 
 from aiohttp import ClientResponse, web
 from multidict import CIMultiDict
 
-from failwell.proxy.glances import decoded, encode
-from failwell.proxy.http.draining import Drain
+from failwell.proxy.http.addresses import AllowedHosts
 from failwell.proxy.http.event_stream import Events, data_of
-from failwell.proxy.http.exchange import Exchange
+from failwell.proxy.http.exchange import Exchange, pass_on
 from failwell.proxy.http.headers import to_client, to_server
-from failwell.proxy.http.learning import Learner
-from failwell.proxy.http.listening import Listening
-from failwell.proxy.http.passing import pass_on
-from failwell.proxy.http.places import Door
-from failwell.proxy.http.refusing import broken, rpc_error
-from failwell.proxy.http.replying import ClientGone, ElsewhereReply, Headers, HttpReply, Reply, json_headers
+from failwell.proxy.http.refusals import ENDED, broken, rpc_error
+from failwell.proxy.http.reply import ClientGone, ElsewhereReply, Headers, HttpReply, Reply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Ask, Posted, Session, Sessions
+from failwell.proxy.http.sessions import Ask, HttpSession, Posted, Sessions
+from failwell.proxy.http.streams import ListeningStream
+from failwell.proxy.http.tools import ToolLister
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.upgrading import Upgrader
+from failwell.proxy.messages import decoded, encode
+from failwell.proxy.rewriter import Rewriter
+
+_LOOKED_AGAIN_AFTER = 0.02
+
+
+class Drain:
+    """Knows which exchanges run, lets them end, and ends them."""
+
+    def __init__(self) -> None:
+        self._running: dict[Exchange, asyncio.Task[Any]] = {}
+
+    async def through(self, exchange: Exchange) -> None:
+        """Run an exchange."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[exchange] = task
+        try:
+            await exchange.run()
+        finally:
+            del self._running[exchange]
+
+    async def end(self, streams: Collection[ListeningStream], *, grace: float, hurried: asyncio.Event) -> None:
+        """Wait until no call runs, for so many seconds or until somebody is in a hurry; answer those that still do."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while not hurried.is_set() and (self._running or any(stream.is_busy for stream in streams)):
+                    await asyncio.sleep(_LOOKED_AGAIN_AFTER)
+        for exchange, task in self._running.items():
+            exchange.give_up(task)
+        for stream in streams:
+            with suppress(ClientGone):
+                await stream.give_up(ENDED)
+
 
 _SESSION = "Mcp-Session-Id"
 _BAD_GATEWAY, _FORBIDDEN = 502, 403
@@ -43,16 +75,16 @@ class Gateway:
         upstream: Upstream,
         rules: Rules,
         *,
-        upgrader: Callable[[str | None], Upgrader],
-        door: Door,
+        upgrader: Callable[[str | None], Rewriter],
+        door: AllowedHosts,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self._upstream = upstream
         self._rules = rules
         self._door = door
         self._sessions = Sessions(upgrader)
-        self._streams: dict[str, Listening] = {}
-        self._learner = Learner(upstream)
+        self._streams: dict[str, ListeningStream] = {}
+        self._learner = ToolLister(upstream)
         self._drain = Drain()
         basic = upstream.place.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
@@ -109,7 +141,7 @@ class Gateway:
         await self._drain.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
 
     async def _pass(
-        self, posted: Posted, url: str, headers: Headers, body: bytes, session: Session, reply: HttpReply
+        self, posted: Posted, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
     ) -> None:
         """Pass on what is no call; what the server lists is learnt on the way."""
         try:
@@ -124,7 +156,7 @@ class Gateway:
         except BROKEN as exc:
             await self._lost(exc, posted, reply)
 
-    async def _listed(self, posted: Posted, response: ClientResponse, session: Session, reply: HttpReply) -> None:
+    async def _listed(self, posted: Posted, response: ClientResponse, session: HttpSession, reply: HttpReply) -> None:
         """Pass on an answer to `tools/list` and take it in, in whichever form it comes."""
         if response.content_type == "application/json":
             data = await response.read()
@@ -156,10 +188,10 @@ class Gateway:
         if request.method == "DELETE" and key is not None:
             self._sessions.end(key)
 
-    async def _listen(self, response: ClientResponse, session: Session, key: str | None, reply: HttpReply) -> None:
+    async def _listen(self, response: ClientResponse, session: HttpSession, key: str | None, reply: HttpReply) -> None:
         if key is None:  # the older transport: a stream is a session
             session = self._sessions.fresh()
-        listening = Listening(
+        listening = ListeningStream(
             session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
         )
         await reply.begin(response.status, to_client(response.headers.items()))
@@ -169,7 +201,7 @@ class Gateway:
             if listening.endpoint is not None:
                 self._streams.pop(listening.endpoint, None)
 
-    def _opened(self, listening: Listening) -> None:
+    def _opened(self, listening: ListeningStream) -> None:
         if listening.endpoint is not None:
             self._streams[listening.endpoint] = listening
 
@@ -179,7 +211,7 @@ class Gateway:
         body = encode(rpc_error(posted.id if posted is not None else None, broken(exc)))
         await reply.whole(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
 
-    def _session(self, key: str | None, headers: Headers) -> Session:
+    def _session(self, key: str | None, headers: Headers) -> HttpSession:
         """Return the session of a client; without an id, all that prove to be the same see the same tools."""
         return self._sessions.get(key or f"{hash(headers.get('Authorization'))}", id=key)
 

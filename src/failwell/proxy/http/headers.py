@@ -1,8 +1,13 @@
-"""Which headers pass the proxy: all but those of one connection, and those that aiohttp writes itself."""
+"""Which headers pass the proxy, and those that it writes for a client that speaks lines and knows none."""
 
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from multidict import CIMultiDict
+
+from failwell._json import is_object
+from failwell.proxy.calls import ListedTools
 
 _OF_ONE_CONNECTION = frozenset(
     (
@@ -55,3 +60,63 @@ def _passed(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
     if named and (others := {part.strip() for part in named.split(",")} - _USUAL):
         kept = [(name, value) for name, value in kept if name.lower() not in others]
     return CIMultiDict(kept)
+
+
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_MARK = "x-mcp-header"
+# The parameter that is repeated as a header, by method.
+_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ALWAYS = (("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json"))
+
+
+class RequestHeaders:
+    """Knows the session and the version that were agreed on, and writes the headers of each message."""
+
+    def __init__(self, tools: ListedTools) -> None:
+        self.session: str | None = None
+        self.version: str | None = None
+        self._tools = tools
+
+    def headers(self, message: Any = None) -> list[tuple[str, str]]:
+        """Return the headers that go with a message, or with a request that carries none."""
+        params: Any = message.get("params") if is_object(message) else None
+        params = params if is_object(params) else {}
+        meta = params.get("_meta")
+        modern = meta.get(_VERSION_KEY) if is_object(meta) else None
+        headers = list(_ALWAYS)
+        if isinstance(modern, str):
+            headers.append(("Mcp-Protocol-Version", modern))
+            headers += self._routing(message["method"], params)
+        elif not is_object(message) or message.get("method") != "initialize":
+            headers += [("Mcp-Protocol-Version", self.version)] if self.version else []
+            headers += [("Mcp-Session-Id", self.session)] if self.session else []
+        return headers
+
+    def _routing(self, method: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        yield "Mcp-Method", method
+        name = params.get(_NAMES.get(method, ""))
+        if isinstance(name, str):
+            yield "Mcp-Name", _spelt(name)
+        if method == "tools/call" and isinstance(name, str):
+            yield from _marked(self._tools.get(name).input_schema, params.get("arguments"))
+
+
+def _marked(schema: Any, arguments: Any) -> Iterator[tuple[str, str]]:
+    """Yield the arguments that their schema wants repeated as headers."""
+    properties = schema.get("properties") if is_object(schema) else None
+    if not is_object(properties) or not is_object(arguments):
+        return
+    for name, described in properties.items():
+        value = arguments.get(name)
+        mark = described.get(_MARK) if is_object(described) else None
+        if isinstance(mark, str) and isinstance(value, bool):
+            yield f"Mcp-Param-{mark}", str(value).lower()
+        elif isinstance(mark, str) and isinstance(value, str | int | float):
+            yield f"Mcp-Param-{mark}", _spelt(str(value))
+        yield from _marked(described, value)
+
+
+def _spelt(value: str) -> str:
+    """Return a value as a header can hold it."""
+    is_plain = value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?base64?")
+    return value if is_plain else f"=?base64?{b64encode(value.encode()).decode()}?="

@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from failwell.decision import Hints
+from failwell._json import is_object
+from failwell.advice import Hints
 from failwell.failure import Failure
-from failwell.json_types import is_object
-from failwell.proxy.calls import Call
+from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.events import Happening
-from failwell.proxy.http.sessions import Pending, Session
-from failwell.proxy.upgrading import Message, Upgrader
-from failwell.reader import attempts_below
+from failwell.proxy.http.sessions import HttpSession, Pending
+from failwell.proxy.rewriter import Message, Rewriter
+from failwell.reading.reader import attempts_below
 from failwell.retry import Limits, Policy, Run, Shared
 
 _LONGEST_KEPT = 1 << 20
@@ -57,7 +57,7 @@ class Rules:
         self._clock = clock
         self._chance = chance
 
-    async def refusal(self, pending: Pending, session: Session) -> Message | None:
+    async def refusal(self, pending: Pending, session: HttpSession) -> Message | None:
         """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
         self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
         upgrader = session.upgrader
@@ -82,12 +82,12 @@ class Rules:
         failure = None if pending.run is None else await pending.run.abegin(self._clock())
         return None if self.dry_run else failure
 
-    def is_unclear(self, pending: Pending, session: Session, message: Message) -> bool:
+    def is_unclear(self, pending: Pending, session: HttpSession, message: Message) -> bool:
         """Return whether an answer is a failure of a tool that nothing is known of: its list would make it clearer."""
         upgrader = session.upgrader
         return not upgrader.tools.names() and _failure_in(upgrader, pending.call, message) is not None
 
-    async def delay(self, pending: Pending, session: Session, message: Message) -> float | None:
+    async def delay(self, pending: Pending, session: HttpSession, message: Message) -> float | None:
         """Take in an answer, and return after how many seconds the call is made again; None: this is its answer."""
         run = pending.run
         if run is None:
@@ -105,7 +105,7 @@ class Rules:
         self.report(told)
         return None if self.dry_run else delay
 
-    def _hints(self, call: Call, upgrader: Upgrader) -> Hints:
+    def _hints(self, call: ProxiedCall, upgrader: Rewriter) -> Hints:
         return Hints(idempotent=True) if call.tool in self._safe else upgrader.hints(call.tool)
 
     def ended(self, pending: Pending) -> None:
@@ -125,7 +125,7 @@ class Rules:
         return True
 
 
-def _failure_in(upgrader: Upgrader, call: Call, message: Message) -> Failure | None:
+def _failure_in(upgrader: Rewriter, call: ProxiedCall, message: Message) -> Failure | None:
     failure = upgrader.failure_in(call, message)
     if failure is None and upgrader.flips(call.tool):
         failure = upgrader.unflagged_in(call, message)

@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from failwell._json import is_array, is_object
 from failwell.failure import Failure
-from failwell.json_types import is_array, is_object
-from failwell.proxy.calls import Call
-from failwell.proxy.glances import Id, came, decoded, encode, sent
-from failwell.proxy.http.replying import Headers
-from failwell.proxy.upgrading import Message, Upgrader
+from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.http.reply import Headers
+from failwell.proxy.messages import Id, decoded, encode, glance_at_client, glance_at_server
+from failwell.proxy.rewriter import Message, Rewriter
 from failwell.retry import Run
 
 _MOST_SESSIONS = 1024
@@ -32,9 +32,9 @@ class Pending(Struct, eq=False):
     is_answered: bool = False
 
     @property
-    def call(self) -> Call:
+    def call(self) -> ProxiedCall:
         """The whole call, decoded when it is needed."""
-        return Call.of(decoded(self.body)) or Call(id=self.id, tool=self.tool)
+        return ProxiedCall.of(decoded(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
 
     @property
     def attempts(self) -> int | None:
@@ -55,7 +55,7 @@ class Posted(Struct):
     @classmethod
     def of(cls, body: bytes) -> "Posted":
         """Return what a body asks for."""
-        found = sent(body)
+        found = glance_at_client(body)
         if found is None:
             return cls._batch(body)
         params = found.params
@@ -75,20 +75,20 @@ class Posted(Struct):
         found = tuple(
             Pending(one, call.id, call.tool, call.id)
             for one, message in written
-            if (call := Call.of(message)) is not None and isinstance(call.id, int | str)
+            if (call := ProxiedCall.of(message)) is not None and isinstance(call.id, int | str)
         )
         id = messages.get("id") if is_object(messages) else None
         return cls(body, found, id if isinstance(id, int | str) else None)
 
 
-class Session:
+class HttpSession:
     """One client at one server.
 
     Args:
         upgrader: writes its failures.
     """
 
-    def __init__(self, upgrader: Upgrader) -> None:
+    def __init__(self, upgrader: Rewriter) -> None:
         self.upgrader = upgrader
         self.asking: asyncio.Future[None] | None = None
         self.is_slow = False
@@ -129,7 +129,11 @@ class Session:
 
     def heard(self, data: bytes) -> None:
         """Take note of a notification: tools that changed are forgotten."""
-        if b"list_changed" in data and (note := came(data)) and note.method == "notifications/tools/list_changed":
+        if (
+            b"list_changed" in data
+            and (note := glance_at_server(data))
+            and note.method == "notifications/tools/list_changed"
+        ):
             self.upgrader.tools.forget()
             self.asking = None
 
@@ -153,29 +157,29 @@ class Ask(Struct):
     posted: Posted
     url: str
     headers: Headers
-    session: Session
+    session: HttpSession
     is_tracked: bool
 
 
 class Sessions:
     """The sessions that are known, by their id or, where there is none, by who the client says it is."""
 
-    def __init__(self, make: Callable[[str | None], Upgrader]) -> None:
+    def __init__(self, make: Callable[[str | None], Rewriter]) -> None:
         self._make = make
-        self._known: dict[str, Session] = {}
+        self._known: dict[str, HttpSession] = {}
         self._numbers = count(1)
 
-    def get(self, key: str, *, id: str | None) -> Session:
+    def get(self, key: str, *, id: str | None) -> HttpSession:
         """Return a session, a new one if it is not known; the one that was asked for longest ago is forgotten."""
-        found = self._known.pop(key, None) or Session(self._make(id))
+        found = self._known.pop(key, None) or HttpSession(self._make(id))
         self._known[key] = found
         if len(self._known) > _MOST_SESSIONS:
             self._known.pop(next(iter(self._known)))
         return found
 
-    def fresh(self) -> Session:
+    def fresh(self) -> HttpSession:
         """Return a session that nobody else can ask for."""
-        return Session(self._make(None))
+        return HttpSession(self._make(None))
 
     def end(self, key: str) -> None:
         """Forget a session."""

@@ -21,7 +21,8 @@ except ImportError as missing:
     raise ImportError("the proxy in front of a URL needs aiohttp: pip install 'failwell[http-proxy]'") from missing
 from yarl import URL
 
-from failwell.proxy.http.places import Place, is_loopback
+from failwell._net import is_loopback
+from failwell.proxy.http.addresses import ServerUrl
 
 BROKEN = (ClientError, OSError, TimeoutError, asyncio.IncompleteReadError)
 """What is raised when the server cannot be reached or breaks off."""
@@ -46,7 +47,7 @@ class Upstream:
         keeps_cookies: there is only one client.
     """
 
-    def __init__(self, place: Place, *, keeps_cookies: bool = False) -> None:
+    def __init__(self, place: ServerUrl, *, keeps_cookies: bool = False) -> None:
         self.place = place
         self._proxy = None if is_loopback(place.host) else _proxy_for(place)
         self._session = ClientSession(
@@ -90,7 +91,7 @@ class Upstream:
         """
         host, port = self.place.host, self.place.port
         if self._proxy is not None:
-            through = Place(self._proxy)
+            through = ServerUrl(self._proxy)
             host, port = through.host, through.port
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(host, port)
@@ -106,6 +107,6 @@ def _parsed(url: str) -> URL:
     return URL(url, encoded=True)
 
 
-def _proxy_for(place: Place) -> str | None:
+def _proxy_for(place: ServerUrl) -> str | None:
     found = getproxies().get(place.origin[0])
     return None if found is None or proxy_bypass(place.host) else found

@@ -15,11 +15,10 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
-from failwell.proxy.http.places import Place
-from failwell.proxy.http.serving import CANNOT, CannotServe, Setup, greeting, listening, reach, reason, say
+from failwell.proxy.http.addresses import ServerUrl
+from failwell.proxy.http.server import CANNOT, CannotServe, Setup, greeting, listening, reach, reason, say
 from failwell.proxy.http.upstream import Upstream
-from failwell.proxy.limiting import limits_of
-from failwell.proxy.options import Misuse, Options
+from failwell.proxy.options import BadOption, ProxyOptions, limits_of
 from failwell.proxy.summary import Tally
 
 _MOST_DEATHS, _WITHIN = 5, 10.0
@@ -35,14 +34,14 @@ class _Counts(Struct):
     happenings: dict[str, dict[str, int]] = {}
 
 
-def serve_together(options: Options, events: int | str | None, *, run: Run) -> int:
+def serve_together(options: ProxyOptions, events: int | str | None, *, run: Run) -> int:
     """Listen with as many processes as the options say until a signal ends them, and return the exit code.
 
     Raises:
         Misuse: this system cannot do that, or shared limits cannot be had.
     """
     if not hasattr(os, "fork"):
-        raise Misuse("--workers needs a system on which a process can be forked")
+        raise BadOption("--workers needs a system on which a process can be forked")
     if (limits := limits_of(options, scope="", warn=say)) is not None:
         limits.close()  # nothing was connected: each worker has its own
     try:
@@ -61,7 +60,7 @@ def serve_together(options: Options, events: int | str | None, *, run: Run) -> i
 class _Workers:
     """The processes, and what each of them counted."""
 
-    def __init__(self, options: Options, events: int | str | None, sockets: list[socket.socket], run: Run) -> None:
+    def __init__(self, options: ProxyOptions, events: int | str | None, sockets: list[socket.socket], run: Run) -> None:
         self._options = options
         self._events = events
         self._sockets = sockets
@@ -146,7 +145,7 @@ class _Workers:
 
 
 async def _work(
-    options: Options, events: int | str | None, sockets: list[socket.socket], lifeline: int, counted: IO[bytes]
+    options: ProxyOptions, events: int | str | None, sockets: list[socket.socket], lifeline: int, counted: IO[bytes]
 ) -> int:
     """Listen until a signal comes or the first process is gone, and write down what was counted."""
     ended, hurried, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
@@ -169,15 +168,15 @@ async def _work(
     return 0
 
 
-async def _reached(options: Options) -> None:
-    upstream = Upstream(Place(options.url or ""))
+async def _reached(options: ProxyOptions) -> None:
+    upstream = Upstream(ServerUrl(options.url or ""))
     try:
         await reach(upstream)
     finally:
         await upstream.close()
 
 
-def _bound(options: Options) -> list[socket.socket]:
+def _bound(options: ProxyOptions) -> list[socket.socket]:
     """Return sockets for all addresses that the host has, with one port."""
     assert options.listen is not None
     host, port = options.listen

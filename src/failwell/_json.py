@@ -1,0 +1,72 @@
+"""JSON: type guards for values, and objects read from and written for peers that may be hostile or sloppy."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+import msgspec
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a value is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Tell whether a value can be read like a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Tell whether a value can be read like a JSON array."""
+    return isinstance(value, list | tuple)
+
+
+def members(value: Any) -> list[tuple[str | int, Any]]:
+    """Return the keys and values of an object, or the indices and items of an array; nothing for anything else."""
+    if is_mapping(value):
+        return list(value.items())
+    return list(enumerate(value)) if is_array(value) else []
+
+
+LONGEST_JSON = 1_000_000
+"""Longer texts are not parsed, in characters."""
+
+_encoder = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder().decode
+
+
+def write_json(payload: Any) -> str:
+    """Return a value as compact JSON, keys in their order, not escaped beyond what JSON asks for."""
+    return _encoder(payload).decode()
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text holds, or None if it is no JSON, too long or too deep.
+
+    What msgspec refuses (NaN, lone surrogates, huge numbers, a byte-order mark) is read by the standard library.
+    """
+    if len(text) > LONGEST_JSON:
+        return None
+    try:
+        return _decoder(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        loose = json.loads(text.lstrip("\ufeff"))
+        return json.loads(json.dumps(loose).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Return the object a JSON text holds, or None if it holds anything else."""
+    if text[:1] != "{" and text.lstrip("\ufeff \t\r\n")[:1] != "{":
+        return None
+    if len(text) > LONGEST_JSON:
+        return None
+    try:
+        found: dict[str, Any] | None = _decoder(text)
+    except (ValueError, RecursionError):
+        found = parse_json(text)
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,5 @@
+"""The logger that everything in failwell writes to."""
+
+import logging
+
+log = logging.getLogger("failwell")

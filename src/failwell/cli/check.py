@@ -1,0 +1,277 @@
+"""`failwell check`: from the options to the report on the terminal, its files and the exit code."""
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO, TypeVar
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from failwell.check.report import ProposedChange, Report, ToolReport
+from failwell.cli.panels import page
+from failwell.cli.streams import Misuse, Streams, address_in, decoded, ended_as_by_interrupt, from_file, misuse_of
+
+_COLOURS = {"A": "green", "B": "green", "C": "yellow", "D": "yellow", "F": "red", None: "dim"}
+_MOST_NAMED = 3
+_MOST_WORSE = 20
+_SERVER = "(server)"
+
+
+@contextmanager
+def show_progress(stderr: TextIO) -> Generator[Callable[[int, int], None] | None]:
+    """Give a function that shows how far a check is, on a terminal."""
+    if not stderr.isatty():
+        yield None
+        return
+
+    def tell(done: int, total: int) -> None:
+        stderr.write(f"\r{done} of {total} calls")
+        stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        stderr.write("\r\x1b[K")
+        stderr.flush()
+
+
+def show(stdout: TextIO, report: Report) -> None:
+    """Show a report."""
+    with page(stdout) as console:
+        console.print(_headline(report))
+        console.print()
+        console.print(_tools(report))
+        console.print()
+        console.print(_counts(report))
+        if report.worse:
+            _print_worse(console, report)
+        for number, change in enumerate(report.changes, 1):
+            console.print()
+            _print_change(console, number, change)
+        if report.not_probed:
+            console.print()
+            _print_not_probed(console, report)
+
+
+def _headline(report: Report) -> Text:
+    about = " ".join(part for part in (report.server.name, report.server.version) if part)
+    channels = ", ".join(f"{name} {value:g}" for name, value in report.channels.items())
+    return Text.assemble(
+        (f"{report.score:g}", "bold"), " of 100  ", (report.grade, f"bold {_COLOURS[report.grade]}"), f"  {about}",
+        (f"  ({channels})", "dim"),
+    )  # fmt: skip
+
+
+def _tools(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("tool", "score", "", "calls", "what failed most"):
+        table.add_column(header, justify="right" if header in ("score", "calls") else "left", overflow="fold")
+    for tool in report.tools:
+        score = Text(f"{tool.score:g}" if tool.score is not None else "-", _COLOURS[tool.grade])
+        table.add_row(tool.name, score, tool.grade or "", str(len(tool.probes)), _worst(tool))
+    return table
+
+
+def _worst(tool: ToolReport) -> str:
+    counts = Counter(graded.grade for probe in tool.probes for graded in probe.failed)
+    return ", ".join(f"{name} {count}×" for name, count in counts.most_common(_MOST_NAMED))
+
+
+def _counts(report: Report) -> Text:
+    totals = report.totals
+    endings = [f"{count} {name}" for name, count in (
+        ("sent as a success", totals.unflagged), ("accepted", totals.accepted), ("hung", totals.hung),
+        ("crashed the server", totals.crashed)) if count]  # fmt: skip
+    share = totals.repairable_share
+    mended = f"{share:.0%} of the schema violations can be mended from the error alone" if share is not None else ""
+    return Text("; ".join(part for part in (f"{totals.probes} calls graded", *endings, mended) if part))
+
+
+def _print_worse(console: Console, report: Report) -> None:
+    worse = report.worse or ()
+    console.print()
+    console.print(Text(f"{len(worse)} worse than the baseline", "bold red"))
+    for one in worse[:_MOST_WORSE]:
+        console.print(Text(f"  {one.probe}: {one.what}"))
+
+
+def _print_change(console: Console, number: int, change: ProposedChange) -> None:
+    console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  +{change.gain:g}", "green")))
+    tools = ", ".join(change.tools[:_MOST_NAMED])
+    more = f" and {len(change.tools) - _MOST_NAMED} more" if len(change.tools) > _MOST_NAMED else ""
+    console.print(Padding(Text(f"{change.why} For {tools}{more}."), (0, 0, 0, 3)))
+    for line in change.snippet.splitlines():
+        console.print(Text(f"      {line}", "cyan"), soft_wrap=True)  # code that is wrapped cannot be copied
+
+
+def _print_not_probed(console: Console, report: Report) -> None:
+    reasons = Counter(one.reason for one in report.not_probed)
+    console.print(Text("Not sent", "bold"))
+    for reason, count in reasons.most_common():
+        whole = [one.tool for one in report.not_probed if one.reason == reason and one.probe is None]
+        names = f" ({', '.join(whole[:_MOST_NAMED])}{', …' if len(whole) > _MOST_NAMED else ''})" if whole else ""
+        console.print(Text(f"  {count}× {reason}{names}", "dim"))
+
+
+_NEEDED = "checking a server needs jsonschema-rs: pip install 'failwell[cli,validation]'"
+_REPORTS = {name: f"failwell.check.reports.{name}" for name in ("junit", "sarif", "html")}
+"""The modules that write reports: each has `write(report) -> str`."""
+
+Value = TypeVar("Value")
+
+
+def check(
+    context: typer.Context,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")] = False,
+    allow_writes: Annotated[
+        str, typer.Option("--allow-writes", help="Tools, with commas, that may be called in earnest.", metavar="TOOL,…")
+    ] = "",
+    values: Annotated[
+        Path | None, typer.Option("--values", help="TOML: valid values for the fields of tools.", metavar="FILE")
+    ] = None,
+    probes: Annotated[
+        Path | None, typer.Option("--probes", help="TOML: your own calls that must fail.", metavar="FILE")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", help="Fail only on what got worse than this file; made if absent.", metavar="FILE"),
+    ] = None,
+    update_baseline: Annotated[bool, typer.Option("--update-baseline", help="Write the baseline anew.")] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option("--fail-under", help="Fail only if the score is lower.", metavar="SCORE", min=0, max=100),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds after which a call is cut off.", metavar="SECONDS", min=0.01)
+    ] = 10.0,
+    start_timeout: Annotated[
+        float,
+        typer.Option("--start-timeout", help="Seconds that the server may take to start.", metavar="SECONDS", min=0.01),
+    ] = 30.0,
+    overlapping: Annotated[
+        int, typer.Option("--overlapping", help="So many calls at the same time.", metavar="N", min=1)
+    ] = 8,
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.", metavar="FILE")] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF to this file.", metavar="FILE")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page for people to this file.", metavar="FILE")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Behind --: a server to start; or the URL of one.", metavar="COMMAND")
+    ] = None,
+) -> None:
+    """Provoke a server's tools, and see how well they fail.
+
+    Tools that are not marked read-only only get calls that must fail validation, proven against their schema before
+    they are sent. Exits with 1 if something was found, with 2 if the server cannot be checked.
+
+    Example: failwell check -- python server.py
+
+    Example: failwell check --baseline failwell.json -- python server.py
+    """
+    if not command:
+        raise Misuse("say which server to check: failwell check -- COMMAND, or failwell check URL")
+    if update_baseline and baseline is None:
+        raise Misuse("--update-baseline needs --baseline FILE")
+    reports = {"junit": junit, "sarif": sarif, "html": html}
+    _check_places({**reports, "baseline": baseline})
+    try:
+        from failwell.check import peers, runner, session
+        from failwell.check.probes import own
+    except ImportError:
+        raise Misuse(_NEEDED) from None
+    limits = session.CallLimits(start=start_timeout, call=timeout, overlapping=overlapping)
+    plan = runner.CheckPlan(
+        allow_writes=frozenset(name.strip() for name in allow_writes.split(",") if name.strip()),
+        values=_from(values, own.read_values) if values is not None else {},
+        own=_from(probes, own.read_probes) if probes is not None else (),
+        limits=limits,
+    )
+    streams: Streams = context.obj
+    before = _baseline(baseline) if not update_baseline else None
+    with show_progress(streams.stderr) as progress, ended_as_by_interrupt():
+        try:
+            report = runner.checked(_connecting(command, limits), plan, target=" ".join(command), progress=progress)
+        except peers.BadServer as bad:
+            raise misuse_of(command, bad) from None
+    report = _compared(report, baseline, before, streams.stderr)
+    for name, file in reports.items():
+        if file is not None:
+            _write(file, importlib.import_module(_REPORTS[name]).write(report))
+    if as_json:
+        streams.stdout.write(json.dumps(msgspec.to_builtins(report), indent=2) + "\n")
+    else:
+        show(streams.stdout, report)
+    is_good = report.is_clean if fail_under is None else report.score >= fail_under and not report.worse
+    if not is_good:
+        raise typer.Exit(1)
+
+
+def _connecting(command: list[str], limits: Any) -> Callable[[], Any]:
+    from failwell.check.peers import http, stdio
+
+    address = address_in(command)
+    if address is None:
+        return lambda: stdio.StdioPeer.start(command)
+
+    async def connect() -> Any:
+        return http.HttpPeer(address, start=limits.start, wait=limits.call)
+
+    return connect
+
+
+def _check_places(files: dict[str, Path | None]) -> None:
+    """Refuse files that cannot be written, before anything is sent to a server.
+
+    Raises:
+        Misuse: a file has no folder, or it is an option that was taken for one.
+    """
+    for option, file in files.items():
+        if file is not None and str(file).startswith("-"):
+            raise Misuse(f"--{option} needs a file, not {str(file)!r}")
+        if file is not None and not file.parent.is_dir():
+            raise Misuse(f"cannot write {str(file)!r}: there is no folder {str(file.parent)!r}")
+
+
+def _from(file: Path, read: Callable[[str], Value]) -> Value:
+    try:
+        return read(decoded(from_file(file)))
+    except ValueError as wrong:
+        raise Misuse(f"{file}: {' '.join(str(wrong).split())}") from None
+
+
+def _baseline(file: Path | None) -> dict[str, str] | None:
+    from failwell.check import baseline
+
+    return _from(file, baseline.read) if file is not None and file.exists() else None
+
+
+def _compared(report: Any, file: Path | None, before: dict[str, str] | None, stderr: TextIO) -> Any:
+    """Return the report with what got worse, or write the first baseline."""
+    from failwell.check import baseline
+
+    if file is None:
+        return report
+    if before is None:
+        _write(file, baseline.written(report))
+        stderr.write(f"failwell: wrote the baseline {file}: later runs fail only on what got worse\n")
+        return msgspec.structs.replace(report, worse=())
+    if better := baseline.improved(report, before):
+        stderr.write(f"failwell: {better} grades are better than the baseline: keep them with --update-baseline\n")
+    return msgspec.structs.replace(report, worse=baseline.compared(report, before))
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as failed:
+        raise Misuse(f"cannot write {str(file)!r}: {failed.strerror}") from None

@@ -1,0 +1,97 @@
+"""`failwell dashboard`: from the options to a page that is served until somebody ends it."""
+
+import asyncio
+import os
+from typing import Annotated, Any
+
+import typer
+
+from failwell.cli.streams import Misuse, Streams
+from failwell.proxy.options import address
+
+TOKEN = "FAILWELL_DASHBOARD_TOKEN"
+_AT = "127.0.0.1:8765"
+
+
+def dashboard(
+    context: typer.Context,
+    *,
+    store: Annotated[
+        str, typer.Option("--store", help="Where records are: sqlite:///PATH or postgresql://HOST/DB.", metavar="URL")
+    ],
+    listen: Annotated[
+        str, typer.Option("--listen", help=f"Serve the page here, {_AT} unless told.", metavar="HOST:PORT")
+    ] = _AT,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", help=f"What others must know; better given as {TOKEN}.", metavar="TOKEN"),
+    ] = None,
+) -> None:
+    """Show which tools fail, and whether agents recover, on one page.
+
+    Reads what `fw.records.Recorder` and `failwell proxy --events` write, also while they write it. Only this machine
+    can reach the page. On any other address it needs a token.
+
+    Example: failwell dashboard --store sqlite:///calls.db
+
+    Example: failwell dashboard --store postgresql://db/calls --listen 9000
+    """
+    streams: Streams = context.obj
+    host, port = _address(listen)
+    try:
+        from failwell.dashboard.access import Access
+        from failwell.dashboard.server import CannotListen, serve
+        from failwell.dashboard.source import Source
+
+        source = Source(store)
+        door = Access(host, token or os.environ.get(TOKEN) or None)
+    except (ImportError, ValueError) as wrong:
+        raise Misuse(str(wrong)) from None
+
+    def say(sentence: str) -> None:
+        streams.stderr.write(f"failwell: {sentence}\n")
+        streams.stderr.flush()
+
+    try:
+        _open(source)
+        asyncio.run(serve(source, door, host, port, say=say))
+    except CannotListen as cannot:
+        raise Misuse(str(cannot)) from None
+    finally:
+        source.close()
+
+
+def _open(source: Any) -> None:
+    """Open the store now, so that who gave a wrong one is told. One that nobody has written to yet is fine.
+
+    Raises:
+        Misuse: it cannot be reached, is none, may not be written, or is of a later version.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from failwell.records._tables import WrongVersion
+
+    try:
+        source.open()
+        source.count()
+    except WrongVersion as wrong:
+        raise Misuse(f"cannot read the store: {wrong}") from None
+    except SQLAlchemyError as failed:
+        reason = type(getattr(failed, "orig", None) or failed).__name__
+        raise Misuse(f"cannot use the store {source.name}: {_REASONS.get(reason, reason)}") from None
+    except OSError as failed:
+        raise Misuse(f"cannot use the store {source.name}: {failed.strerror}") from None
+
+
+_REASONS = {
+    "OperationalError": "it cannot be reached, or the dashboard may not keep its counts there",
+    "DatabaseError": "it is no database",
+    "InsufficientPrivilege": "the dashboard may not keep its counts there",
+}
+
+
+def _address(text: str) -> tuple[str, int]:
+    try:
+        return address(text)
+    except ValueError as wrong:
+        raise Misuse(f"--listen {wrong}") from None

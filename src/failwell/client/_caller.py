@@ -1,0 +1,451 @@
+"""`Caller`: makes tool calls as its configuration says, and answers each with an `Answer`."""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, NamedTuple, TypedDict, cast
+
+from msgspec import Struct
+
+from failwell._json import is_object
+from failwell._log import log
+from failwell.advice import Hints
+from failwell.client._descriptions import Describe, Described
+from failwell.dialects._placement import META_KEY
+from failwell.failure import Failure
+from failwell.reading.reader import attempts_below, read, returned_failure
+from failwell.redact.canonical import canonical
+from failwell.renderer import render
+from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
+from failwell.retry._engine import Hook
+from failwell.retry._layers import announce_retrying, is_retrying
+from failwell.schema.repair import Repair, repair
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """How a tool call ended after all tries.
+
+    Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how the
+    last try ended, if there was any. Where `is_fallback` is true, `result` is what the fallback gave: the tool failed.
+    `repaired` says how the arguments were corrected, whether that helped or not. `attempts` counts all calls made.
+    """
+
+    result: Any = None
+    exception: Exception | None = None
+    failure: Failure | None = None
+    attempts: int = 1
+    is_fallback: bool = False
+    repaired: Repair | None = None
+    hints: Hints = Hints()
+
+    @property
+    def text(self) -> str:
+        """The failure as one text for a model, with one next step; empty without a failure."""
+        if self.failure is None:
+            return ""
+        return render(self.failure, self.hints, attempt=max(self.attempts, 1))
+
+    @property
+    def shown(self) -> str:
+        """What a model may see in place of a result: the failure, or what the fallback gave and that it is one."""
+        if not self.is_fallback:
+            return self.text
+        value = (
+            self.result if isinstance(self.result, str) else json.dumps(self.result, ensure_ascii=False, default=str)
+        )
+        return f"{self.note}\n{value}"
+
+    @property
+    def note(self) -> str:
+        """One line that says a fallback stands in for the tool; empty without one."""
+        if self.failure is None or not self.is_fallback:
+            return ""
+        failure = canonical(self.failure)
+        reason = failure.code or failure.type
+        return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback and not its result:"
+
+
+Fallback = Callable[[Failure, dict[str, Any]], Any]
+"""Takes the failure and the arguments; returns a value, or an awaitable that gives one."""
+
+# Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
+_UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
+
+
+def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
+    """Return whether something may stand in for the tool; *repeatable* says that it does no harm if it ran as well."""
+    if failure.type not in _UNABLE or failure.severity == "warning" or failure.outcome == "executed":
+        return False
+    return repeatable or (failure.outcome != "unknown" and failure.origin != "inferred")
+
+
+class Tried(NamedTuple):
+    """How one try ended; without a failure it succeeded."""
+
+    result: Any = None
+    exception: Exception | None = None
+    failure: Failure | None = None
+    attempts_below: int = 0
+
+
+class Ended(NamedTuple):
+    """What one try gave or raised."""
+
+    result: Any = None
+    exception: Exception | None = None
+
+
+async def ended_with(make: Callable[[dict[str, Any]], Awaitable[Any]], arguments: dict[str, Any]) -> Ended:
+    """Make a call once and return how it ended; cancellation passes."""
+    try:
+        return Ended(await make(arguments))
+    except Exception as exc:
+        return Ended(None, exc)
+
+
+class ToolCall:
+    """A call that can be made several times. The tool's description is looked up once a failure makes it matter."""
+
+    def __init__(
+        self,
+        make: Callable[[dict[str, Any]], Awaitable[Any]],
+        *,
+        tool: str,
+        arguments: dict[str, Any],
+        described: Any,
+        is_trusted: Callable[[], bool],
+        wants_schema: bool,
+        dialect: str | None,
+        unflagged: bool,
+        marks_before: int,
+    ) -> None:
+        self._make = make
+        self.tool = tool
+        self.arguments = arguments
+        self.described = Described()
+        self.hints = Hints()
+        self._description = described
+        self._is_trusted = is_trusted
+        self._wants_schema = wants_schema
+        self._dialect = dialect
+        self._unflagged = unflagged
+        self._marks_before = marks_before
+
+    async def attempt(self, arguments: dict[str, Any]) -> Tried:
+        """Make the call once."""
+        return await self.understood(await ended_with(self._make, arguments), arguments)
+
+    async def understood(self, end: Ended, arguments: dict[str, Any]) -> Tried:
+        """Return what it means that a try ended like this."""
+        result, exception = end
+        if exception is not None:
+            below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
+            return Tried(None, exception, await self._failure_in(exception, arguments), below)
+        if self._dialect is None and not self._unflagged and not is_failed(result):
+            return Tried(result)
+        failure = await self._failure_in(result, arguments)
+        return Tried(result, None, failure, attempts_below(result) if failure else 0)
+
+    async def _failure_in(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
+        """Return the failure in a result or an exception, read with what is known of the tool if that matters."""
+        failure = self._read(what, arguments)
+        if failure is None or self._description is None or not self._matters_for(failure):
+            return failure
+        await self._look_up()
+        return self._read(what, arguments) if failure.origin == "inferred" else failure
+
+    def _matters_for(self, failure: Failure) -> bool:
+        if self._wants_schema and failure.type == "VALIDATION":
+            return True
+        return failure.origin == "inferred" or failure.retryable is not False
+
+    async def _look_up(self) -> None:
+        description, self._description = self._description, None
+        try:
+            found = Described.of(await cast(Describe, description)() if callable(description) else description)
+            self.described = found if self._is_trusted() else Described(None, found.input_schema)
+            self.hints = Hints.of(self.described.annotations)
+        except Exception:
+            log.exception("the description of a tool could not be read, so nothing is known of it")
+
+    def _read(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
+        failure: Failure | None = read(
+            what,
+            tool=self.tool or None,
+            arguments=arguments,
+            input_schema=self.described.input_schema,
+            annotations=self.described.annotations,
+            dialect=self._dialect,
+            unflagged=self._unflagged,
+        )
+        return failure
+
+
+def is_failed(result: Any) -> bool:
+    """Return whether a result says that it is a failure. Most say at once that they are none."""
+    fields: Any = result if is_object(result) else getattr(result, "__dict__", None)
+    if fields is None:
+        return returned_failure(result) is not None
+    flag = fields.get("is_error", fields.get("isError"))
+    meta = fields.get("meta")
+    if flag is False and (not meta or META_KEY not in meta) and "_meta" not in fields:
+        return False
+    return flag is True or returned_failure(result) is not None
+
+
+_DEFAULT = Policy()
+_SURE_ENOUGH = 0.7
+_NO_EFFECT = ("not_executed", "rejected")
+
+Trust = bool | Collection[str] | Callable[[str], bool]
+
+
+class CallerOptions(TypedDict, total=False):
+    """What `Caller` takes beside a policy."""
+
+    shared: Shared | None
+    limits: Limits | str | None
+    hook: Hook | None
+    repair: bool
+    fallbacks: Mapping[str, Fallback] | None
+    trust: Trust
+    dialect: str | None
+    unflagged: bool
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    chance: Callable[[], float]
+
+
+class Caller:
+    """Calls tools: reads how a call ended, tries again where that is safe, and says how it ended after all.
+
+    Share one between tasks and threads: it holds its configuration, and what retries of many calls have in common.
+
+    Args:
+        policy: how often and how long.
+        shared: budget, breaker and repeats, to share them with other callers.
+        limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* has their
+            figures, and takes over while it is away; callers with the same URL and figures have all that in common.
+        hook: told an `Event` after each try.
+        repair: make one corrected call if the arguments were wrong and what is right follows from error and schema.
+        fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.
+        trust: whether to believe what servers say of their tools: all, none, those named, or those it returns true for.
+        dialect: what the servers are known to speak, if it does not flag errors.
+        unflagged: look for failures in results that are not flagged as errors too.
+        clock: tells seconds.
+        sleep: waits.
+        chance: gives a number from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = _DEFAULT,
+        *,
+        shared: Shared | None = None,
+        limits: Limits | str | None = None,
+        hook: Hook | None = None,
+        repair: bool = False,
+        fallbacks: Mapping[str, Fallback] | None = None,
+        trust: Trust = True,
+        dialect: str | None = None,
+        unflagged: bool = False,
+        clock: Callable[[], float] = _environment.clock,
+        sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
+        chance: Callable[[], float] = _environment.chance,
+    ) -> None:
+        self.policy = policy
+        self.shared = limits_of(limits, shared)
+        self.hook = hook
+        self.repair = repair
+        self.fallbacks = dict(fallbacks or {})
+        self.trust = trust
+        self.dialect = dialect
+        self.unflagged = unflagged
+        self._looks_closer = unflagged or dialect is not None
+        self.clock = clock
+        self.sleep = sleep
+        self.chance = chance
+
+    async def run(
+        self,
+        make_call: Callable[[dict[str, Any]], Awaitable[Any]],
+        *,
+        server: str = "",
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        described: Any = None,
+    ) -> Answer:
+        """Make a call until it succeeds or another try is not worth it or not safe. Cancellation passes at once.
+
+        Inside another retried call it is made once: who retries further out also repairs and falls back.
+
+        Args:
+            make_call: makes one call with the arguments it is given; returns its result or raises.
+            server: whose budget a retry is paid from.
+            tool: which tool it is.
+            arguments: what it is called with.
+            described: the tool's annotations and input schema, an SDK's description of the tool, or an async function
+                that gives one; it is called only after a failure that it matters for.
+        """
+        arguments = {} if arguments is None else arguments
+        marks_before = _layers.latest
+        if is_retrying.get():
+            call = self._call(make_call, server, tool, arguments, described, marks_before)
+            answer = _answer(call, await call.attempt(arguments), attempts=1)
+            if answer.failure:
+                announce_retrying(answer.failure)
+            return answer
+        started = self.clock()
+        layer: list[str | Failure] = ["under way"]
+        token = is_retrying.set(layer)
+        try:
+            first: Ended | None = None
+            if self._is_calm:  # most calls succeed, and then there is nothing to decide
+                first = await ended_with(make_call, arguments)
+                if first.exception is None and not self._looks_closer and not is_failed(first.result):
+                    return Answer(result=first.result)
+            call = self._call(make_call, server, tool, arguments, described, marks_before)
+            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
+            tried = await self._tried(call, run, first)
+            answer = _answer(call, tried, attempts=run.attempt)
+            if answer.failure and self.repair:
+                answer = await self._repaired(call, run, answer, answer.failure)
+        finally:
+            layer.clear()
+            is_retrying.reset(token)
+        if answer.exception and answer.attempts > 1:
+            _layers.mark(answer.exception)
+        if answer.failure and tool in self.fallbacks:
+            return await self._fallen_back(call, run, answer, answer.failure)
+        return answer
+
+    @property
+    def _is_calm(self) -> bool:
+        """Whether a success would change nothing, and nobody wants to be told of it."""
+        one, other, third = self.shared.troubles
+        return self.hook is None and not (one or other or third)
+
+    def _call(
+        self,
+        make_call: Callable[[dict[str, Any]], Awaitable[Any]],
+        server: str,
+        tool: str,
+        arguments: dict[str, Any],
+        described: Any,
+        marks_before: int,
+    ) -> ToolCall:
+        return ToolCall(
+            make_call,
+            tool=tool,
+            arguments=arguments,
+            described=described,
+            is_trusted=lambda: self._trusts(server),
+            wants_schema=self.repair,
+            dialect=self.dialect,
+            unflagged=self.unflagged,
+            marks_before=marks_before,
+        )
+
+    async def _tried(self, call: ToolCall, run: Run, first: Ended | None) -> Tried:
+        """Return how the last try ended, or the refusal of an open breaker if none was made."""
+        last: Tried | None = None
+        refusal: Failure | None = None
+        if first is not None:
+            run.attempt = 1
+        while first or not (refusal := await run.abegin(self.clock())):
+            try:
+                last = await (call.understood(first, call.arguments) if first else call.attempt(call.arguments))
+            except BaseException:
+                run.cancelled()
+                raise
+            first = None
+            if last.failure is None:
+                run.succeeded(self.clock())
+                return last
+            run.hints = call.hints
+            verdict = await run.afailed(
+                last.failure, self.clock(), jitter=self.chance(), retried_below=last.attempts_below > 1
+            )
+            if verdict.delay is None:
+                return last
+            await self.sleep(verdict.delay)
+        return last or Tried(failure=refusal)
+
+    async def _repaired(self, call: ToolCall, run: Run, answer: Answer, failure: Failure) -> Answer:
+        """Return how one corrected call ended, or the answer so far if there is none to make or it is no better."""
+        repeatable = call.hints.repeatable or self.policy.repeatable
+        if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
+            return answer
+        found = repair(failure, call.arguments, call.described.input_schema)
+        if found is None or found.confidence < _SURE_ENOUGH:
+            return answer
+        tried = await call.attempt(found.arguments)
+        run.follow_up(self.clock(), "repaired", tried.failure, reason=_told(found))
+        attempts = answer.attempts + 1
+        still_wrong = tried.failure is not None and tried.failure.type == "VALIDATION"
+        if tried.failure and still_wrong and (repeatable or _had_no_effect(tried.failure)):
+            # The model knows the arguments it sent itself.
+            return _answer(call, Tried(answer.result, answer.exception, failure), attempts=attempts, repaired=found)
+        return _answer(call, tried, attempts=attempts, repaired=found)
+
+    async def _fallen_back(self, call: ToolCall, run: Run, answer: Answer, failure: Failure) -> Answer:
+        repeatable = call.hints.repeatable or self.policy.repeatable
+        if not is_fallback_due(failure, repeatable=repeatable):
+            return answer
+        try:
+            value = self.fallbacks[call.tool](failure, call.arguments)
+            if inspect.isawaitable(value):
+                value = await value
+        except Exception:
+            log.exception("the fallback of a tool failed, so the tool's own failure stands")
+            return answer
+        run.follow_up(self.clock(), "fallback", failure, reason="the fallback answered in place of the tool")
+        return Answer(
+            result=value,
+            exception=answer.exception,
+            failure=failure,
+            attempts=answer.attempts,
+            is_fallback=True,
+            repaired=answer.repaired,
+            hints=answer.hints,
+        )
+
+    def _trusts(self, server: str) -> bool:
+        if isinstance(self.trust, bool):
+            return self.trust
+        if not callable(self.trust):
+            return server in self.trust
+        try:
+            return self.trust(server) is True
+        except Exception:
+            log.exception("nobody could say whether a server is trusted, so it is not")
+            return False
+
+
+def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
+    """Return what calls share: in this process, or in many if the limits are somewhere else."""
+    if isinstance(limits, str):
+        from failwell.retry._fleet import limits_at  # only here: most calls share nothing beyond their process
+
+        return limits_at(limits, shared)
+    return limits or shared or Shared.new()
+
+
+def _answer(call: ToolCall, tried: Tried, *, attempts: int, repaired: Repair | None = None) -> Answer:
+    return Answer(
+        result=tried.result,
+        exception=tried.exception,
+        failure=tried.failure,
+        attempts=max(attempts, tried.attempts_below),
+        repaired=repaired,
+        hints=call.hints,
+    )
+
+
+def _had_no_effect(failure: Failure) -> bool:
+    return failure.outcome in _NO_EFFECT and failure.origin != "inferred"
+
+
+def _told(found: Repair) -> str:
+    """Return what was corrected, without the values, which may be secret."""
+    return "; ".join(f"{change.path}: {change.reason}" for change in found.changes)

@@ -1,0 +1,110 @@
+"""`meta`: the message as text, class, code and retry advice in `_meta`.
+
+    text   Workflow run did not complete within 600 seconds
+    _meta  {"errorType":"TimeoutError","errorCode":"WORKFLOW_TIMEOUT","retryable":true}
+
+A suggestion and field problems follow the message, a line each, because no model sees `_meta`.
+"""
+
+import re
+from typing import Any
+
+from failwell import codes
+from failwell.codes import Type
+from failwell.dialects._open_part import code_at, read_failure
+from failwell.dialects._wire import Wire, is_error
+from failwell.failure import Failure, FieldProblem
+
+name = "meta"
+
+_SUGGESTION = "Suggestion: "
+_FIELD = "- "
+_FIELD_LINE = re.compile(r"- ([^\n:]+): (.*)")
+
+
+def encode(failure: Failure) -> Wire:
+    """Return a canonical failure as a message with `_meta` beside it."""
+    lines = [failure.message]
+    if failure.suggestion:
+        lines.append(_SUGGESTION + _indented(failure.suggestion))
+    lines += [f"{_FIELD}{problem.path}: {_indented(problem.message)}" for problem in failure.fields]
+    meta: dict[str, Any] = {"errorType": failure.kind}
+    if failure.code is not None:
+        meta["errorCode"] = failure.code
+    if failure.retryable is not None:
+        meta["retryable"] = failure.retryable
+    if failure.outcome != codes.derive(failure.code, _type_read(failure.kind, failure.code)).outcome:
+        meta["outcome"] = failure.outcome  # beyond the contract: left out, a call might be made twice
+    return Wire("\n".join(lines), is_error(failure), meta)
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def decode(wire: Wire) -> Failure | None:
+    """Return the failure that `_meta.errorType` tells of, or None."""
+    kind = wire.meta.get("errorType")
+    if not isinstance(kind, str) or not kind.strip():
+        return None
+    values: dict[str, Any] = {"kind": kind}
+    code = code_at(wire.meta.get("errorCode"))
+    if isinstance(code, str):
+        values["code"] = code
+    values["type"] = _type_read(kind, values.get("code"))
+    if isinstance(wire.meta.get("outcome"), str):
+        values["outcome"] = wire.meta["outcome"]
+    if isinstance(wire.meta.get("retryable"), bool):
+        values["retryable"] = wire.meta["retryable"]
+    elif values["type"] in (None, "INTERNAL"):
+        values["retryable"] = None  # left out means that nobody said
+    message, suggestion, fields = _parts(wire.text)
+    if suggestion:
+        values["suggestion"] = suggestion
+    if fields:
+        values["fields"] = fields
+    return read_failure(values, message)
+
+
+def _type_read(kind: str, code: str | None) -> Type | None:
+    row = codes.get(code)
+    return row.type if row else codes.type_of_kind(kind) or codes.type_of(code)
+
+
+def _parts(text: str) -> tuple[str, str | None, tuple[FieldProblem, ...]]:
+    """Split a text into message, suggestion and field problems, from its end."""
+    blocks = text.split("\n")
+    fields: list[FieldProblem] = []
+    suggestion: str | None = None
+    end = len(blocks)
+    while end > 1:
+        start = end - 1
+        while start > 0 and blocks[start].startswith("  "):
+            start -= 1
+        block = "\n".join([blocks[start], *(line[2:] for line in blocks[start + 1 : end])])
+        if start == 0:
+            break
+        if block.startswith(_SUGGESTION):
+            suggestion = block[len(_SUGGESTION) :]
+            end = start
+            break
+        if not (match := _FIELD_LINE.match(blocks[start])):
+            break
+        path = match[1]
+        fields.append(FieldProblem(path=path, message=block[len(_FIELD) + len(path) + 2 :]))
+        end = start
+    return "\n".join(blocks[:end]), suggestion, tuple(reversed(fields))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `_meta`: the text beside it is prose."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["errorType"],
+        "properties": {
+            "errorType": {"type": "string"},
+            "errorCode": {"type": "string"},
+            "retryable": {"type": "boolean"},
+        },
+    }

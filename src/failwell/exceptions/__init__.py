@@ -1,0 +1,1 @@
+"""Exceptions and HTTP answers become failures, by rules that users extend in one line."""

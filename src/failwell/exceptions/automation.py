@@ -1,0 +1,106 @@
+"""Rules for what drives other programs: containers, browsers, shells, task queues."""
+
+from typing import Any
+
+from failwell.exceptions.network import why_not_connected
+from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.phrases.meanings import BROKEN, BUG, not_executed
+
+
+def docker_client(exc: Any) -> Verdict:
+    """Depends on what kept it from reaching the daemon."""
+    return why_not_connected(exc) if peek(exc, "__cause__") or peek(exc, "__context__") else "CONFIG_ERROR"
+
+
+def ssh_hosts(exc: Any) -> Verdict:
+    """Depends on the errors of the addresses that were tried."""
+    errors: Any = peek(exc, "errors") or {}
+    tried = next(iter(errors.values()), None)
+    return tried if isinstance(tried, BaseException) else "CONNECTION_FAILED"
+
+
+_TABLES: dict[str, dict[str, Rule]] = {
+    "docker": {
+        "DockerException": docker_client,
+        "ContainerError": "PROCESS_FAILED",
+        "BuildError": "PROCESS_FAILED",
+        "ImageLoadError": "PROCESS_FAILED",
+        "ContextNotFound": "NOT_FOUND",
+        "ContextAlreadyExists": "ALREADY_EXISTS",
+        "StreamParseError": "BAD_UPSTREAM_RESPONSE",
+        **dict.fromkeys(("InvalidArgument", "NullResource", "InvalidRepository"), not_executed("INVALID_ARGUMENT")),
+        **dict.fromkeys(("InvalidVersion", "InvalidConfigFile", "TLSParameterError"), "CONFIG_ERROR"),
+        "ContextException": "CONFIG_ERROR",
+        **dict.fromkeys(("DeprecatedMethod", "MissingContextParameter"), BUG),
+    },
+    "playwright": {
+        "Error": BROKEN,
+        "TimeoutError": "TIMEOUT",
+        "TargetClosedError": "CONNECTION_LOST",
+    },
+    "selenium": {
+        "WebDriverException": BROKEN,
+        "TimeoutException": "TIMEOUT",
+        **dict.fromkeys(
+            (
+                "NoSuchElementException", "NoSuchFrameException", "NoSuchWindowException", "NoSuchCookieException",
+                "NoSuchAttributeException", "NoSuchShadowRootException", "NoAlertPresentException",
+            ),
+            "NOT_FOUND",
+        ),
+        **dict.fromkeys(
+            (
+                "InvalidArgumentException", "InvalidSelectorException", "InvalidCookieDomainException",
+                "InvalidCoordinatesException", "MoveTargetOutOfBoundsException", "UnexpectedTagNameException",
+                "JavascriptException", "InvalidSwitchToTargetException",
+            ),
+            "INVALID_ARGUMENT",
+        ),
+        **dict.fromkeys(
+            (
+                "ElementClickInterceptedException", "InvalidElementStateException", "UnexpectedAlertPresentException",
+                "StaleElementReferenceException", "DetachedShadowRootException",
+            ),
+            "PRECONDITION_FAILED",
+        ),
+        "InvalidSessionIdException": "CONNECTION_LOST",
+        "InsecureCertificateException": "TLS_VERIFY_FAILED",
+        **dict.fromkeys(("SessionNotCreatedException", "NoSuchDriverException"), "CONFIG_ERROR"),
+        "UnknownMethodException": "NOT_IMPLEMENTED",
+    },
+    "paramiko": {
+        "SSHException": "CONNECTION_LOST",
+        "AuthenticationException": not_executed("UNAUTHORIZED"),
+        "BadHostKeyException": "TLS_VERIFY_FAILED",
+        "NoValidConnectionsError": ssh_hosts,
+        "ChannelException": "CONNECTION_FAILED",
+        "ProxyCommandFailure": "CONNECTION_FAILED",
+        **dict.fromkeys(("ConfigParseError", "IncompatiblePeer", "UnknownKeyType"), "CONFIG_ERROR"),
+        "CouldNotCanonicalize": "HOST_NOT_FOUND",
+        "SFTPError": "UPSTREAM_ERROR",
+    },
+    "celery": {
+        "CeleryError": "INTERNAL_ERROR",
+        "TimeoutError": "TIMEOUT",
+        "NotRegistered": "NOT_FOUND",
+        "QueueNotFound": "NOT_FOUND",
+        "TaskRevokedError": "OUTCOME_UNKNOWN",
+        "BackendError": "UPSTREAM_ERROR",
+        "ImproperlyConfigured": "CONFIG_ERROR",
+        "SecurityError": "FORBIDDEN",
+    },
+    "kombu": {
+        "KombuError": "INTERNAL_ERROR",
+        "OperationalError": "CONNECTION_FAILED",
+        "LimitExceeded": not_executed("RESOURCE_EXHAUSTED"),
+        "EncodeError": not_executed("INVALID_ARGUMENT"),
+        "DecodeError": "BAD_UPSTREAM_RESPONSE",
+    },
+    "billiard": {
+        "SoftTimeLimitExceeded": "TIMEOUT",
+        "TimeLimitExceeded": "TIMEOUT",
+        "WorkerLostError": "WORKER_CRASHED",
+    },
+}  # fmt: skip
+
+RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

@@ -1,0 +1,96 @@
+"""Rules for clouds: AWS, Google and gRPC from their modules, Kubernetes and Azure here."""
+
+from typing import Any
+
+from failwell.exceptions import aws, grpc
+from failwell.exceptions.http import verdict_for_answer
+from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.phrases.meanings import BUG, Meaning, not_executed
+
+# Codes of Azure services whose words or status say less, or something else.
+_AZURE_CODES: dict[str, Meaning] = {
+    "ServerBusy": "SERVER_BUSY",
+    "OperationTimedOut": "UPSTREAM_TIMEOUT",
+    "AuthenticationFailed": "UNAUTHORIZED",
+    "InvalidAuthenticationInfo": "UNAUTHORIZED",
+    "AccountIsDisabled": "FORBIDDEN",
+    "ConditionNotMet": "PRECONDITION_FAILED",
+    "TargetConditionNotMet": "PRECONDITION_FAILED",
+    "UpdateConditionNotSatisfied": "CONCURRENT_MODIFICATION",
+    "ContainerBeingDeleted": "RESOURCE_BUSY",
+    "QueueBeingDeleted": "RESOURCE_BUSY",
+    "TableBeingDeleted": "RESOURCE_BUSY",
+    "AnotherOperationInProgress": "RESOURCE_BUSY",
+    "QuotaExceeded": "QUOTA_EXHAUSTED",
+    "SubscriptionRequestsThrottled": "RATE_LIMITED",
+    "DirectoryNotEmpty": "NOT_EMPTY",
+    **dict.fromkeys(("LeaseAlreadyPresent", "LeaseIdMissing", "LeaseIdMismatchWithBlobOperation"), "LOCKED"),
+}
+
+
+def kubernetes_answer(exc: Any) -> Verdict:
+    """Depends on the reason and `retryAfterSeconds` of the Status in the body, else on the HTTP status."""
+    return verdict_for_answer(peek(exc, "status"), peek(exc, "headers"), peek(exc, "body"))
+
+
+def azure_answer(exc: Any) -> Verdict:
+    """Depends on the service's error code, else on the HTTP status."""
+    error = peek(exc, "error")
+    code = peek(exc, "error_code") or peek(error, "code")
+    name = str(peek(code, "value") or code)[:80] if code else ""
+    body = {"error": {"code": name, "innererror": peek(error, "innererror")}}
+    headers = peek(peek(exc, "response"), "headers")
+    return verdict_for_answer(peek(exc, "status_code"), headers, body, meaning=_AZURE_CODES.get(name))
+
+
+def azure_exists(exc: Any) -> Verdict:
+    """Depends on the service's error code; without one, it exists already."""
+    has_code = peek(exc, "error_code") or peek(peek(exc, "error"), "code")
+    return azure_answer(exc) if has_code else "ALREADY_EXISTS"
+
+
+def azure_missing(exc: Any) -> Verdict:
+    """Depends on the service's error code, else on the HTTP status; without either, it does not exist."""
+    is_answered = peek(exc, "error_code") or peek(peek(exc, "error"), "code") or peek(exc, "status_code")
+    return azure_answer(exc) if is_answered else "NOT_FOUND"
+
+
+_KUBERNETES: dict[str, Rule] = {
+    "ApiException": kubernetes_answer,
+    "OpenApiException": "UPSTREAM_ERROR",
+    **dict.fromkeys(("ApiTypeError", "ApiValueError"), not_executed("INVALID_ARGUMENT")),
+    **dict.fromkeys(("ApiKeyError", "ApiAttributeError"), BUG),
+    "ConfigException": "CONFIG_ERROR",
+    "FailToCreateError": "UPSTREAM_ERROR",
+}
+
+_TABLES: dict[str, dict[str, Rule]] = {
+    "kubernetes": _KUBERNETES,
+    "kubernetes_asyncio": _KUBERNETES,
+    "azure": {
+        "HttpResponseError": azure_answer,
+        "ClientAuthenticationError": "UNAUTHORIZED",
+        "CredentialUnavailableError": not_executed("UNAUTHORIZED"),
+        "ResourceExistsError": azure_exists,
+        "ResourceNotFoundError": azure_missing,
+        "ResourceModifiedError": "CONCURRENT_MODIFICATION",
+        "ResourceNotModifiedError": "PRECONDITION_FAILED",
+        "TooManyRedirectsError": "TOO_MANY_REDIRECTS",
+        "DecodeError": "BAD_UPSTREAM_RESPONSE",
+        "DeserializationError": "BAD_UPSTREAM_RESPONSE",
+        "SerializationError": not_executed("INVALID_ARGUMENT"),
+        "IncompleteReadError": "CONNECTION_LOST",
+        "ServiceRequestError": "CONNECTION_FAILED",
+        "ServiceRequestTimeoutError": "CONNECT_TIMEOUT",
+        "ServiceResponseError": "CONNECTION_LOST",
+        "ServiceResponseTimeoutError": "UPSTREAM_TIMEOUT",
+        **dict.fromkeys(("StreamConsumedError", "StreamClosedError", "ResponseNotReadError"), "INTERNAL_ERROR"),
+        "AzureError": "UPSTREAM_ERROR",
+    },
+}
+
+RULES: Rules = {
+    **aws.RULES,
+    **grpc.RULES,
+    **{(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()},
+}

@@ -1,0 +1,233 @@
+"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra, and the search engines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from failwell.exceptions import search
+from failwell.exceptions.http import at
+from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.sql import connect_failure
+from failwell.phrases import names
+from failwell.phrases.meanings import BROKEN, BUG, PARTLY, Meaning, fields_of, not_executed
+
+_RETRY_TRANSACTION: dict[str, Any] = {
+    "code": "CONCURRENT_MODIFICATION", "outcome": "not_executed", "retryable": True,
+}  # fmt: skip
+
+# The word that a reply begins with; where redis-py has a class of its own for it, that class has a row below.
+_REDIS_REPLIES: dict[str, Meaning] = {
+    "WRONGTYPE": "INVALID_ARGUMENT",
+    "BUSYGROUP": "ALREADY_EXISTS",
+    "BUSYKEY": "ALREADY_EXISTS",
+    "NOGROUP": "NOT_FOUND",
+    "NOTBUSY": "NOT_FOUND",
+    "BUSY": "RESOURCE_BUSY",
+    "UNKILLABLE": "RESOURCE_BUSY",
+    "INPROG": "RESOURCE_BUSY",
+    "NOREPLICAS": not_executed("SERVICE_UNAVAILABLE"),
+    "NOGOODSLAVE": not_executed("SERVICE_UNAVAILABLE"),
+    "MISCONF": not_executed("SERVICE_UNAVAILABLE"),
+    "IOERR": "UPSTREAM_ERROR",
+    "DENIED": "FORBIDDEN",
+    "NOPROTO": "NOT_IMPLEMENTED",
+}
+
+
+def redis_reply(exc: Any) -> Verdict:
+    """Depends on the word that the server's reply begins with."""
+    arguments = peek(exc, "args")
+    first = arguments[0] if arguments else None
+    word = first.partition(" ")[0] if isinstance(first, str) else ""
+    return _REDIS_REPLIES.get(word, "INVALID_ARGUMENT")
+
+
+def redis_connection(exc: Any) -> Verdict:
+    """Depends on whether it failed to connect, and why, or lost a connection that it had."""
+    if peek(exc, "status_code") == "ERR":  # the server answered: it has too many clients
+        return not_executed("RESOURCE_EXHAUSTED")
+    arguments = peek(exc, "args")
+    text = str(arguments[0])[:300] if arguments else ""
+    if "connecting to" in text:  # redis-py has one class for all of them
+        return connect_failure(exc)
+    return "CONNECTION_LOST"
+
+
+def redis_timeout(exc: Any) -> Verdict:
+    """Depends on whether it timed out while connecting or while waiting for a reply."""
+    arguments = peek(exc, "args")
+    return "CONNECT_TIMEOUT" if arguments and "connecting" in str(arguments[0])[:300] else "UPSTREAM_TIMEOUT"
+
+
+def _mongo_rows() -> Iterator[tuple[int, Meaning]]:
+    rows: tuple[tuple[Meaning, str], ...] = (
+        ("UNAUTHORIZED", "11 18 8000"),
+        ("FORBIDDEN", "13 31 33 8003"),
+        ("NOT_FOUND", "26 27 47"),
+        ("GONE", "43 237"),
+        ("ALREADY_EXISTS", "48 68 11000 11001 12582"),
+        ("CONFLICT", "85 86 117"),
+        ("CONSTRAINT_VIOLATION", "66 121"),
+        ("INVALID_ARGUMENT", "2 3 4 14 15 16 20 28 40 52 53 54 55 56 57 72 73 167"),
+        ("QUERY_ERROR", "9 67 168"),
+        ("PAYLOAD_TOO_LARGE", "10334 17280 17419 17420"),
+        ("NOT_IMPLEMENTED", "59 115 238"),
+        ({"code": "QUERY_TIMEOUT", "outcome": "unknown"}, "50 262 11601"),
+        ("LOCK_TIMEOUT", "24 46"),
+        (_RETRY_TRANSACTION, "112 225 251"),
+        ({"code": "UPSTREAM_TIMEOUT"}, "64 89 202"),
+        ("CONNECTION_LOST", "6 9001"),
+        ("HOST_NOT_FOUND", "7"),
+        ("SERVICE_UNAVAILABLE", "91 189 11600 11602"),
+        (not_executed("READ_ONLY_REPLICA"), "10107 10058 13435 13436"),
+        ("CONFIG_ERROR", "79 93 100"),
+        (not_executed("RESOURCE_EXHAUSTED"), "146 292"),
+        ("DISK_FULL", "14031"),
+        (not_executed("OVERLOADED"), "462"),
+    )
+    for meaning, numbers in rows:
+        yield from ((int(number), meaning) for number in numbers.split())
+
+
+MONGO_CODES: dict[int, Meaning] = dict(_mongo_rows())
+_MONGO_ASSERTIONS_FROM = 10_000  # numbers of places in the server's source where queries are refused
+
+
+def mongo_failure(exc: Any) -> Verdict:
+    """Depends on the server's error code, with what its labels say about the transaction."""
+    details = peek(exc, "details")
+    code = peek(exc, "code")
+    found = MONGO_CODES.get(code) if isinstance(code, int) else None
+    if found is None:
+        found = "QUERY_ERROR" if isinstance(code, int) and code >= _MONGO_ASSERTIONS_FROM else BROKEN
+    return _labelled(found, at(details, "errorLabels") or ())
+
+
+def mongo_bulk(exc: Any) -> Verdict:
+    """Depends on the code of the first write that failed; what came before it may have been written."""
+    details = peek(exc, "details")
+    code = at(details, "writeErrors", 0, "code")
+    if code is None:
+        code = at(details, "writeConcernErrors", 0, "code")
+    written = any(at(details, count) for count in ("nInserted", "nModified", "nRemoved", "nUpserted"))
+    found = MONGO_CODES.get(code) if isinstance(code, int) else None
+    verdict = fields_of(found or BROKEN)
+    return {**verdict, "outcome": "unknown"} if written else verdict
+
+
+def _labelled(meaning: Meaning, labels: Any) -> Verdict:
+    verdict = fields_of(meaning)
+    if "UnknownTransactionCommitResult" in labels:
+        verdict["outcome"] = "unknown"
+    elif "TransientTransactionError" in labels or "NoWritesPerformed" in labels:
+        verdict["outcome"] = "not_executed"
+    if "TransientTransactionError" in labels or "RetryableWriteError" in labels:
+        verdict["retryable"] = True
+    return verdict
+
+
+def neo4j_error(exc: Any) -> Verdict:
+    """Depends on the last word of the server's code, `Neo.ClientError.Schema.ConstraintValidationFailed`."""
+    code = peek(exc, "code")
+    word = code.rpartition(".")[2] if isinstance(code, str) else ""
+    if isinstance(code, str) and ".TransientError." in code:
+        return not_executed(names.code_of(word) or "SERVICE_UNAVAILABLE")
+    return names.code_of(word)
+
+
+_TABLES: dict[str, dict[str, Rule]] = {
+    "redis": {
+        "RedisError": "INTERNAL_ERROR",
+        "ConnectionError": redis_connection,
+        "TimeoutError": redis_timeout,
+        "ResponseError": redis_reply,
+        "AuthenticationError": "UNAUTHORIZED",
+        "AuthenticationWrongNumberOfArgsError": "UNAUTHORIZED",
+        "AuthorizationError": "FORBIDDEN",
+        "ExternalAuthProviderError": not_executed("SERVICE_UNAVAILABLE"),
+        "NoPermissionError": "FORBIDDEN",
+        **dict.fromkeys(("BusyLoadingError", "TryAgainError", "ClusterDownError", "MasterDownError", "ClusterError",
+                         "MaxConnectionsError", "MasterNotFoundError", "SlaveNotFoundError", "SlotNotCoveredError"),
+                        not_executed("SERVICE_UNAVAILABLE")),
+        **dict.fromkeys(("AskError", "MovedError"), "MISDIRECTED"),
+        "WatchError": _RETRY_TRANSACTION,
+        "LockError": {"code": "LOCKED", "outcome": "not_executed"},
+        "LockNotOwnedError": "CONCURRENT_MODIFICATION",
+        "OutOfMemoryError": not_executed("RESOURCE_EXHAUSTED"),
+        "ReadOnlyError": "READ_ONLY_REPLICA",
+        "NoScriptError": "NOT_FOUND",
+        "NoSuchFieldsetError": "NOT_FOUND",
+        "ExecAbortError": "INVALID_ARGUMENT",
+        "DataError": "INVALID_ARGUMENT",
+        "InvalidResponse": "BAD_UPSTREAM_RESPONSE",
+        "ModuleError": "CONFIG_ERROR",
+        "RedisClusterException": "INTERNAL_ERROR",
+        "ClusterCrossSlotError": "INVALID_ARGUMENT",
+        **dict.fromkeys(("PubSubError", "CrossSlotTransactionError", "InvalidPipelineStack", "IncorrectPolicyType",
+                         "ChildDeadlockedError"), BUG),
+    },
+    "pymongo": {
+        "PyMongoError": "INTERNAL_ERROR",
+        "OperationFailure": mongo_failure,
+        "BulkWriteError": mongo_bulk,
+        "ClientBulkWriteException": PARTLY,
+        "WriteConcernError": {"code": "OUTCOME_UNKNOWN"},
+        "WTimeoutError": "UPSTREAM_TIMEOUT",
+        "ConnectionFailure": "CONNECTION_LOST",
+        "NetworkTimeout": "UPSTREAM_TIMEOUT",
+        "ServerSelectionTimeoutError": "CONNECTION_FAILED",
+        "WaitQueueTimeoutError": "POOL_TIMEOUT",
+        "NotPrimaryError": not_executed("READ_ONLY_REPLICA"),
+        "CollectionInvalid": "INVALID_ARGUMENT",
+        "InvalidName": "INVALID_ARGUMENT",
+        "InvalidOperation": BUG,
+        "ConfigurationError": "CONFIG_ERROR",
+        "EncryptionError": "CONFIG_ERROR",
+        "ProtocolError": "BAD_UPSTREAM_RESPONSE",
+        "DocumentTooLarge": "PAYLOAD_TOO_LARGE",
+    },
+    "bson": {"BSONError": "INVALID_ARGUMENT", "InvalidBSON": "PARSE_ERROR", "InvalidStringData": "ENCODING_ERROR"},
+    "gridfs": {"NoFile": "FILE_NOT_FOUND", "FileExists": "ALREADY_EXISTS", "CorruptGridFile": BROKEN},
+    "neo4j": {
+        "Neo4jError": neo4j_error,
+        "ClientError": "QUERY_ERROR",
+        "DatabaseError": BROKEN,
+        "TransientError": neo4j_error,
+        "AuthError": "UNAUTHORIZED",
+        "Forbidden": "FORBIDDEN",
+        "ForbiddenOnReadOnlyDatabase": "READ_ONLY",
+        "NotALeader": "READ_ONLY_REPLICA",
+        "ConstraintError": "CONSTRAINT_VIOLATION",
+        "CypherSyntaxError": "QUERY_ERROR",
+        "CypherTypeError": "INVALID_ARGUMENT",
+        "DatabaseUnavailable": not_executed("SERVICE_UNAVAILABLE"),
+        "ServiceUnavailable": "SERVICE_UNAVAILABLE",
+        "SessionExpired": "CONNECTION_LOST",
+        "IncompleteCommit": "OUTCOME_UNKNOWN",
+        "ConnectionAcquisitionTimeoutError": "POOL_TIMEOUT",
+        "ConfigurationError": "CONFIG_ERROR",
+        "ResultNotSingleError": "AMBIGUOUS",
+        "DriverError": "INTERNAL_ERROR",
+    },
+    "cassandra": {
+        "DriverException": BROKEN,
+        "NoHostAvailable": "CONNECTION_FAILED",
+        "AuthenticationFailed": "UNAUTHORIZED",
+        "Unauthorized": "FORBIDDEN",
+        "AlreadyExists": "ALREADY_EXISTS",
+        "InvalidRequest": "QUERY_ERROR",
+        "SyntaxException": "QUERY_ERROR",
+        "Unavailable": not_executed("SERVICE_UNAVAILABLE"),
+        "OverloadedErrorMessage": "OVERLOADED",
+        "IsBootstrappingErrorMessage": not_executed("SERVICE_UNAVAILABLE"),
+        "RateLimitReached": "RATE_LIMITED",
+        "NoConnectionsAvailable": "POOL_TIMEOUT",
+        "ConnectionException": "CONNECTION_LOST",
+        **dict.fromkeys(("Timeout", "ReadTimeout", "WriteTimeout", "OperationTimedOut"), "UPSTREAM_TIMEOUT"),
+        **dict.fromkeys(("ReadFailure", "WriteFailure", "CoordinationFailure"), "UPSTREAM_ERROR"),
+    },
+}  # fmt: skip
+
+RULES: Rules = {
+    **{(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()},
+    **search.RULES,
+}

@@ -1,0 +1,300 @@
+"""From any exception to a `Failure`: the exception itself, what it carries, then what it was raised from.
+
+1. A `ToolFailure`, also as the explicit cause, speaks for itself: its failure, unchanged.
+2. Rules of users, then of our tables for third-party classes, the nearest class along the MRO first.
+3. For classes of unknown libraries: status, SQLSTATE, code or delay among their attributes.
+4. The standard library's rules, and for unknown classes the words of their names: a guess, which a surer verdict of
+   the same type from the cause replaces.
+5. `__cause__`, else `__context__`, and again from 1.
+6. Nothing known: INTERNAL_ERROR, and nobody can say whether another try helps.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from failwell._log import log
+from failwell.errors import ToolFailure
+from failwell.exceptions.http import verdict_for_code, verdict_for_status
+from failwell.exceptions.rules import Rule, Rules, Verdict, peek, plan_of
+from failwell.exceptions.verdicts import failure_from, unmapped
+from failwell.failure import Failure
+from failwell.phrases import names
+from failwell.phrases.delays import delay_in_number
+from failwell.phrases.sql_codes import verdict_for_sqlstate
+
+__all__ = ["Rule", "Rules", "Verdict", "from_exception"]
+
+
+_STATUS_NAMES = (
+    "status_code", "status", "http_status", "http_status_code", "http_code", "response_code", "statusCode",
+    "error_code", "code",
+)  # fmt: skip
+_RESPONSE_NAMES = ("response", "resp", "http_response", "raw_response")
+_SQLSTATE_NAMES = ("sqlstate", "pgcode", "sql_state")
+_CODE_NAMES = ("code", "error_code", "errcode", "error", "error_type", "type", "status", "reason")
+_DELAY_NAMES = ("retry_after", "retry_after_seconds", "retry_in", "backoff")
+_BODY_NAMES = ("body", "json_body", "json_data", "error_data")
+_BODY_TYPES = (str, bytes, dict, list)
+_OTHER_NUMBERS = ("smtp", "ftp", "imap", "nntp", "pop3", "sip")  # protocols whose reply codes look like HTTP statuses
+
+
+def by_attributes(exc: BaseException) -> dict[str, Any] | None:
+    """Return what the attributes of an exception, or of the response it carries, say; None if nothing."""
+    holders = [exc, *(found for name in _RESPONSE_NAMES if (found := peek(exc, name)) is not None)]
+    status = _status_of(holders)
+    if status is not None and not _speaks_another_protocol(type(exc)):
+        verdict = verdict_for_status(status, _headers(holders), _body(exc) or _codes(exc))
+        verdict.pop("details", None)  # whose code this is, nobody knows: it decides, and stays home
+        verdict.setdefault("retry_after", _delay(exc))
+        return verdict
+    for name in _SQLSTATE_NAMES:
+        if (meaning := verdict_for_sqlstate(peek(exc, name))) is not None:
+            return {"code": meaning} if isinstance(meaning, str) else dict(meaning)
+    return _by_code(exc) or _by_delay(exc)
+
+
+def _status_of(holders: list[Any]) -> int | None:
+    for holder in holders:
+        for name in _STATUS_NAMES:
+            value = peek(holder, name)
+            if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+                value = int(value)
+            if isinstance(value, int) and 400 <= value <= 599:
+                return int(value)
+    return None
+
+
+def _headers(holders: list[Any]) -> Any:
+    found = (peek(holder, name) for holder in holders for name in ("headers", "response_headers"))
+    return next((headers for headers in found if headers), None)
+
+
+def _body(exc: BaseException) -> object:
+    found: list[object] = [peek(exc, name) for name in _BODY_NAMES]
+    return next((body for body in found if type(body) in _BODY_TYPES), None)
+
+
+def _codes(exc: BaseException) -> dict[str, str]:
+    found = {name: peek(exc, name) for name in _CODE_NAMES}
+    return {name: value for name, value in found.items() if isinstance(value, str) and 2 < len(value) <= 80}
+
+
+def _by_code(exc: BaseException) -> dict[str, Any] | None:
+    for value in _codes(exc).values():
+        if (verdict := verdict_for_code(value)) is not None:
+            return {"code": verdict["code"], "outcome": "unknown", "retry_after": _delay(exc)}
+    return None
+
+
+def _by_delay(exc: BaseException) -> dict[str, Any] | None:
+    delay = _delay(exc)
+    if delay is None:
+        return None
+    guesses = (names.code_of(cls.__name__) for cls in type(exc).__mro__)
+    code = next((code for code in guesses if code), "RATE_LIMITED")
+    return {"code": code, "outcome": "unknown", "retry_after": delay}
+
+
+def _delay(exc: BaseException) -> float | None:
+    return next(_delays(exc), None)
+
+
+def _delays(exc: BaseException) -> Iterator[float]:
+    for name in _DELAY_NAMES:
+        value = peek(exc, name)
+        total = peek(value, "total_seconds")
+        delay = delay_in_number(value.total_seconds() if callable(total) else value)
+        if delay is not None:
+            yield delay
+
+
+def _speaks_another_protocol(cls: type) -> bool:
+    name = f"{cls.__module__}.{cls.__name__}".lower()
+    return any(protocol in name for protocol in _OTHER_NUMBERS)
+
+
+_MOST_HOPS = 8
+_MOST_LEAVES = 50
+
+# Raised while another exception was handled, these are mistakes in the handler, not another name for what it handled.
+_MISTAKES = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, IndexError, MemoryError, NameError,
+    NotImplementedError, RecursionError, SyntaxError, TypeError,
+)  # fmt: skip
+
+# Of several failures at once, the one that stands longest in the way decides.
+_STANDING = ("TRANSIENT", "CONFLICT", "NOT_FOUND", "VALIDATION", "PERMISSION", "INTERNAL")
+# Guesses that a surer verdict of the same type does not improve: a lost connection says less than a rate limit.
+_TELLING_GUESSES = frozenset(
+    {"RATE_LIMITED", "OVERLOADED", "SERVER_BUSY", "CIRCUIT_OPEN", "LOCK_TIMEOUT", "QUOTA_EXHAUSTED"}
+)
+_OUTCOMES = ("not_executed", "rejected", "executed", "unknown")
+
+
+def from_exception(exc: BaseException) -> Failure:
+    """Return what an exception means to the agent. Never raises, and no text of the exception gets into the failure.
+
+    The outcome is that of the operation that failed, not of the whole tool call. `CancelledError`, `KeyboardInterrupt`
+    and the like are not failures of a tool: let them through. If one is passed all the same, nothing is read into it
+    and the answer is INTERNAL_ERROR.
+    """
+    try:
+        return _walk(exc, 0)
+    except Exception:
+        log.exception("failwell could not map an exception")
+        return unmapped()
+
+
+def is_terminal(what: Failure | BaseException) -> bool:
+    """Return whether the same call can never succeed: the server said so, or it follows from what failed."""
+    if isinstance(what, BaseException) and not isinstance(what, ToolFailure):
+        what = from_exception(what)
+    if not isinstance(what, Failure | ToolFailure):
+        raise TypeError(f"is_terminal takes a Failure or an exception, not {type(what).__name__}")
+    return (what.failure if isinstance(what, ToolFailure) else what).retryable is False
+
+
+def _walk(exc: BaseException | None, depth: int) -> Failure:
+    if (declared := _declared(exc)) is not None:
+        return declared
+    guess: Failure | None = None
+    besides: Failure | None = None
+    seen: set[int] = set()
+    while exc is not None and len(seen) < _MOST_HOPS and id(exc) not in seen:
+        seen.add(id(exc))
+        if issubclass(type(exc), BaseExceptionGroup):
+            leaves = list(_leaves(exc, 0))
+            if len(leaves) > 1:
+                return _together(leaves, depth)
+            exc = leaves[0] if leaves else None
+            continue
+        found, is_sure = _judged(exc)
+        if isinstance(found, BaseException):
+            besides = besides or _besides(exc)
+            exc = found
+            continue
+        if found is not None and is_sure:
+            return found if guess is None or _is_surpassed(guess, found) else guess
+        guess = guess or found
+        exc = _raised_from(exc)
+    return guess or besides or unmapped()
+
+
+def _declared(exc: BaseException | None) -> Failure | None:
+    for _ in range(_MOST_HOPS):
+        if exc is None:
+            return None
+        if issubclass(type(exc), ToolFailure):
+            failure = peek(exc, "failure")
+            return failure if isinstance(failure, Failure) else None
+        exc = _exception(peek(exc, "__cause__"))
+    return None
+
+
+def _judged(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
+    """Return what the exception's own class and attributes say, and whether that is sure."""
+    if issubclass(type(exc), ToolFailure):
+        return _declared(exc), True
+    if not issubclass(type(exc), Exception):
+        return None, False
+    plan = plan_of(type(exc))
+    for rule in plan.users:
+        if (found := _by_users_rule(rule, exc)) is not None:
+            return found, True
+    for rule in plan.libraries:
+        if (found := _by_rule(rule, exc)) is not None:
+            return found, True
+    if plan.is_foreign and (found := _by_rule(by_attributes, exc)) is not None:
+        return found, True
+    return _by_standard(plan.standard, exc)
+
+
+def _besides(exc: BaseException) -> Failure | None:
+    """Return what a class says where the exception that its rule points to says nothing."""
+    plan = plan_of(type(exc))
+    rules = (*plan.libraries, *(rule for rule, _ in plan.standard))
+    codes: list[str | dict[str, Any] | None] = [peek(rule, "otherwise") if callable(rule) else rule for rule in rules]
+    found = next((code for code in codes if code), None)
+    return None if found is None else failure_from(found).replace(outcome="unknown")
+
+
+def _by_standard(
+    rules: tuple[tuple[Rule, bool], ...], exc: BaseException
+) -> tuple[Failure | BaseException | None, bool]:
+    guess: Failure | None = None
+    for rule, is_guess in rules:
+        if is_guess and guess is not None:
+            continue
+        found = _by_rule(rule, exc)
+        if isinstance(found, Failure) and is_guess:
+            guess = found
+        elif isinstance(found, Failure) and guess is not None and not _is_surpassed(guess, found):
+            return guess, False
+        elif found is not None:
+            return found, True
+    return guess, False
+
+
+def _is_surpassed(guess: Failure, sure: Failure) -> bool:
+    return guess.type == sure.type and guess.code not in _TELLING_GUESSES
+
+
+def _by_users_rule(rule: Rule, exc: BaseException) -> Failure | BaseException | None:
+    try:
+        return _settled(rule(exc) if callable(rule) else rule)
+    except Exception:
+        log.exception("a rule for %s failed; the built-in rules decide", type(exc).__name__)
+        return None
+
+
+def _by_rule(rule: Rule, exc: BaseException) -> Failure | BaseException | None:
+    try:
+        return _settled(rule(exc) if callable(rule) else rule)
+    except Exception:  # an exception whose attributes are not what its library makes them: another rule may know it
+        log.debug("the rule for %s does not fit it", type(exc).__name__, exc_info=True)
+        return None
+
+
+def _settled(verdict: Verdict) -> Failure | BaseException | None:
+    if verdict is None or isinstance(verdict, Failure | BaseException):
+        return verdict
+    return failure_from(verdict)
+
+
+def _raised_from(exc: BaseException) -> BaseException | None:
+    cause = _exception(peek(exc, "__cause__"))
+    if cause is not None:
+        return cause
+    if peek(exc, "__suppress_context__") or issubclass(type(exc), _MISTAKES):
+        return None
+    return _exception(peek(exc, "__context__"))
+
+
+def _leaves(exc: Any, depth: int) -> Iterator[BaseException]:
+    """Yield what a group holds, groups in it opened; mere cancellations only if there is nothing else."""
+    found = list(_opened(exc, depth))
+    ordinary = [leaf for leaf in found if issubclass(type(leaf), Exception)]
+    yield from (ordinary or found)[:_MOST_LEAVES]
+
+
+def _opened(exc: Any, depth: int) -> Iterator[BaseException]:
+    inside: tuple[Any, ...] = tuple(peek(exc, "exceptions") or ())
+    for inner in inside[:_MOST_LEAVES]:
+        if not issubclass(type(inner), BaseExceptionGroup):
+            yield inner
+        elif depth < _MOST_HOPS:
+            yield from _opened(inner, depth + 1)
+
+
+def _together(leaves: list[BaseException], depth: int) -> Failure:
+    if depth >= _MOST_HOPS:
+        return unmapped()
+    failures = [_walk(leaf, depth + 1) for leaf in leaves]
+    worst = max(failures, key=lambda failure: _STANDING.index(failure.type))
+    outcome = max((failure.outcome for failure in failures), key=_OUTCOMES.index)
+    delays = [failure.retry_after for failure in failures if failure.retry_after is not None]
+    return worst.replace(outcome=outcome, retry_after=max(delays, default=None))
+
+
+def _exception(value: object) -> BaseException | None:
+    return value if issubclass(type(value), BaseException) else None  # type: ignore[return-value]  # as checked

@@ -1,0 +1,200 @@
+"""Rules for the network of the standard library: sockets, names, TLS, HTTP, mail and file transfer."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from failwell.exceptions.http import verdict_for_status
+from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
+from failwell.exceptions.stdlib import by_errno
+
+_MOST_HOPS = 8
+_NAME_ERRORS: dict[int, str] = {
+    number: code
+    for code, names in {
+        "DNS_TEMPORARY": ("EAI_AGAIN", "EAI_FAIL", "EAI_MEMORY", "EAI_SYSTEM"),
+        "HOST_NOT_FOUND": ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY", "EAI_FAMILY"),
+    }.items()
+    for name in names
+    if (number := getattr(socket, name, None)) is not None
+}
+_TELLING_CAUSES = ("SSLCertVerificationError", "SSLError", "gaierror", "herror", "ConnectionRefusedError")
+_SSL_DISTRUST = (
+    "CERT",
+    "VERSION",
+    "HANDSHAKE",
+    "CIPHER",
+    "PROTOCOL",
+    "UNKNOWN_CA",
+    "NAME",
+    "HTTP_REQUEST",
+    "KEY_TOO_SMALL",
+)
+_FTP_REPLIES = {
+    "502": "NOT_IMPLEMENTED",
+    "504": "NOT_IMPLEMENTED",
+    "530": "UNAUTHORIZED",
+    "532": "UNAUTHORIZED",
+    "550": "NOT_FOUND",
+    "552": "QUOTA_EXHAUSTED",
+    "553": "FORBIDDEN",
+}
+_SMTP_REPLIES = {
+    421: "SERVICE_UNAVAILABLE",
+    452: "RESOURCE_EXHAUSTED",
+    454: "SERVICE_UNAVAILABLE",
+    530: "UNAUTHORIZED",
+    534: "UNAUTHORIZED",
+    535: "UNAUTHORIZED",
+    538: "UNAUTHORIZED",
+    552: "PAYLOAD_TOO_LARGE",
+}
+
+
+def chain(exc: BaseException) -> Iterator[BaseException]:
+    """Yield what an exception wraps, outermost first: reasons and arguments that are exceptions, causes, contexts."""
+    seen: set[int] = set()
+    current: Any = exc
+    while isinstance(current, BaseException) and id(current) not in seen and len(seen) < _MOST_HOPS:
+        seen.add(id(current))
+        yield current
+        inner = (peek(current, "os_error"), peek(current, "reason"), *(peek(current, "args") or ())[:2])
+        wrapped = next((item for item in inner if isinstance(item, BaseException)), None)
+        current = wrapped or peek(current, "__cause__") or peek(current, "__context__")
+
+
+def why_not_connected(exc: BaseException) -> Verdict:
+    """Depends on what kept it from connecting: name, refusal, TLS, else CONNECTION_FAILED."""
+    for inner in chain(exc):
+        names = {cls.__name__ for cls in type(inner).__mro__ if cls.__module__ in ("socket", "ssl", "builtins")}
+        if names.intersection(_TELLING_CAUSES) and inner is not exc:
+            if "SSLError" in names:
+                return (
+                    {"code": "CONNECTION_FAILED"} if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
+                )
+            return inner
+    return "CONNECTION_FAILED"
+
+
+def by_name_error(exc: BaseException) -> Verdict:
+    """Depends on the resolver's error number: EAI_AGAIN may pass, EAI_NONAME does not."""
+    number = exc.args[0] if exc.args else None
+    return _NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
+
+
+def by_ssl_reason(exc: BaseException) -> Verdict:
+    """Depends on OpenSSL's reason: no trust or no common protocol, else the connection broke."""
+    reason = peek(exc, "reason")
+    text = (
+        reason if isinstance(reason, str) else " ".join(arg for arg in exc.args if isinstance(arg, str))[:500].upper()
+    )
+    if "EOF" in text or "SHUTDOWN" in text or "BAD_RECORD" in text:
+        return "CONNECTION_LOST"
+    return "TLS_VERIFY_FAILED" if any(word in text for word in _SSL_DISTRUST) else "CONNECTION_LOST"
+
+
+def by_reason(exc: Any) -> Verdict:
+    """Depends on `reason`, the exception it stands for."""
+    reason = peek(exc, "reason")
+    if not isinstance(reason, BaseException):
+        text = reason if isinstance(reason, str) else ""
+        return "INVALID_URL" if text.startswith(("unknown url type", "no host given")) else "CONNECTION_FAILED"
+    if isinstance(reason, TimeoutError):  # urllib wraps only what happens before the request is out
+        return {"code": "CONNECT_TIMEOUT", "outcome": "unknown"}
+    return reason
+
+
+def by_http_status(exc: Any) -> Verdict:
+    """Depends on the HTTP status and headers."""
+    status = next((value for name in ("code", "status", "errcode") if isinstance(value := peek(exc, name), int)), None)
+    return verdict_for_status(status, peek(exc, "headers")) if status is not None and status >= 400 else None
+
+
+def by_smtp_reply(exc: Any) -> Verdict:
+    """Depends on the SMTP reply: 4xx may pass, 5xx is refused."""
+    code = next((value for name in ("smtp_code", "code") if isinstance(value := peek(exc, name), int)), 0)
+    if not 400 <= code < 600:
+        return "BAD_UPSTREAM_RESPONSE"
+    known = _SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
+    return {"code": known, "outcome": "rejected", "details": {"smtp_status": code}}
+
+
+def by_recipients(exc: Any) -> Verdict:
+    """Depends on the replies for the recipients: if any may pass, sending failed, else the addresses are wrong."""
+    replies: Any = peek(exc, "recipients")
+    passing = any(400 <= reply[0] < 500 for reply in replies.values())
+    return {"code": "SEND_FAILED" if passing else "INVALID_ARGUMENT", "outcome": "rejected"}
+
+
+def by_ftp_reply(exc: Any) -> Verdict:
+    """Depends on the FTP reply."""
+    text = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
+    return {"code": _FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
+
+
+def by_imap_answer(exc: Any) -> Verdict:
+    """Depends on the server's answer: AUTHENTICATIONFAILED and LOGIN are about who is calling."""
+    text = repr(exc.args[:1])[:500].upper()
+    return "UNAUTHORIZED" if "AUTHENTICATIONFAILED" in text or "LOGIN" in text else "INVALID_ARGUMENT"
+
+
+_NOT_SENT: Rule = {"code": "CONNECTION_FAILED"}
+_BUG: Rule = {"code": "INTERNAL_ERROR"}
+
+_SMTP: dict[str, Rule] = {
+    "SMTPException": "SEND_FAILED",
+    "SMTPServerDisconnected": "CONNECTION_LOST",
+    "SMTPResponseException": by_smtp_reply,
+    "SMTPSenderRefused": by_smtp_reply,
+    "SMTPRecipientsRefused": by_recipients,
+    "SMTPDataError": by_smtp_reply,
+    "SMTPConnectError": _NOT_SENT,
+    "SMTPHeloError": _NOT_SENT,
+    "SMTPNotSupportedError": "NOT_IMPLEMENTED",
+    "SMTPAuthenticationError": "UNAUTHORIZED",
+    # aiosmtplib only
+    "SMTPNotSupported": "NOT_IMPLEMENTED",
+    "SMTPTimeoutError": "UPSTREAM_TIMEOUT",
+    "SMTPConnectTimeoutError": "CONNECT_TIMEOUT",
+    "SMTPReadTimeoutError": "UPSTREAM_TIMEOUT",
+    "SMTPConnectResponseError": _NOT_SENT,
+}
+
+RULES: Rules = {
+    ("builtins", "ConnectionError"): otherwise(by_errno, "CONNECTION_LOST"),
+    ("builtins", "ConnectionRefusedError"): "CONNECTION_REFUSED",
+    ("builtins", "ConnectionResetError"): "CONNECTION_LOST",
+    ("builtins", "ConnectionAbortedError"): "CONNECTION_LOST",
+    ("builtins", "BrokenPipeError"): "CONNECTION_LOST",
+    ("socket", "gaierror"): by_name_error,
+    ("socket", "herror"): "HOST_NOT_FOUND",
+    ("ssl", "SSLError"): by_ssl_reason,
+    ("ssl", "SSLCertVerificationError"): "TLS_VERIFY_FAILED",
+    ("ssl", "SSLEOFError"): "CONNECTION_LOST",
+    ("ssl", "SSLZeroReturnError"): "CONNECTION_LOST",
+    ("ssl", "SSLSyscallError"): "CONNECTION_LOST",
+    ("ssl", "SSLWantReadError"): "RESOURCE_BUSY",
+    ("ssl", "SSLWantWriteError"): "RESOURCE_BUSY",
+    ("ssl", "CertificateError"): "TLS_VERIFY_FAILED",
+    ("urllib", "HTTPError"): by_http_status,
+    ("urllib", "URLError"): otherwise(by_reason, "CONNECTION_FAILED"),
+    ("urllib", "ContentTooShortError"): "CONNECTION_LOST",
+    ("http", "HTTPException"): "BAD_UPSTREAM_RESPONSE",
+    ("http", "RemoteDisconnected"): "CONNECTION_LOST",
+    ("http", "IncompleteRead"): "CONNECTION_LOST",
+    ("http", "NotConnected"): "CONNECTION_FAILED",
+    ("http", "InvalidURL"): {"code": "INVALID_URL", "outcome": "not_executed"},
+    ("http", "ImproperConnectionState"): _BUG,
+    ("http", "CookieError"): "BAD_UPSTREAM_RESPONSE",
+    ("xmlrpc", "ProtocolError"): by_http_status,
+    ("xmlrpc", "Fault"): "UPSTREAM_ERROR",
+    ("xmlrpc", "Error"): "BAD_UPSTREAM_RESPONSE",
+    ("ftplib", "error_temp"): {"code": "SERVICE_UNAVAILABLE"},
+    ("ftplib", "error_perm"): by_ftp_reply,
+    ("ftplib", "Error"): "BAD_UPSTREAM_RESPONSE",
+    ("imaplib", "error"): by_imap_answer,
+    ("imaplib", "abort"): "CONNECTION_LOST",
+    ("imaplib", "readonly"): "READ_ONLY",
+    ("poplib", "error_proto"): by_imap_answer,
+    **{(package, name): rule for package in ("smtplib", "aiosmtplib") for name, rule in _SMTP.items()},
+}

@@ -1,0 +1,211 @@
+"""Which rules an exception class has: those of users first, then our tables, along the MRO.
+
+A rule is keyed by the top-level package and the name of a class, so no library is imported to know its exceptions.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar, cast, overload
+from weakref import WeakKeyDictionary
+
+from failwell.codes import is_code
+from failwell.failure import Failure
+from failwell.phrases import names
+
+Verdict = str | dict[str, Any] | BaseException | Failure | None
+"""What a rule says: a catalog code; fields of `Failure`; another exception to look at instead; a whole failure, from a
+user's rule; or None, when it does not know and the next class along the MRO decides."""
+
+Rule = str | dict[str, Any] | Callable[[Any], Verdict]
+"""A code or fields that always hold, or a function of the exception."""
+
+Rules = Mapping[tuple[str, str], Rule]
+"""Rules by the top-level package of the class's module and the class's name."""
+
+TABLES = ("stdlib", "network", "web", "protocols", "formats", "databases", "sql", "cloud", "vendors")
+"""The modules of this package that hold rules, each as `RULES`."""
+
+Key = type[BaseException] | tuple[str, str]
+
+_Function = TypeVar("_Function", bound=Callable[[Any], Verdict])
+
+_lock = Lock()
+_users: dict[Key, list[Rule]] = {}
+
+
+class Plan(NamedTuple):
+    """The rules of one class, nearest first."""
+
+    users: tuple[Rule, ...]
+    libraries: tuple[Rule, ...]  # of classes outside the standard library
+    standard: tuple[tuple[Rule, bool], ...]  # of the standard library, and guesses (True) from names of unknown classes
+    is_foreign: bool  # whether the class itself comes from outside the standard library
+
+
+_plans: "WeakKeyDictionary[type, Plan]" = WeakKeyDictionary()
+_tables: dict[tuple[str, str], Rule] = {}
+
+
+def tables() -> Rules:
+    """Return all our rules; the modules that hold them are imported by the first call."""
+    if not _tables:
+        merged: dict[tuple[str, str], Rule] = {}
+        for name in TABLES:
+            merged.update(importlib.import_module(f"{__package__}.{name}").RULES)
+        _tables.update(merged)
+    return _tables
+
+
+def plan_of(cls: type) -> Plan:
+    """Return the rules of a class, from the cache after the first time."""
+    plans = _plans  # a registration meanwhile replaces the cache, so what is stored here is never stale
+    plan = plans.get(cls)
+    if plan is None:
+        plan = plans[cls] = _plan(cls)
+    return plan
+
+
+def listed() -> Iterator[tuple[str, str, str]]:
+    """Yield package, class and meaning of each of our rules: its code, or what it depends on."""
+    for (package, name), verdict in sorted(tables().items()):
+        yield package, name, described(verdict)
+
+
+def described(verdict: Rule) -> str:
+    """Return the code a rule gives, or the first line of its docstring, which says what it depends on."""
+    if isinstance(verdict, str):
+        return verdict
+    if callable(verdict):
+        return (verdict.__doc__ or "").partition("\n")[0]
+    return str(verdict.get("code") or verdict["type"])
+
+
+def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verdict]:
+    """Return a rule that gives a code where the other one does not know."""
+
+    def decide(exc: Any) -> Verdict:
+        return rule(exc) or code
+
+    decide.__doc__ = f"{described(rule).rstrip('.')}; else {code}."
+    decide.otherwise = code  # type: ignore[attr-defined]  # for when the exception it points to says nothing
+    return decide
+
+
+@overload
+def rule(of: Key, verdict: Rule) -> "Registration": ...
+
+
+@overload
+def rule(of: Key) -> Callable[[_Function], _Function]: ...
+
+
+def rule(of: Key, verdict: Rule | None = None) -> Any:
+    """Say what an exception class means, in one line; your rules go before ours, the latest first.
+
+    ```python
+    fw.rule(QuotaError, "QUOTA_EXHAUSTED")
+    fw.rule(("acme", "ApiError"), lambda exc: {"code": "NOT_FOUND"} if exc.number == 7 else None)
+
+
+    @fw.rule(StockError)
+    def stock(exc: StockError) -> dict[str, Any]:
+        return {"code": "OUT_OF_STOCK", "type": "CONFLICT", "details": {"left": exc.left}}
+    ```
+
+    A tuple names the top-level package and the class, for classes you do not want to import. Without a verdict this is
+    a decorator; with one it returns a handle whose `remove()` takes the rule back, also usable in a `with` block.
+
+    Raises:
+        TypeError: the key is neither an exception class nor such a tuple, or the verdict is no rule.
+    """
+    _check_key(of)
+    if verdict is None:
+
+        def decorate(function: _Function) -> _Function:
+            rule(of, function)
+            return function
+
+        return decorate
+    given = cast(object, verdict)
+    if (
+        not callable(given)
+        and not (isinstance(given, dict) and given)
+        and not (isinstance(given, str) and is_code(given))
+    ):
+        raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
+    with _lock:
+        _users.setdefault(of, []).insert(0, verdict)
+        _forget_plans()
+    return Registration(of, verdict)
+
+
+class Registration:
+    """A rule that was added, and can be taken back."""
+
+    def __init__(self, of: Key, verdict: Rule) -> None:
+        self._of = of
+        self._verdict = verdict
+
+    def remove(self) -> None:
+        """Take the rule back; a second time does nothing."""
+        with _lock:
+            mine = _users.get(self._of, [])
+            mine[:] = [verdict for verdict in mine if verdict is not self._verdict]
+            _forget_plans()
+
+    def __enter__(self) -> "Registration":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def peek(thing: object, name: str) -> Any:
+    """Return an attribute, or None if there is none or reading it fails."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:
+        return None
+
+
+def _forget_plans() -> None:
+    global _plans
+    _plans = WeakKeyDictionary()
+
+
+def _plan(cls: type) -> Plan:
+    ours = tables()
+    users: list[Rule] = []
+    libraries: list[Rule] = []
+    standard: list[tuple[Rule, bool]] = []
+    for base in cls.__mro__[:-1]:
+        key = (str(base.__module__).partition(".")[0], base.__name__)
+        users += _users.get(base, []) + _users.get(key, [])
+        found = ours.get(key)
+        if _is_standard(key[0]):
+            if found is not None:
+                standard.append((found, False))
+        elif found is not None:
+            libraries.append(found)
+        # What a body validates is rarely what the caller sent.
+        is_telling = not _is_standard(key[0]) and "alidation" not in base.__name__
+        if is_telling and (guess := names.guess(base.__name__)):
+            standard.append((guess, True))
+    return Plan(
+        tuple(users), tuple(libraries), tuple(standard), not _is_standard(str(cls.__module__).partition(".")[0])
+    )
+
+
+def _is_standard(package: str) -> bool:
+    return package == "builtins" or package in sys.stdlib_module_names
+
+
+def _check_key(of: object) -> None:
+    if isinstance(of, type) and issubclass(of, BaseException):
+        return
+    parts = cast("tuple[object, ...]", of) if isinstance(of, tuple) else ()
+    if len(parts) == 2 and all(isinstance(part, str) and part for part in parts):
+        return
+    raise TypeError(f"a rule is for an exception class or a tuple ('package', 'ClassName'), not {of!r}")

@@ -1,0 +1,184 @@
+"""Rules for HTTP clients and frameworks: httpx, httpx2, requests, aiohttp, urllib3, starlette, fastapi."""
+
+import re
+from typing import Any
+
+from failwell.exceptions.http import verdict_for_status
+from failwell.exceptions.network import why_not_connected
+from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
+
+_TOO_MANY = re.compile(r"too many ([45][0-9]{2}) error responses")
+
+
+def by_response(exc: Any) -> Verdict:
+    """Depends on the HTTP status, headers and body of the response."""
+    response = peek(exc, "response")
+    status = peek(response, "status_code")
+    if not isinstance(status, int) or status < 400:
+        return None
+    content = peek(response, "_content")  # what was read already: reading more could wait for the network
+    return verdict_for_status(status, peek(response, "headers"), content if isinstance(content, bytes) else None)
+
+
+def by_status(exc: Any) -> Verdict:
+    """Depends on the HTTP status and headers."""
+    found = (peek(exc, name) for name in ("status_code", "status", "code"))
+    status = next((value for value in found if isinstance(value, int) and value >= 400), None)
+    return None if status is None else verdict_for_status(status, peek(exc, "headers"), peek(exc, "detail"))
+
+
+def by_wrapped(exc: BaseException) -> Verdict:
+    """Depends on the exception it wraps."""
+    candidates = (peek(exc, "reason"), *exc.args[:2], peek(exc, "__cause__"))
+    return next((inner for inner in candidates if isinstance(inner, BaseException)), None)
+
+
+def by_retries(exc: BaseException) -> Verdict:
+    """Depends on the status that every try was answered with."""
+    match = _TOO_MANY.search(str(exc.args[0])[:200]) if exc.args else None
+    return verdict_for_status(int(match[1])) if match else "UPSTREAM_ERROR"
+
+
+def by_aiohttp_parser(exc: BaseException) -> Verdict:
+    """Depends on whether the answer could be parsed, else on its HTTP status and headers."""
+    cause: BaseException | None = peek(exc, "__cause__")  # the status of an answer that is no HTTP is made up
+    if any(cls.__name__ == "HttpProcessingError" for cls in type(cause).__mro__):
+        return cause
+    return by_status(exc)
+
+
+_UNUSABLE: Rule = "BAD_UPSTREAM_RESPONSE"
+_LOST: Rule = "CONNECTION_LOST"
+_SLOW: Rule = "UPSTREAM_TIMEOUT"
+_BUG: Rule = {"code": "INTERNAL_ERROR"}
+_BAD_URL: Rule = {"code": "INVALID_URL", "outcome": "not_executed"}
+_REFUSED_TO_SEND: Rule = {"code": "INVALID_ARGUMENT", "outcome": "not_executed"}
+
+_HTTPX: dict[str, Rule] = {
+    "HTTPStatusError": otherwise(by_response, "BAD_UPSTREAM_RESPONSE"),
+    "ConnectTimeout": "CONNECT_TIMEOUT",
+    "PoolTimeout": "POOL_TIMEOUT",
+    "TimeoutException": _SLOW,
+    "ConnectError": why_not_connected,
+    "ProxyError": "CONNECTION_FAILED",
+    "NetworkError": _LOST,
+    "RemoteProtocolError": _LOST,
+    "LocalProtocolError": _REFUSED_TO_SEND,
+    "ProtocolError": _LOST,
+    "UnsupportedProtocol": _BAD_URL,
+    "InvalidURL": _BAD_URL,
+    "TooManyRedirects": "TOO_MANY_REDIRECTS",
+    "DecodingError": _UNUSABLE,
+    "SSEError": _UNUSABLE,
+    "TransportError": _LOST,
+    "RequestError": _LOST,
+    "CookieConflict": _BUG,
+    "StreamError": _BUG,
+    "HTTPError": _LOST,
+    "ConnectionNotAvailable": "POOL_TIMEOUT",  # httpcore only
+}
+
+_REQUESTS: dict[str, Rule] = {
+    "HTTPError": otherwise(by_response, "UPSTREAM_ERROR"),
+    "RequestException": otherwise(by_response, "CONNECTION_LOST"),
+    "ConnectTimeout": "CONNECT_TIMEOUT",
+    "Timeout": _SLOW,
+    "ConnectionError": otherwise(by_wrapped, "CONNECTION_LOST"),
+    "ProxyError": "CONNECTION_FAILED",
+    "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
+    "ChunkedEncodingError": _LOST,
+    "ContentDecodingError": _UNUSABLE,
+    "JSONDecodeError": _UNUSABLE,
+    "InvalidJSONError": _REFUSED_TO_SEND,
+    "InvalidHeader": _REFUSED_TO_SEND,
+    "MissingSchema": _BAD_URL,
+    "InvalidSchema": _BAD_URL,
+    "InvalidURL": _BAD_URL,
+    "InvalidProxyURL": "CONFIG_ERROR",
+    "URLRequired": _BAD_URL,
+    "TooManyRedirects": "TOO_MANY_REDIRECTS",
+    "RetryError": otherwise(by_wrapped, "UPSTREAM_ERROR"),
+    "StreamConsumedError": _BUG,
+    "UnrewindableBodyError": _BUG,
+}
+
+_URLLIB3: dict[str, Rule] = {
+    "MaxRetryError": otherwise(by_wrapped, "CONNECTION_FAILED"),
+    "ResponseError": by_retries,
+    "NewConnectionError": why_not_connected,
+    "NameResolutionError": otherwise(by_wrapped, "HOST_NOT_FOUND"),
+    "ConnectTimeoutError": "CONNECT_TIMEOUT",
+    "TimeoutError": _SLOW,
+    "TimeoutStateError": _BUG,
+    "EmptyPoolError": "POOL_TIMEOUT",
+    "FullPoolError": "SERVER_BUSY",
+    "ClosedPoolError": _BUG,
+    "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
+    "ProxyError": "CONNECTION_FAILED",
+    "ProxySchemeUnknown": "CONFIG_ERROR",
+    "ProxySchemeUnsupported": "CONFIG_ERROR",
+    "ProtocolError": _LOST,
+    "IncompleteRead": _LOST,
+    "InvalidChunkLength": _LOST,
+    "DecodeError": _UNUSABLE,
+    "ResponseNotChunked": _UNUSABLE,
+    "BodyNotHttplibCompatible": _UNUSABLE,
+    "HeaderParsingError": _UNUSABLE,
+    "InvalidHeader": _UNUSABLE,
+    "LocationValueError": _BAD_URL,
+    "HostChangedError": _BUG,
+    "UnrewindableBodyError": _BUG,
+    "HTTPError": _LOST,
+}
+
+_AIOHTTP: dict[str, Rule] = {
+    "ClientResponseError": otherwise(by_aiohttp_parser, "BAD_UPSTREAM_RESPONSE"),
+    "WSServerHandshakeError": otherwise(by_status, "BAD_UPSTREAM_RESPONSE"),
+    "ClientHttpProxyError": "CONNECTION_FAILED",
+    "ContentTypeError": otherwise(by_status, "BAD_UPSTREAM_RESPONSE"),
+    "TooManyRedirects": "TOO_MANY_REDIRECTS",
+    "ConnectionTimeoutError": "CONNECT_TIMEOUT",
+    "ServerTimeoutError": _SLOW,
+    "ClientConnectorError": why_not_connected,
+    "ClientConnectorDNSError": why_not_connected,
+    "ClientProxyConnectionError": "CONNECTION_FAILED",
+    "ClientSSLError": "TLS_VERIFY_FAILED",
+    "ServerFingerprintMismatch": "TLS_VERIFY_FAILED",
+    "ClientConnectionError": _LOST,
+    "ClientPayloadError": otherwise(by_aiohttp_parser, "CONNECTION_LOST"),
+    "UploadAbortedError": _LOST,
+    "EofStream": _LOST,
+    "ClientError": _LOST,
+    "InvalidURL": _BAD_URL,
+    "NonHttpUrlClientError": _BAD_URL,
+    "RedirectClientError": _UNUSABLE,
+    "WebSocketError": _UNUSABLE,
+    "WSMessageTypeError": _UNUSABLE,
+    "HttpProcessingError": _UNUSABLE,
+    "ContentLengthError": _LOST,
+    "TransferEncodingError": _LOST,
+    "HTTPException": by_status,  # aiohttp.web, raised on purpose
+}
+
+_TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
+    ("httpx", "httpx2", "httpcore", "httpcore2"): _HTTPX,
+    ("requests", "niquests"): _REQUESTS,
+    ("urllib3", "urllib3_future"): _URLLIB3,
+    ("aiohttp",): _AIOHTTP,
+    ("starlette", "fastapi"): {
+        "HTTPException": by_status,
+        "WebSocketException": _LOST,
+        "WebSocketDisconnect": _LOST,
+        "WebSocketDisconnected": _LOST,
+        "ClientDisconnect": _LOST,
+        "MultiPartException": "PARSE_ERROR",
+        "ResponseValidationError": _BUG,
+        "RequestValidationError": _UNUSABLE,
+        "ValidationException": _UNUSABLE,
+        "FastAPIError": _BUG,
+    },
+}
+
+RULES: Rules = {
+    (package, name): rule for packages, rules in _TABLES.items() for package in packages for name, rule in rules.items()
+}

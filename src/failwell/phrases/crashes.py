@@ -1,0 +1,51 @@
+"""How a program words its own mistakes, in any language."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="bug in the tool",
+        code="INTERNAL_ERROR",
+        evidence="Exceptions of Python, JavaScript, Java, Go and .NET that speak of the program, not of its input.",
+        phrases="""
+            cannot read propert* of (undefined|null)
+            cannot read property
+            undefined is not (a function|an object|iterable)
+            is not a function
+            is not iterable
+            none type object
+            nonetype
+            has no attribute
+            object is not (subscriptable|callable|iterable)
+            null pointer exception
+            nullpointerexception
+            object reference not set
+            nil pointer dereference
+            index out of bounds
+            list index out of range
+            stack overflow
+            maximum call stack
+            maximum recursion depth
+            assertion (error|failed)
+            runtime error invalid memory
+            is not json serializable
+            panicked at
+            segmentation fault
+            unboundlocalerror
+            referenced before assignment
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="not implemented",
+        code="NOT_IMPLEMENTED",
+        evidence="Stubs, gRPC UNIMPLEMENTED, HTTP 501 in words.",
+        phrases="""
+            not (yet)? implemented
+            unimplemented
+            not implemented error
+        """,
+        confidence=0.88,
+    ),
+)

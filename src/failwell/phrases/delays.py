@@ -1,0 +1,199 @@
+"""How long somebody asks to wait: read from headers, bodies, RPC details and plain text.
+
+Every function returns seconds, or None where nothing usable was said. The clock is an argument; the response's own
+`Date` goes before it, because the difference of two stamps of one clock is right even if that clock is wrong.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from failwell.failure import seconds
+
+_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20})?", re.ASCII)
+_DURATION = re.compile(
+    r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m(?!s))?(?:([0-9.]{1,20})s)?(?:([0-9.]{1,20})ms)?"
+)
+_RATE_LIMIT = re.compile(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
+_NONE_LEFT = re.compile(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
+_LONGEST_VALUE = 200
+_EPOCH_FROM = 1_000_000_000  # a number of seconds this large is a date (from 2001 on), not a delay
+_EPOCH_MS_FROM = 1_000_000_000_000
+
+_MS_HEADERS = ("retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after", "grpc-retry-pushback-ms")
+_RESET_HEADERS = (
+    "x-ratelimit-reset-after",
+    "ratelimit-reset",
+    "x-ratelimit-reset",
+    "x-rate-limit-reset",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+    "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-reset",
+    "anthropic-ratelimit-input-tokens-reset",
+    "anthropic-ratelimit-output-tokens-reset",
+)
+_REMAINING = {name: name.replace("reset-after", "remaining").replace("reset", "remaining") for name in _RESET_HEADERS}
+
+
+def delay_in_headers(headers: Mapping[str, str], *, limited: bool = False, now: float | None = None) -> float | None:
+    """Return the delay that a response's headers ask for; names are lower-case.
+
+    The reset of a rate limit counts only if the limit is used up, or the caller knows that it is (`limited`): many
+    services send it with every answer.
+    """
+    for name in _MS_HEADERS:
+        if (delay := delay_in_milliseconds(headers.get(name))) is not None:
+            return delay
+    said = headers.get("retry-after")
+    if (delay := delay_in_number(said)) is not None and delay < _EPOCH_FROM:
+        return delay
+    clock = _server_clock(headers, now)
+    if (delay := delay_in_retry_after(said, now=clock)) is not None:
+        return delay
+    return _from_resets(headers, limited=limited, now=clock)
+
+
+def is_used_up(headers: Mapping[str, str]) -> bool:
+    """Return whether the headers say that a rate limit has nothing left."""
+    if any(headers.get(name, "").strip() == "0" for name in _REMAINING.values()):
+        return True
+    return _NONE_LEFT.search(headers.get("ratelimit", "")[:_LONGEST_VALUE]) is not None
+
+
+def delay_in_retry_after(value: object, *, now: float | None = None) -> float | None:
+    """Return the delay of a Retry-After value: seconds, also with a fraction, or a date."""
+    if (delay := delay_in_number(value)) is not None:
+        return delay if delay < _EPOCH_FROM else _until(delay, now)
+    return delay_in_date(value, now=now)
+
+
+def delay_in_number(value: object) -> float | None:
+    """Return a number of seconds, given as a number or as ASCII digits with an optional fraction."""
+    if isinstance(value, str):
+        text = value.strip(" \t")
+        return seconds(float(text) if "." in text else int(text)) if _NUMBER.fullmatch(text) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return seconds(value)
+
+
+def delay_in_milliseconds(value: object) -> float | None:
+    """Return the delay of a value in milliseconds, in seconds."""
+    number = delay_in_number(value)
+    return None if number is None else seconds(number / 1000)
+
+
+def delay_in_date(value: object, *, now: float | None = None) -> float | None:
+    """Return the delay until an HTTP or RFC 3339 date; a date without a zone is UTC, one in the past is no wait."""
+    moment = _moment(value)
+    return None if moment is None else _until(moment, now)
+
+
+def delay_in_duration(value: Any) -> float | None:
+    """Return the seconds of a protobuf duration (`"3.5s"`, a dict, a message) or of a text such as `1m30s`."""
+    if isinstance(value, str):
+        match = _DURATION.fullmatch(value.strip()) if 0 < len(value) <= _LONGEST_VALUE else None
+        if match is None or not any(match.groups()):
+            return delay_in_number(value)
+        parts = [delay_in_number(part) if part else 0 for part in match.groups()]
+        factors = (86400, 3600, 60, 1, 0.001)
+        if any(part is None for part in parts):
+            return None
+        return seconds(round(sum(part * factor for part, factor in zip(parts, factors, strict=True) if part), 6))
+    if isinstance(value, dict):
+        said = cast("dict[str, object]", value)
+        whole, nanos = delay_in_number(said.get("seconds", 0)), delay_in_number(said.get("nanos", 0))
+    else:
+        whole, nanos = delay_in_number(getattr(value, "seconds", None)), delay_in_number(getattr(value, "nanos", 0))
+    return None if whole is None or nanos is None else seconds(round(whole + nanos / 1e9, 9))
+
+
+def delay_in_reset(value: object, *, now: float | None = None) -> float | None:
+    """Return the delay until a rate limit resets, given as a date, an epoch, or a number of seconds from now."""
+    number = delay_in_number(value)
+    if number is None:
+        duration = delay_in_duration(value) if isinstance(value, str) else None
+        return delay_in_date(value, now=now) if duration is None else duration
+    if number >= _EPOCH_MS_FROM:
+        return _until(number / 1000, now)
+    return _until(number, now) if number >= _EPOCH_FROM else number
+
+
+def _from_resets(headers: Mapping[str, str], *, limited: bool, now: float) -> float | None:
+    fields = headers.get("ratelimit", "")[:_LONGEST_VALUE]
+    if (limited or _NONE_LEFT.search(fields)) and (match := _RATE_LIMIT.search(fields)):
+        return delay_in_reset(match[1], now=now)
+    spent = [name for name in _RESET_HEADERS if headers.get(_REMAINING[name], "").strip() == "0"]
+    unstated = [name for name in _RESET_HEADERS if limited and _REMAINING[name] not in headers]
+    delays = [delay_in_reset(headers.get(name), now=now) for name in spent or unstated]
+    return max((delay for delay in delays if delay is not None), default=None)
+
+
+def _server_clock(headers: Mapping[str, str], now: float | None) -> float:
+    said = _moment(headers.get("date"))
+    if said is not None:
+        return said
+    return time.time() if now is None else now
+
+
+def _until(moment: float, now: float | None) -> float | None:
+    return seconds(round(max(0.0, moment - (time.time() if now is None else now)), 3))
+
+
+def _moment(value: object) -> float | None:
+    if not isinstance(value, str) or not value.isascii() or ":" not in value or len(value) > _LONGEST_VALUE:
+        return None  # the standard library takes a long number for a date too
+    for parse in _DATES:
+        try:
+            moment = parse(value.strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return None
+
+
+def _http_date(text: str) -> datetime:
+    from email.utils import parsedate_to_datetime  # costs several ms: only when a date comes
+
+    return parsedate_to_datetime(text)
+
+
+_DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisoformat)
+
+
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
+_WORDS = ("retry", "again", "wait", "available", "reset")  # one of them is in every text that asks
+_UNIT = r"(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)"
+_AMOUNT = rf"(\d{{1,9}}(?:\.\d{{1,6}})?) ?{_UNIT}?(?![a-z])"
+_ASKED = re.compile(
+    r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
+    r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
+    r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately )?"
+    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)"
+    + _AMOUNT
+    + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
+    re.IGNORECASE,
+)
+
+
+def delay_in_text(text: str) -> float | None:
+    """Return the seconds that a text asks to wait, or None if it asks for none."""
+    match = _ASKED.search(text) if _may_ask(text.lower()) else None
+    if match is None:
+        return None
+    unit = (match[2] or "").lower()
+    if not unit and not match[0].lower().startswith("retry"):
+        return None
+    factor = 0.001 if unit.startswith(("ms", "mil")) else _UNITS[unit[:1]]
+    extra = float(match[3]) if match[3] else 0.0
+    return seconds(round(float(match[1]) * factor + extra, 3))
+
+
+def _may_ask(low: str) -> bool:
+    for word in _WORDS:  # noqa: SIM110 - a generator would take twice as long
+        if word in low:
+            return True
+    return False

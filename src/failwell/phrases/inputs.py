@@ -1,0 +1,109 @@
+"""How hand-written checks and parsers word what is wrong with the input."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="input not understood",
+        code="PARSE_ERROR",
+        evidence="JSON, date, number and expression parsers of all languages.",
+        phrases="""
+            unexpected token
+            unexpected end of (json|input|data|file)
+            unexpected (character|symbol|identifier|operator|end|non whitespace)
+            expecting value
+            expecting property name
+            expected property name
+            in json at position
+            expecting ~ delimiter
+            extra data
+            (invalid|malformed|bad|broken) (json|yaml|xml|toml|csv|html|base64|regex)
+            (invalid|malformed|bad|broken) (regular expression|cron|sql|syntax|markdown|syntax|expression|pdf)
+            is not valid (json|yaml|xml|base64)
+            not a valid (json|yaml|xml|zip|pdf|image)
+            (json|yaml|xml|toml|csv|date) ~ (parse|parsing|decode|decoding|syntax) (error|failed|failure)
+            (time|expression|query|input|number) ~ (parse|parsing|decode|decoding|syntax) (error|failed|failure)
+            (failed|unable|could not|cannot|error|fail) (to)? (parse|parsing|decode|decoding|deserialize|unmarshal)
+            (could not|cannot|unable to|failed to) (convert|cast|coerce)
+            invalid literal
+            invalid syntax
+            syntax error
+            unterminated
+            unbalanced
+            unclosed
+            unmatched
+            could not be (parsed|decoded|converted)
+            cannot unmarshal
+            codec can not decode
+            invalid utf 8
+            invalid (date|datetime|time|timestamp|timezone|time zone|iso) (format|string|value)?
+            (date|time) ~ does not match format
+            not a zip file
+            parse error
+            解析失败
+        """,
+        confidence=0.85,
+    ),
+    Rule(
+        name="argument missing",
+        code="MISSING_REQUIRED_FIELD",
+        evidence="Hand-written checks of servers in any language.",
+        phrases="""
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory|positional)? (positional)? (argument|arguments)
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory|positional)? (positional)? (parameter|parameters)
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory|positional)? (positional)? (field|fields)
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory|positional)? (positional)? (property|properties)
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory)? (positional)? (param|params|input|value)
+            missing (the|a|an|any)? (1|2|3)? (positional)? (positional)? (param|params|input|value)
+            missing (the|a|an|any)? (1|2|3)? (required|mandatory|positional)? (positional)? (key|option|keyword)
+            missing (one of)? (the)? required
+            required (argument|arguments|parameter|parameters|field|fields)
+            required (property|properties|input|value|param|params)
+            (is|are) (a)? required
+            (must|should) be (provided|specified|given|supplied|set|present|included)
+            (must|should) (provide|specify|include|supply|contain|pass)
+            (must|should|need to) have
+            (either|one of|at least one) ~ (must|required|needed|is required)
+            no ~ (provided|specified|given|supplied|passed|received)
+            (was|were|is|are) not (provided|specified|given|supplied|passed|present)
+            (not|cannot|must not|can not|should not|may not) be (empty|blank|null|none|undefined|nil)
+            (is|are|was) (empty|blank|missing|undefined)
+            empty (string|query|input|value|name|content|list|array|path|message|text)
+            missing
+            requires (a|an|the|at least|one|either|both|exactly)
+            please (provide|specify|supply|enter|pass)
+            缺少
+            不能为空
+            必填
+            必須
+            es obligatorio
+            est requis
+            fehlt
+            erforderlich
+        """,
+        confidence=0.85,
+    ),
+    Rule(
+        name="value out of range",
+        code="OUT_OF_RANGE",
+        evidence="Range checks in any language.",
+        phrases="""
+            out of (range|bounds)
+            must be (between|at least|at most|greater|less|positive|non negative|larger|smaller)
+            must be (in range|within|in the range|no more|no less|below|above|under|over)
+            must not (exceed|be greater|be less|be more|be negative)
+            (cannot|can not|may not) (exceed|be negative|be greater|be less|be zero)
+            (less|greater|more|fewer|larger|smaller) than (the)? (minimum|maximum|allowed|or equal|limit)
+            exceeds (the)? (maximum|limit|max|allowed|size)
+            exceeded (the)? (maximum|max)
+            too (long|short|large|small|big|high|low|many|few|deep|old)
+            (maximum|minimum) (is|allowed|length|size|value)
+            beyond (the)? end
+            invalid (index|range|offset|page|line|position|row|column|cell)
+            division by zero
+            divide by zero
+            (line|index|row|page|offset|position|column) ~ (exceeds|beyond|out of)
+        """,
+        confidence=0.85,
+    ),
+)

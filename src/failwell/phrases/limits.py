@@ -1,0 +1,54 @@
+"""How services word limits: those that a wait lifts, and those that it does not."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="quota used up",
+        code="QUOTA_EXHAUSTED",
+        evidence="Billing limits of APIs, which no short wait lifts.",
+        phrases="""
+            insufficient (quota|credit|credits|balance|funds)
+            (quota|credits|credit balance|allowance) (has been)? (exhausted|used up|depleted|too low)
+            exceeded your (current)? quota
+            (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
+            (usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
+            out of credits
+            not enough credits
+            credit balance is too low
+            usage limit (reached|exceeded)
+            (upgrade|exceeded) ~ (your)? plan
+            billing (hard limit|not active|is not active|account)
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="rate limited",
+        code="RATE_LIMITED",
+        evidence="HTTP 429 in words; limits of APIs and of servers themselves.",
+        phrases="""
+            rate limit*
+            ratelimit
+            ratelimited
+            too many requests
+            toomanyrequests
+            requests per (second|minute|hour)
+            throttled
+            throttling
+            provisioned throughput exceeded
+            slow down
+            request limit exceeded
+            quota exceeded
+            exceeded ~ quota
+            resource exhausted
+            flood wait
+            too many (calls|attempts|queries|messages)
+            (wait|retry|try again) ~ before (making|sending|requesting|trying)
+            请求过于频繁
+            请求过多
+            レート制限
+            límite de solicitudes
+        """,
+        confidence=0.93,
+    ),
+)

@@ -1,0 +1,87 @@
+"""How programs say that something does not exist, or not now."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="does not exist",
+        code="NOT_FOUND",
+        evidence="Look-ups of services and programs in any language.",
+        phrases="""
+            not found
+            notfound
+            (does|do|did) not exist
+            not exist
+            no longer (exists|available)
+            (could not|cannot|can not|unable to|failed to) (find|locate)
+            no such
+            no (matching|match|matches|entry|entries|record) ~ (found|exists|available|match|matched)
+            no (matching|match|matches|entry|entries|record) ~ (matches|with|for|named)
+            no (records|results|result|item|items) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (object|element|elements|rows|row) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (data|user|users|page|pages) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (issue|project|note|notes|task) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (tasks|node|nodes|entity|entities) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (key|value|document|documents|channel) ~ (found|exists|available|match|matched)
+            no (key|value|document|documents|channel) ~ (matches|with|for|named)
+            no (message|event|events|session|package) ~ (found|exists|available|match|matched)
+            no (message|event|events|session|package) ~ (matches|with|for|named)
+            no (version|release|branch|commit|tag) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (container|image|pod|resource|resources) ~ (found|exists|available|match|matched)
+            no (container|image|pod|resource|resources) ~ (matches|with|for|named)
+            no (article|articles|paper|papers|book) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (team|repo|repository|transcript|transcripts) ~ (found|exists|available|match|matched)
+            no (team|repo|repository|transcript|transcripts) ~ (matches|with|for|named)
+            no (captions|subtitles|model|template|category) ~ (found|exists|available|match|matched)
+            no (captions|subtitles|model|template|category) ~ (matches|with|for|named)
+            no (section|heading|sheet|worksheet|table) ~ (found|exists|available|match|matched)
+            no (section|heading|sheet|worksheet|table) ~ (matches|with|for|named)
+            no (tables|column|handler|prompt|memory) ~ (found|exists|available|match|matched|matches|with|for|named)
+            no (memories|window|tab|screenshot|exact match) ~ (found|exists|available|match|matched)
+            no (memories|window|tab|screenshot|exact match) ~ (matches|with|for|named)
+            no ~ found
+            (is|was|were) not (found|available|present|recognized|recognised|known)
+            (is|was|were) not (defined|in the|listed|on the|part of)
+            (is|are) unavailable
+            nonexistent
+            non existent
+            unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city)
+            unknown (location|ticker|currency|airport|station|package)
+            unknown (timezone|time zone|city|language|country|place)
+            doesn exist
+            (has been|was) (deleted|removed)
+            gone
+            (did not|does not|do not) (match|contain|have) (any)?
+            不存在
+            找不到
+            未找到
+            見つかりません
+            nicht gefunden
+            existiert nicht
+            no encontrado
+            no existe
+            introuvable
+            n'existe pas
+            não encontrado
+            не найден
+            не существует
+        """,
+        confidence=0.85,
+    ),
+    Rule(
+        name="try again later",
+        code="SERVICE_UNAVAILABLE",
+        evidence="Programs that ask for another try.",
+        phrases="""
+            (try|retry) again (later|shortly|soon|in)
+            (try|retry) (later|shortly|again later)
+            retry (your|the) request
+            temporary (failure|error|problem|issue)
+            transient
+            unavailable
+            稍后重试
+            请稍后
+        """,
+        confidence=0.85,
+    ),
+)

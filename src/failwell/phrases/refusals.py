@@ -1,0 +1,63 @@
+"""How programs refuse an argument without saying much about it."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="argument refused",
+        code="INVALID_ARGUMENT",
+        evidence="Hand-written checks of servers in any language.",
+        phrases="""
+            invalid
+            not (a)? valid
+            not one of
+            must (be|match|not|start|end|only|use|contain|equal)
+            should (be|match|not|start|end|contain)
+            expected ~ (got|received|but|found|instead)
+            expected (a|an|one of|format|string|number|integer|boolean|object|array|list)
+            expects
+            (illegal|incorrect|improper|inappropriate) (argument|arguments|value|values|parameter)
+            (unacceptable|wrong|bad) (argument|arguments|value|values|parameter)
+            (illegal|incorrect|improper|inappropriate|unacceptable|wrong|bad) (parameters|format|type|input|request)
+            (illegal|incorrect|improper|inappropriate) (name|length|number|data|option|character|query|syntax|state)
+            (unacceptable|wrong|bad) (name|length|number|data|option|character|query|syntax|state)
+            bad request
+            unprocessable
+            unrecognized
+            unrecognised
+            (unsupported|unknown|unexpected)
+            (is|are) not (supported|accepted|acceptable|allowed|legal|numeric|a number|an integer|a string)
+            (is|are) not (a list|an array|a valid|a supported|defined|permitted|a recognized|an allowed)
+            not supported
+            does not support
+            cannot be (used|combined|both|specified|applied|processed|a|an)
+            mutually exclusive
+            (cannot|can not|do not|must not) (specify|use|set|combine|provide|pass|have|supply) (both|more than one)
+            both ~ (cannot|must not|not allowed|at the same time)
+            simultaneously
+            not allowed
+            only ~ (allowed|supported|accepted|permitted|valid)
+            (valid|allowed|supported|available|accepted|possible) (values|options|choices|types) (are|include|is)?
+            (valid|allowed|supported|available|accepted|possible) (formats|actions|operations) (are|include|is)?
+            (valid|allowed|supported) (modes|names|schemes|keys|languages|units|extensions) (are|include|is)?
+            (available|accepted|possible) (modes|names|schemes|keys|languages|units|extensions) (are|include|is)?
+            must
+            validation (error|failed|failure)
+            (argument|parameter|input) (error|exception)
+            malformed
+            choose (from|one of)
+            use one of
+            usage
+            unexpected keyword argument
+            无效
+            参数错误
+            不正
+            ungültig
+            inválido
+            no válido
+            invalide
+            неверн
+        """,
+        confidence=0.82,
+    ),
+)

@@ -1,0 +1,198 @@
+"""How web services and their SDKs word missing sign-ins, refusals and outages."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="key not configured",
+        code="UNAUTHORIZED",
+        evidence="Servers started without the key or token of the service behind them.",
+        phrases="""
+            (api key|apikey|api token|access token|auth token) ~ (environment variable|env var|env variable)
+            (token|credentials|client secret|client id|secret) ~ (environment variable|env var|env variable)
+            (environment variable|env var) ~ (key|token|secret|password) ~ (required|not set|missing)
+            (environment variable|env var) ~ (credentials|pat|auth) ~ (required|not set|missing)
+            (environment variable|env var) ~ (key|token|secret|password) ~ (is not set|must be set)
+            (environment variable|env var) ~ (credentials|pat|auth) ~ (is not set|must be set)
+            (api key|apikey|api token|access token) (is|are|was|were)? (not|missing|required|invalid)
+            (api key|apikey|api token|access token) (is|are|was|were)? (incorrect|expired|undefined|empty)
+            (auth token|credentials|secret key|client secret) (is|are|was|were)? (not|missing|required|invalid)
+            (auth token|credentials|secret key|client secret) (is|are|was|were)? (incorrect|expired|undefined|empty)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (api key|apikey|api keys|api token)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (api key|apikey|api keys|api token)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (access token|auth token|bearer token)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (access token|auth token|bearer token)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (oauth token|credentials)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (credential|authentication)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (oauth token|credentials)
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (credential|authentication)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? (authorization header|authorization)
+            (missing|no|invalid|incorrect) (or invalid|valid|your|the|an|a)? auth
+            (bad|wrong|expired|without) (or invalid|valid|your|the|an|a)? (authorization header|authorization|auth)
+            (set|provide|configure|supply) (the|a|an|your|valid)? (api key|apikey|api token)
+            (need|needs|requires|require) (the|a|an|your|valid)? (api key|apikey|api token)
+            (set|provide|configure|supply) (the|a|an|your|valid)? (access token|auth token|credentials)
+            (need|needs|requires|require) (the|a|an|your|valid)? (access token|auth token|credentials)
+            unable to locate credentials
+            could not load ~ credentials
+            default credentials
+            credentials not found
+            no credentials
+            not configured ~ (api key|token|credentials|oauth)
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="not signed in",
+        code="UNAUTHORIZED",
+        evidence="HTTP 401 in words, OAuth errors, database logins, git hosts.",
+        phrases="""
+            unauthorized
+            unauthorised
+            unauthenticated
+            not authenticated
+            not logged in
+            not signed in
+            authentication (is)? (required|failed|failure|error|needed|credentials)
+            authentication ~ (failed|required|denied)
+            auth (failed|failure|required|error)
+            (login|log in|sign in|signin) (is)? (required|failed)
+            (please|must|need to) (log in|login|sign in|authenticate|reauthenticate)
+            bad credentials
+            invalid (credential|credentials|login|password|username|user name|auth|session)
+            (password|username) (is)? (incorrect|invalid|wrong)
+            incorrect (password|username)
+            password authentication failed
+            access denied for user
+            (token|session|credentials|jwt|signature) (has|is|was)? (been)? (expired|revoked|invalid)
+            expired (token|session|credentials|security token)
+            (invalid|malformed|bad|missing|revoked) (access|auth|bearer|refresh|api|id|security)? (token|jwt)
+            invalid (grant|client|signature|x api key)
+            no auth
+            not authed
+            login failed
+            requires authentication
+            could not read username
+            terminal prompts disabled
+            permission denied publickey
+            host key verification failed
+            signature does not match
+            未授权
+            未登录
+            nicht angemeldet
+            no autorizado
+            non autorisé
+        """,
+        confidence=0.9,
+    ),
+    Rule(
+        name="payment required",
+        code="PAYMENT_REQUIRED",
+        evidence="HTTP 402 in words, paid features.",
+        phrases="""
+            payment required
+            requires a (paid|pro|premium|enterprise) (plan|subscription|account)
+            subscription (is)? (required|expired)
+            not available on your (current)? plan
+        """,
+    ),
+    Rule(
+        name="outside what is allowed",
+        code="FORBIDDEN",
+        evidence="Servers that confine paths, hosts, commands or statements to an allowed set.",
+        phrases="""
+            outside (of)? (the)? (allowed|permitted|configured|project|workspace|working)
+            outside (of)? (the)? (root|base|sandbox|repository|vault|data)
+            outside ~ (directories|directory|root|roots|workspace|sandbox|folder|repository)
+            not (in|within|inside|under|on) (the|an|any)? (allowed|permitted|approved|whitelisted)
+            not (in|within|inside|under|on) (the|an|any)? (list of allowed|allow list|allowlist|whitelist)
+            (path|directory) traversal
+            escapes (the)? (root|base|workspace|sandbox|repository|allowed)
+            not whitelisted
+            not in (the)? (allowlist|whitelist|allow list)
+            blocked by (policy|robots|the)
+            robots ~ (not allowed|disallow|disallows|disallowed|specifies|forbids|blocked|prohibits)
+            disallowed by
+            ssrf
+            (private|internal|local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
+            (loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
+            (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (ip|host|hosts|ips)
+            (is|are|was) (blocked|forbidden|prohibited|blacklisted|denied|disallowed|restricted)
+            refusing to
+            (for)? security reasons
+            security (policy|violation|error)
+            access (is)? (denied|forbidden|restricted)
+            access ~ denied
+            forbidden
+            not authorized
+            not authorised
+            authorization failed
+            insufficient (permission|permissions|scope|scopes|privilege|privileges|rights|access)
+            (does|do) not have (the)? (permission|permissions|access|rights|privileges|sufficient|required)
+            (lacks|lack|missing|without) (the|required|sufficient|any)? (permission|permissions|scope)
+            (lacks|lack|missing|without) (the|required|sufficient|any)? (scopes|privileges)
+            (no|requires|required) (the|required|sufficient|any)? (permission|permissions|scope|scopes|privileges)
+            must have (admin|write|push|read)
+            access token ~ scope
+            resource not accessible
+            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
+            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
+            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
+            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
+            not (allowed|permitted) to
+            (is|are) not permitted
+            (is|are) disabled (by|in|for|on)
+            禁止访问
+            zugriff verweigert
+            acceso denegado
+            accès refusé
+            アクセスが拒否
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="service unavailable",
+        code="SERVICE_UNAVAILABLE",
+        evidence="HTTP 503 in words, maintenance pages, starting services.",
+        phrases="""
+            service (is)? (temporarily|currently)? unavailable
+            temporarily (unavailable|down|disabled|overloaded|out of service)
+            currently unavailable
+            under maintenance
+            (undergoing|scheduled|down for) maintenance
+            server is (starting|starting up|loading|not ready|shutting down|restarting)
+            (is|are) (still)? (starting up|loading|initializing)
+            server selection error
+            no servers available
+            (daemon|docker|service|server|cluster) (is)? not (running|reachable|responding)
+            is the docker daemon running
+            服务不可用
+            サービス利用不可
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="overloaded",
+        code="OVERLOADED",
+        evidence="HTTP 529 and 503 in words.",
+        phrases="""
+            overloaded
+            (server|service|system) (is)? (too)? busy
+            (over|at) capacity
+            no capacity
+            high (load|demand|traffic)
+            try again when
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="bad gateway",
+        code="BAD_GATEWAY",
+        evidence="HTTP 502 in words.",
+        phrases="""
+            bad gateway
+            upstream connect error
+            upstream (server)? (error|failure)
+        """,
+    ),
+)

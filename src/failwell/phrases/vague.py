@@ -1,0 +1,116 @@
+"""Wording that names no cause: tried last, and trusted least."""
+
+from failwell.phrases.language import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="could not connect",
+        code="CONNECTION_FAILED",
+        evidence="Clients of services and databases that name no cause.",
+        phrases="""
+            (could not|cannot|can not|unable to) (connect|connecting|reach|establish|contact) (to|with|a|the)?
+            (failed to|failure to|error) (connect|connecting|reach|establish|contact) (to|with|a|the)?
+            (connection|connect) (error|failed|failure|attempt failed|problem)
+            connection to ~ failed
+            not reachable
+            unreachable
+            no response (from|received)
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="could not be fetched",
+        code="UPSTREAM_ERROR",
+        evidence="Clients of services that name no cause.",
+        phrases="""
+            (could not|cannot|can not|unable to|failed to|error) (fetch|fetching|download)
+            (could not|cannot|can not|unable to|failed to|error) (downloading|retrieve|retrieving)
+            (fetch|download|request) (failed|error)
+        """,
+        confidence=0.72,
+        retryable=None,
+    ),
+    Rule(
+        name="took too long",
+        code="TIMEOUT",
+        evidence="Programs, browsers and commands that ran out of time; the same call may take as long again.",
+        phrases="""
+            timed out
+            timeout
+            time out
+            took too long
+            time limit (exceeded)?
+            超时
+        """,
+        confidence=0.85,
+        retryable=None,
+    ),
+    Rule(
+        name="service failed",
+        code="UPSTREAM_ERROR",
+        evidence="HTTP 500 in words.",
+        phrases="""
+            internal server error
+            server error
+            internal service error
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="program failed",
+        code="PROCESS_FAILED",
+        evidence="Shells and process libraries.",
+        phrases="""
+            exit (code|status)
+            exited with
+            non zero exit
+            command failed
+            returned non zero
+            called process error
+            signal (sigkill|sigterm|sigsegv|sigabrt)
+        """,
+        confidence=0.75,
+        retryable=None,
+    ),
+    Rule(
+        name="server misconfigured",
+        code="CONFIG_ERROR",
+        evidence="Servers that miss a setting of their own.",
+        phrases="""
+            not (properly|correctly)? configured
+            misconfigured
+            configuration (error|missing|invalid|is)
+            environment variable
+            (is|are) not enabled
+        """,
+        confidence=0.8,
+    ),
+    Rule(
+        name="value or type refused",
+        code="INVALID_ARGUMENT",
+        evidence="Exceptions of Python and .NET named for a wrong value, which say nothing else.",
+        phrases="""
+            value error
+            type error
+            argument exception
+        """,
+        confidence=0.7,
+    ),
+    Rule(
+        name="internal error",
+        code="INTERNAL_ERROR",
+        evidence="Programs that say no more than that they broke.",
+        phrases="""
+            internal (error|failure)
+            unexpected error
+            unhandled (exception|error|rejection)
+            an error occurred
+            something went wrong
+            内部错误
+        """,
+        confidence=0.75,
+        retryable=None,
+    ),
+)

@@ -1,0 +1,158 @@
+"""`failwell proxy`: start the server, then load what the proxy needs, and pass lines until the server ends.
+
+The server is started first because it takes longest: what is loaded here is loaded while it loads itself.
+"""
+
+import os
+
+from failwell.proxy.options import BadOption, help_text, parse
+from failwell.proxy.stdio.process import Child
+
+_MISUSE = 2
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SQLITE = (("sqlalchemy", "telemetry"),)
+_POSTGRESQL = (("sqlalchemy", "postgres"), ("psycopg", "postgres"))
+# What the address of a store begins with, and which modules of which extras it needs.
+_OTLP = (("opentelemetry.proto", "otlp"),)
+_STORES = {
+    "sqlite": _SQLITE,
+    "postgresql": _POSTGRESQL,
+    "postgres": _POSTGRESQL,
+    "otlp:http": _OTLP,
+    "otlp:https": _OTLP,
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run the proxy on the process's own streams and return the exit code."""
+    _open_closed_streams()
+    try:
+        options = parse(argv)
+        if options.help:
+            os.write(1, help_text().encode())
+            return 0
+        options.events = _with_variables(options.events)
+        events = _opened(options.events)
+        if options.url is not None:
+            _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
+        if options.validate:
+            _check_installed("--validate", "jsonschema_rs", "jsonschema-rs", extra="validation")
+        if options.limits is not None:
+            _check_installed("--limits", "redis", "redis", extra="redis")
+    except BadOption as misuse:
+        return _refused(str(misuse), _MISUSE)
+    if options.url is not None:
+        from failwell.proxy.http.command import enter
+
+        return enter(options, events)
+    try:
+        child = Child(options.command)
+    except (OSError, ValueError) as failed:
+        return _cannot_start(options.command[0], failed)
+    from failwell.proxy.stdio.runner import run  # only now: the server is starting meanwhile
+
+    return run(options, child, events)
+
+
+def _refused(sentence: str, code: int) -> int:
+    os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+    return code
+
+
+def _opened(where: str | None) -> int | str | None:
+    """Return an open file for records, or the address of a store, which is connected to later."""
+    if where is None:
+        return None
+    scheme, colon, rest = where.partition("://")
+    if colon:
+        is_file = scheme == "sqlite"
+        if scheme not in _STORES or not rest.strip("/") or (is_file and rest[0] != "/"):
+            raise BadOption(
+                "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
+            )
+        for module, extra in _STORES[scheme]:
+            _check_installed("--events", module, module, extra=extra)
+        if is_file:
+            _check_folder(rest[1:].partition("?")[0])
+        if "keep_" in rest:
+            _check_what_is_kept(rest, is_file=is_file)
+        return where
+    path = where.removeprefix("jsonl:")
+    try:
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except (OSError, ValueError) as failed:
+        raise BadOption(f"--events {path}: {_reason(failed)}") from None
+
+
+def _with_variables(where: str | None) -> str | None:
+    if where is None or "${" not in where:
+        return where
+    from urllib.parse import quote
+
+    from failwell.proxy.options import filled
+
+    is_address = "://" in where
+    return filled(where, option="--events", written=lambda value: quote(value, safe="") if is_address else value)
+
+
+def _check_folder(path: str) -> None:
+    """Refuse now a file that could never be made."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise BadOption(f"--events {path}: No such file or directory")
+
+
+def _check_what_is_kept(address: str, *, is_file: bool) -> None:
+    """Refuse now what the thread that opens the store would only find out later."""
+    from urllib.parse import parse_qs
+
+    from failwell.records._retention import retention_in
+
+    query = {
+        name: values[0] if len(values) == 1 else values for name, values in parse_qs(address.partition("?")[2]).items()
+    }
+    try:
+        retention_in(query, is_file=is_file)
+    except ValueError as wrong:
+        raise BadOption(f"--events: {wrong}") from None
+
+
+def _check_installed(option: str, module: str, package: str, *, extra: str) -> None:
+    from importlib.util import find_spec
+
+    names = module.split(".")
+    if any(find_spec(".".join(names[: end + 1])) is None for end in range(len(names))):
+        raise BadOption(f"{option} needs {package}: pip install 'failwell[{extra}]'")
+
+
+def _cannot_start(program: str, failed: Exception) -> int:
+    sentence = f"cannot start {program}: {_reason(failed)}"
+    code = _refused(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
+
+    from failwell.proxy.stdio.restarts import refuse_client
+
+    refuse_client(sentence, source=0, target=1)
+    return code
+
+
+def _reason(failed: Exception) -> str:
+    return getattr(failed, "strerror", None) or str(failed)
+
+
+def _open_closed_streams() -> None:
+    """Keep pipes from getting the numbers of streams that the host has closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def run_and_exit(argv: list[str]) -> None:
+    """Run the proxy and end the process at once: a thread may wait for the client for ever."""
+    try:
+        code = main(argv)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as failed:  # never a traceback to the host
+        code = _refused(f"the proxy failed: {type(failed).__name__}", 70)
+    os._exit(code)

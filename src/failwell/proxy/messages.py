@@ -1,0 +1,178 @@
+"""Messages as a proxy sees them: a glance that tells whether to look closely, a full decoding, another id."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct
+
+Id = int | str
+T = TypeVar("T")
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises if a message is not what it should be."""
+
+
+class Params(Struct, gc=False):
+    """The parameters that a proxy goes by."""
+
+    name: str | None = None
+    request_id: Id | None = msgspec.field(name="requestId", default=None)
+    cursor: Any = None
+
+
+class ClientGlance(Struct, gc=False):
+    """A message from a client."""
+
+    id: Id | None = None
+    method: str | None = None
+    params: Params | None = None
+
+
+class Flag(Struct, gc=False):
+    """Whether a result calls itself an error."""
+
+    is_error: bool | None = msgspec.field(name="isError", default=False)
+
+
+class ServerGlance(Struct, gc=False):
+    """A message from a server."""
+
+    id: Id | None = None
+    method: str | None = None
+    error: Any = UNSET
+    result: Flag | None = None
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it is an error, or a result that calls itself one."""
+        return self.error is not UNSET or (self.result is not None and self.result.is_error is True)
+
+
+class PlainAnswer(Flag, gc=False):
+    """A result that lists no tools."""
+
+    tools: None = None
+
+
+class Success(Struct, gc=False):
+    """An answer that nothing must be known of, unless its result calls itself an error. No other message is one."""
+
+    id: Id
+    result: PlainAnswer
+    method: None = None
+    error: None = None
+
+
+_client_decoder = msgspec.json.Decoder(ClientGlance)
+_success = msgspec.json.Decoder(Success)
+_decode_sent, decode_all_sent = _client_decoder.decode, _client_decoder.decode_lines
+decode_success, decode_successes = _success.decode, _success.decode_lines
+_server_decode = msgspec.json.Decoder(ServerGlance).decode
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+def glance_at_client(data: bytes) -> ClientGlance | None:
+    """Return what a client's message is about; None if its parts are not what they should be, as in a batch."""
+    try:
+        return _decode_sent(data)
+    except UNREADABLE:
+        return None
+
+
+def glance_loosely(data: bytes) -> ClientGlance | None:
+    """Return what a client's message is about that only a lenient server reads."""
+    return _converted(data, ClientGlance)
+
+
+def glance_at_server(data: bytes) -> ServerGlance | None:
+    """Return what a server's message is about; None if its parts are not what they should be, as in a batch."""
+    try:
+        return _server_decode(data)
+    except UNREADABLE:
+        return _converted(data, ServerGlance)
+
+
+def read(data: bytes) -> Any:
+    """Return a message as lenient programs read it, or None if it is not JSON.
+
+    Half a character of a text that was cut in two, NaN or a wrong byte do no harm: they are no failure of a call.
+
+    Raises:
+        RecursionError: it is too deep to be read here, which says nothing of the two ends.
+    """
+    try:
+        return _decode(data)
+    except UNREADABLE:
+        import json  # only now: it is seldom needed
+    try:
+        return json.loads(data.decode("utf-8-sig", "replace"), strict=False)
+    except ValueError:
+        return None
+
+
+def decoded(data: bytes) -> Any:
+    """Return a message, or None if it is not JSON or too deep."""
+    try:
+        return read(data)
+    except RecursionError:
+        return None
+
+
+def encode(message: Any) -> bytes:
+    """Return a message as it is written."""
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:  # half a character, which only an escape can write
+        import json  # only now: it is seldom needed
+
+        return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _converted(data: bytes, shape: type[T]) -> T | None:
+    try:
+        return msgspec.convert(decoded(data), shape)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return None
+
+
+_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def with_id(data: bytes, id: Id) -> bytes:
+    """Return a message with this id; numbers and texts that only lenient programs read stay what they are.
+
+    Raises:
+        ValueError: it is not a message with an id.
+        RecursionError: it is too deep to be read here.
+    """
+    try:
+        return encode({**_parts(data), "id": id})
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = data.decode("utf-8", "surrogateescape")
+    start, end = _place_of_id(text)
+    return text[:start].encode("utf-8", "surrogateescape") + encode(id) + text[end:].encode("utf-8", "surrogateescape")
+
+
+def _place_of_id(text: str) -> tuple[int, int]:
+    import json  # only now: it is seldom needed
+
+    read = json.JSONDecoder(strict=False).raw_decode
+    found: tuple[int, int] | None = None
+    at = text.index("{")
+    while text[at : at + 1] not in ("}", ""):
+        name, at = read(text, _behind_space(text, at + 1))
+        start = _behind_space(text, text.index(":", at) + 1)
+        _, at = read(text, start)
+        if name == "id":
+            found = start, at
+        at = _behind_space(text, at)
+    if found is None:
+        raise ValueError("the message has no id")
+    return found
+
+
+def _behind_space(text: str, at: int) -> int:
+    while text[at : at + 1].isspace():
+        at += 1
+    return at

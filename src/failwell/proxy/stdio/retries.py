@@ -1,0 +1,90 @@
+"""`Retries`: the calls that wait for another try, their new ids, and how far they had come."""
+
+from itertools import count
+from threading import Lock
+from typing import Any
+
+from failwell._json import is_object
+from failwell.advice import Hints
+from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.messages import Id
+from failwell.proxy.stdio.tracker import PendingRequest
+from failwell.retry import Limits, Policy, Run, Shared
+
+
+class Retries:
+    """Begins a `Run` for each call; the policy holds the deadline, as clients do not say how long they wait.
+
+    Args:
+        policy: how often and how long.
+        safe: tools that may run twice, as the operator knows.
+        shared: budget, breaker and repeats, if not those of this proxy alone.
+    """
+
+    def __init__(self, policy: Policy, *, safe: tuple[str, ...] = (), shared: Limits | None = None) -> None:
+        self.lock = Lock()
+        self._waiting: dict[Id, PendingRequest] = {}
+        self._policy = policy
+        self._safe = frozenset(safe)
+        self._shared = shared or Shared.new()
+        self._numbers = count(1)
+        self._progress: dict[Any, _CallProgress] = {}
+
+    def begin(self, asked: PendingRequest, call: ProxiedCall, hints: Hints, now: float) -> None:
+        """Give a new call its run."""
+        asked.run = Run(
+            self._policy,
+            self._shared,
+            tool=call.tool,
+            arguments=call.arguments,
+            hints=Hints(idempotent=True) if call.tool in self._safe else hints,
+            started=now,
+        )
+        if isinstance(call.token, int | str):
+            self._progress[call.token] = _CallProgress(asked)
+
+    def wait(self, asked: PendingRequest) -> None:
+        """Note that a call is tried again, until `end`."""
+        self._waiting[asked.id] = asked
+
+    def is_waiting(self, asked: PendingRequest) -> bool:
+        """Return whether a call is still to be tried again: nobody cancelled it."""
+        return self._waiting.get(asked.id) is asked
+
+    def waiting(self, id: Id) -> PendingRequest | None:
+        """Return the call with the client's id that is tried again."""
+        return self._waiting.get(id)
+
+    def all_waiting(self) -> list[PendingRequest]:
+        """Return the calls that are tried again."""
+        return list(self._waiting.values())
+
+    def end(self, asked: PendingRequest) -> None:
+        """Forget a call that has its answer or wants none."""
+        self._waiting.pop(asked.id, None)
+        for token in [token for token, made in list(self._progress.items()) if made.asked is asked]:
+            self._progress.pop(token, None)
+
+    def next_id(self) -> str:
+        """Return an id that no client uses."""
+        return f"failwell-retry-{next(self._numbers)}"
+
+    def is_progress(self, message: Any) -> bool:
+        """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
+        params = message.get("params") if is_object(message) else None
+        token, made = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
+        before = self._progress.get(token) if isinstance(token, int | str) else None
+        if before is None or not isinstance(made, int | float):
+            return True
+        if made <= before.made:
+            return before.asked.sent_as is None
+        before.made = made
+        return True
+
+
+class _CallProgress:
+    """How far a call has come."""
+
+    def __init__(self, asked: PendingRequest) -> None:
+        self.asked = asked
+        self.made = float("-inf")

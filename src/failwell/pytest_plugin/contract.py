@@ -1,0 +1,134 @@
+"""The contract of a server as cases: each tool refuses wrong calls well, and fails with each code that it declares."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from failwell._json import is_array, is_object
+from failwell.check import agent
+from failwell.check.evidence import Evidence, weighed
+from failwell.check.grades.table import graded
+from failwell.check.probes import Probe, Subject, probes_of
+from failwell.check.probes.own import OwnProbe
+from failwell.check.runner import CheckPlan, subjects_of
+from failwell.pytest_plugin.assertions import assert_fails_well, explained, first_broken
+from failwell.pytest_plugin.connection import ServerConnection
+from failwell.server._contract import META_KEY
+
+Provocation = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+"""Arguments that make a tool fail, or a function that prepares the failure and returns them."""
+
+_UNGUARDED = "may change something, and a wrong call before this one was not refused: nothing more is sent to it"
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """One thing that the contract of a server says: a wrong call that is refused, or a code that is declared."""
+
+    id: str
+    tool: str
+    probe: Probe | None = None
+    subject: Subject | None = None
+    code: str | None = None
+    own: tuple[OwnProbe, ...] = ()
+
+
+class BoundCase:
+    """A case with the server to try it on, and the ways to provoke what tools declare."""
+
+    def __init__(
+        self,
+        case: Case,
+        connection: ServerConnection,
+        provocations: Mapping[tuple[str, str], Provocation],
+        *,
+        unguarded: set[str],
+        skip: Callable[[str], object],
+    ) -> None:
+        self.case = case
+        self._connection = connection
+        self._provocations = provocations
+        self._unguarded = unguarded
+        self._skip = skip
+
+    def __repr__(self) -> str:
+        return f"<{self.case.id}>"
+
+    def check(self) -> None:
+        """Make the call and see whether it fails as the contract says; skip it if it could change something.
+
+        Raises:
+            AssertionError: it does not; the text names the one expectation that is broken.
+        """
+        __tracebackhide__ = True
+        if self.case.probe is not None and self.case.subject is not None:
+            self._refuses(self.case.probe, self.case.subject)
+        else:
+            self._fails_as_declared(self.case.tool, str(self.case.code))
+
+    def _refuses(self, probe: Probe, subject: Subject) -> None:
+        __tracebackhide__ = True
+        if probe.tool in self._unguarded:
+            self._skip(f"{probe.tool} {_UNGUARDED}")
+            return
+        answer = self._connection.answer(probe.tool, probe.arguments)
+        seen = weighed(probe, answer, fields=subject.field_names)
+        seen = replace(seen, repaired=_repaired(seen, subject))
+        if subject.careful and not (seen.ending == "refused" and seen.failure and seen.failure.type == "VALIDATION"):
+            self._unguarded.add(probe.tool)
+        broken = first_broken(graded(seen))
+        if broken is not None:
+            call = f"{probe.tool}({_written(probe.arguments)}), {probe.violates}: "
+            raise AssertionError(explained(broken, seen, call=call))
+
+    def _fails_as_declared(self, tool: str, code: str) -> None:
+        __tracebackhide__ = True
+        ways: list[Provocation] = [own.arguments for own in self.case.own]
+        if (tool, code) in self._provocations:
+            ways.append(self._provocations[tool, code])
+        if not ways:
+            raise AssertionError(
+                f"{tool} declares {code}, and nothing provokes it\n"
+                f'  mend: give arguments in the fixture failwell_provocations: {{("{tool}", "{code}"): {{…}}}}'
+            )
+        for way in ways:
+            arguments = dict(way() if callable(way) else way)
+            assert_fails_well(self._connection.call(tool, arguments), code=code)
+
+
+def cases_of(tools: Sequence[dict[str, Any]], plan: CheckPlan) -> list[Case]:
+    """Return what the contract of a server says, tool by tool.
+
+    Raises:
+        BadServer: a tool's schema is invalid.
+    """
+    subjects = subjects_of(tools, plan)
+    return [case for tool in tools for case in _cases(tool, subjects[tool["name"]], plan)]
+
+
+def declared_codes(tool: dict[str, Any]) -> list[str]:
+    """Return the codes that a tool declares in `tools/list`."""
+    meta = tool.get("_meta")
+    rows = meta.get(META_KEY) if is_object(meta) else None
+    found = [row.get("code") for row in rows if is_object(row)] if is_array(rows) else []
+    return [code for code in found if isinstance(code, str)]
+
+
+def _cases(tool: dict[str, Any], subject: Subject, plan: CheckPlan) -> Iterator[Case]:
+    name = subject.name
+    for probe in probes_of(subject)[0]:
+        yield Case(id=probe.id, tool=name, probe=probe, subject=subject)
+    for code in declared_codes(tool):
+        own = tuple(one for one in plan.own if one.tool == name and one.expect.code == code)
+        yield Case(id=f"{name}/declares/{code}", tool=name, code=code, own=own)
+
+
+def _repaired(seen: Evidence, subject: Subject) -> dict[str, Any] | None:
+    readings = (seen.failure, seen.from_text)
+    made = (agent.corrected(failure, seen.probe.arguments, subject) for failure in readings)
+    return next((arguments for arguments in made if arguments is not None), None)
+
+
+def _written(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())

@@ -1,1 +1,0 @@
-"""What flat error text says: rule tables by family of software, and what they share."""

@@ -1,0 +1,1 @@
+"""Reading: the failure in anything a tool call can end with."""

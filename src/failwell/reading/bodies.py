@@ -1,0 +1,135 @@
+"""JSON inside an error text: what an upstream service answered, or an error object of the server's own making."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from failwell import codes
+from failwell._json import is_array, is_object
+
+_DECODER = json.JSONDecoder()
+_OPENING = re.compile(r"[{\[]")
+_MOST_OPENINGS = 4
+_DEEPEST = 5
+_MOST_ITEMS = 10
+_MOST_VALUES = 60
+_LONGEST_MESSAGE = 1000
+_TEXT_KEYS = (
+    "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
+    "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause",
+)  # fmt: skip
+_NESTED_KEYS = ("error", "errors", "detail", "details", "fault", "Error", "body", "response", "data", "cause", "result")
+_STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "code", "errorCode", "error_code")
+_BODY_CODE_KEYS = (
+    "code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
+    "error_type", "kind", "category",
+)  # fmt: skip
+_BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
+
+
+class Body(NamedTuple):
+    """What an error object says: its texts joined behind what stood before it, the status and codes it states."""
+
+    text: str
+    status: int | None
+    codes: tuple[str, ...]
+    payload: Any
+
+
+def find_body(text: str) -> Body | None:
+    """Return the error object in a text, at its start or behind a few words; None if there is none."""
+    for count, match in enumerate(_OPENING.finditer(text)):
+        if count == _MOST_OPENINGS:
+            return None
+        try:
+            payload, _ = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
+            found = read_text_body(payload)
+            before = text[: match.start()].strip()
+            return found._replace(text=f"{before} {found.text}") if found and before else found
+    return None
+
+
+def read_text_body(payload: Any) -> Body | None:
+    """Return what a parsed error object says; None if it holds neither text, status nor code."""
+    texts: list[str] = []
+    statuses: list[int] = []
+    codes: list[str] = []
+    _collect(payload, texts, statuses, codes, 0)
+    if not (texts or statuses or codes):
+        return None
+    joined = ". ".join(dict.fromkeys(text.strip() for text in texts if text.strip()))[:_LONGEST_MESSAGE]
+    return Body(joined, statuses[0] if statuses else None, tuple(dict.fromkeys(codes))[:_MOST_ITEMS], payload)
+
+
+def _collect(value: Any, texts: list[str], statuses: list[int], codes: list[str], depth: int) -> None:
+    if depth > _DEEPEST or len(texts) > _MOST_ITEMS:
+        return
+    if is_array(value):
+        for item in value[:_MOST_ITEMS]:
+            _collect(item, texts, statuses, codes, depth + 1)
+    if not is_object(value):
+        return
+    for key in _STATUS_KEYS:
+        status = value.get(key)
+        if isinstance(status, str) and status.isdecimal() and len(status) == 3:
+            status = int(status)
+        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+            statuses.append(status)
+    codes += [value[key] for key in _BODY_CODE_KEYS if isinstance(value.get(key), str) and _is_code(value[key])]
+    texts += [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
+    for key in _NESTED_KEYS:
+        _collect(value.get(key), texts, statuses, codes, depth + 1)
+
+
+def _is_code(text: str) -> bool:
+    return 2 < len(text) <= 80 and " " not in text and text.isascii()
+
+
+def declares_error(payload: Any) -> bool:
+    """Tell whether an object that nobody flagged says of itself that it is an error, and holds nothing else of use."""
+    if not is_object(payload) or not payload or len(payload) > _MOST_ITEMS:
+        return False
+    error, errors = payload.get("error"), payload.get("errors")
+    status = payload.get("status")
+    has_text = any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
+    if payload.get("success") is False or payload.get("ok") is False or payload.get("isError") is True:
+        return has_text or bool(error) or bool(errors)
+    if isinstance(status, str) and (status.lower() in _BAD_STATUS or _is_telling(status)):
+        return has_text or bool(error)
+    if error and (isinstance(error, str) or is_object(error)):
+        return not _holds_result(payload)
+    if is_array(errors) and errors and not _holds_result(payload):
+        return all(isinstance(item, str) or (is_object(item) and "message" in item) for item in errors)
+    return False
+
+
+def _is_telling(status: str) -> bool:
+    """Tell whether a status is a code for something that went wrong: `task_not_found`."""
+    return "_" in status and len(status) <= 80 and codes.type_of(status) is not None
+
+
+_RESULT_KEYS = frozenset(("data", "result", "results", "items", "content", "output", "value", "rows", "records"))
+
+
+def _holds_result(payload: dict[str, Any]) -> bool:
+    return any(payload.get(key) not in (None, "", [], {}) for key in _RESULT_KEYS & payload.keys())
+
+
+def only_text(payload: Any) -> str | None:
+    """Return the only text in a value that holds nothing else but numbers, flags and empty places; else None."""
+    found: list[str] = []
+    waiting = [payload]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return found[0] if len(found) == 1 else None
+        value = waiting.pop()
+        if is_object(value):
+            waiting += value.values()
+        elif is_array(value):
+            waiting += value
+        elif isinstance(value, str) and value.strip():
+            found.append(value)
+    return None

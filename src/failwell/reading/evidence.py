@@ -1,0 +1,161 @@
+"""`Context`: what is known of a call beside its error text; `Finding`: what a rule makes of that text."""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, overload
+
+from msgspec import UNSET, Struct, UnsetType
+
+from failwell._json import is_array, is_object
+from failwell.failure import FieldProblem, join_path
+
+_MOST_VALUES = 200
+_DEEPEST = 6
+_LONGEST_NAME = 100
+
+
+Value = TypeVar("Value")
+
+
+class once(Generic[Value]):  # noqa: N801 - used like a decorator of the standard library
+    """A property worked out when first asked for. `functools.cached_property` of Python 3.11 takes a lock each time."""
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> "once[Value]": ...
+
+    @overload
+    def __get__(self, holder: object, owner: type) -> Value: ...
+
+    def __get__(self, holder: object | None, owner: type) -> "Value | once[Value]":
+        if holder is None:
+            return self
+        value = holder.__dict__[self._name] = self._make(holder)
+        return value
+
+
+class Context:
+    """The call that an error text answers; every part may be unknown."""
+
+    def __init__(
+        self, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
+    ) -> None:
+        self.tool = tool
+        self.arguments: dict[str, Any] = arguments if is_object(arguments) else {}
+        self.schema: dict[str, Any] = input_schema if is_object(input_schema) else {}
+        self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
+        self.is_known = is_object(arguments)
+        self.safe_text = ""  # the error's text, cleaned: what stands in it needs no cleaning again
+
+    @once
+    def properties(self) -> dict[str, Any]:
+        """The schemas of the arguments, by name."""
+        found = self.schema.get("properties")
+        return found if is_object(found) else {}
+
+    @once
+    def required(self) -> list[str]:
+        """The names of the arguments that must be sent."""
+        found = self.schema.get("required")
+        return [name for name in found if isinstance(name, str)] if is_array(found) else []
+
+    @once
+    def names(self) -> tuple[str, ...]:
+        """The names of all arguments, those in the schema first."""
+        found = dict.fromkeys(self.properties)
+        for name in self.arguments:
+            if isinstance(name, str):
+                found[name] = None
+        return tuple(found)[:_MOST_VALUES]
+
+    @once
+    def values(self) -> list[tuple[tuple[str | int, ...], Any]]:
+        """Every scalar that was sent, with the keys that lead to it."""
+        found: list[tuple[tuple[str | int, ...], Any]] = []
+        _collect(self.arguments.items(), (), found)
+        return found
+
+    @once
+    def problems(self) -> tuple[FieldProblem, ...]:
+        """What the schema has against the arguments; nothing if they fit, or nobody can tell."""
+        if not self.schema or not self.is_known:
+            return ()
+        try:
+            from failwell.schema.validator import check_arguments  # needs an optional package
+
+            failure = check_arguments(self.arguments, self.schema)
+        except Exception:  # without the package, or with a schema that is none, the text alone must do
+            return ()
+        return failure.fields if failure else ()
+
+    def located(self, keys: list[str | int]) -> str | None:
+        """Return the path of the longest beginning of *keys* that leads somewhere in the arguments or the schema."""
+        if len(keys) == 1:
+            return path_of(keys[0])
+        if keys and keys[0] not in self.names and len(keys) > 1 and keys[1] in self.names:
+            keys = keys[1:]  # the name of the whole came first
+        here: Any = self.arguments
+        kept: list[str | int] = []
+        for key in keys[:_DEEPEST]:
+            if is_object(here) and key in here:
+                here = here[str(key)] if key not in here else here[key]
+            elif is_array(here) and isinstance(key, int) and 0 <= key < len(here):
+                here = here[key]
+            elif is_object(here) and isinstance(key, str) and key == keys[-1]:
+                kept.append(key)
+                break
+            elif kept or self.names:
+                break
+            kept.append(key)
+        if not kept and keys:
+            kept = keys[:1]
+        return join_path(kept) if kept else None
+
+
+def path_of(key: str | int) -> str:
+    """Return the path of an argument by its name, or of an item by its index."""
+    return _named(key) if type(key) is str and len(key) <= _LONGEST_NAME else join_path([key])
+
+
+@lru_cache(maxsize=1024)
+def _named(name: str) -> str:
+    return join_path([name])
+
+
+def _collect(
+    members: Iterable[tuple[str | int, Any]],
+    keys: tuple[str | int, ...],
+    found: list[tuple[tuple[str | int, ...], Any]],
+) -> None:
+    """Add the scalars among *members*, and those within them, to what was found."""
+    if len(keys) == _DEEPEST:
+        return
+    for key, value in members:
+        if len(found) == _MOST_VALUES:
+            return
+        if is_object(value):
+            _collect(value.items(), (*keys, key), found)
+        elif is_array(value):
+            _collect(enumerate(value[:_MOST_VALUES]), (*keys, key), found)
+        else:
+            found.append(((*keys, key), value))
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """What a rule found: a code, how sure it is, and the fields, delay or status that the text states with it.
+
+    `span` is where in the text the telling words stand; the argument at fault is usually named near them.
+    """
+
+    rule: str
+    code: str
+    confidence: float
+    retryable: bool | UnsetType | None = UNSET
+    fields: tuple[FieldProblem, ...] = ()
+    http_status: int | None = None
+    retry_after: float | None = None
+    span: tuple[int, int] | None = None

@@ -1,0 +1,120 @@
+"""Whatever a peer, an SDK or a framework hands over, in one shape: `Incoming`."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from msgspec import Struct
+
+from failwell._json import LONGEST_JSON, is_array, is_object, parse_object
+
+_MOST_BLOCKS = 50
+_FLAG_NAMES = ("isError", "is_error")
+_STRUCTURED_NAMES = ("structuredContent", "structured_content")
+_META_NAMES = ("_meta", "meta", "metadata")
+_FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status")
+_RPC_NAMES = frozenset(("id", "result", "error"))
+_NO_META: dict[str, Any] = {}
+
+
+class Incoming(Struct):
+    """A result taken apart. `flag` is None where nothing says whether it is an error."""
+
+    texts: list[str] = []
+    flag: bool | None = None
+    meta: dict[str, Any] = {}
+    structured: Any = None
+    rpc_error: dict[str, Any] | None = None
+    payload: dict[str, Any] | None = None
+
+
+def take_apart(what: Any) -> Incoming | None:
+    """Return what a result, a JSON-RPC message, a payload or a text holds; None if it is nothing of these."""
+    match what:
+        case dict():
+            return _from_dict(cast(dict[str, Any], what))
+        case None:
+            return None
+        case str():
+            return _from_text(what)
+        case bytes() | bytearray():
+            return _from_text(cast(bytes, what)[: 4 * LONGEST_JSON].decode("utf-8", "replace"))
+        case list() | tuple():
+            texts = _texts(cast(list[Any], what))
+            return Incoming(texts=texts) if texts else None
+        case _:
+            return _from_object(what)
+
+
+def _from_text(text: str) -> Incoming:
+    found = parse_object(text)
+    return Incoming(texts=_texts(text)) if found is None else _from_dict(found)
+
+
+def _from_dict(what: dict[str, Any]) -> Incoming:
+    if "jsonrpc" in what or what.keys() <= _RPC_NAMES:
+        if isinstance(what.get("result"), dict):
+            return _from_result(what["result"])
+        if _is_rpc_error(what.get("error")):
+            return Incoming(flag=True, rpc_error=what["error"])
+    if isinstance(what.get("content"), list) or any(isinstance(what.get(name), bool) for name in _FLAG_NAMES):
+        return _from_result(what)
+    if _is_rpc_error(what) and what.keys() <= {"code", "message", "data"}:
+        return Incoming(flag=True, rpc_error=what)
+    return Incoming(payload=what)
+
+
+def _is_rpc_error(error: dict[str, Any] | None) -> bool:
+    return (
+        isinstance(error, dict)
+        and isinstance(error.get("code"), int)
+        and not isinstance(error["code"], bool)
+        and isinstance(error.get("message"), str)
+    )
+
+
+def _from_result(result: dict[str, Any]) -> Incoming:
+    get = result.get
+    flag, meta, structured = False, _NO_META, None
+    for name in _FLAG_NAMES:
+        if isinstance(said := get(name), bool):
+            flag = said
+            break
+    if get("status") == "error":  # how strands and langchain flag an error
+        flag = True
+    for name in _META_NAMES:
+        if is_object(found := get(name)):
+            meta = found
+            break
+    for name in _STRUCTURED_NAMES:
+        if (structured := get(name)) is not None:
+            break
+    return Incoming(texts=_texts(get("content")), flag=flag, meta=meta, structured=structured)
+
+
+def _from_object(what: object) -> Incoming | None:
+    """Take an SDK's or a framework's result object apart by the fields its class declares.
+
+    Fields are looked up on the class: touching the other SDK's spelling warns on some versions and raises on others.
+    """
+    cls = type(what)
+    fields: Any = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", None) or vars(what)
+    names = {name for name in _FIELD_NAMES if name in fields}
+    if "content" not in names:
+        return None
+    return _from_result({name: getattr(what, name) for name in names})
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content[:LONGEST_JSON]]
+    if is_array(content):
+        blocks = content
+    else:
+        others: Iterable[Any] = content
+        blocks = list(others) if isinstance(others, Iterable) else []
+    found: list[str] = []
+    for block in blocks[:_MOST_BLOCKS]:
+        text = block.get("text") if is_object(block) else getattr(block, "text", block)
+        if isinstance(text, str):
+            found.append(text[:LONGEST_JSON])
+    return found

@@ -1,0 +1,469 @@
+"""How validators word what is wrong with arguments: one row per library, each read into field problems."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from failwell._json import is_array, is_object
+from failwell._spelling import closest
+from failwell.failure import ROOT, FieldProblem, last_key, split_path
+from failwell.reading.evidence import Context
+from failwell.redact.scrubber import clean, is_secret_name
+from failwell.schema.tree import SchemaTree, key_of
+from failwell.schema.words import options_of, schema_in_words
+
+_LONGEST_SENTENCE = 300
+_MOST_OPTIONS = 10
+
+# A word in an error's type or sentence, and the kind of problem it stands for; the first that is there counts.
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("missing", "missing"),
+    ("received undefined", "missing"),
+    ("must not be null", "missing"),
+    ("unexpected_keyword", "unknown"),
+    ("extra_forbidden", "unknown"),
+    ("value_error.extra", "unknown"),
+    ("unrecognized", "unknown"),
+    ("additional", "unknown"),
+    ("unknown field", "unknown"),
+    ("unexpected", "unknown"),
+    ("literal", "enum"),
+    ("enum", "enum"),
+    ("invalid option", "enum"),
+    ("invalid_value", "enum"),
+    ("invalid_union_discriminator", "enum"),
+    ("one of", "enum"),
+    ("allowed values", "enum"),
+    ("greater_than", "range"),
+    ("less_than", "range"),
+    ("minimum", "range"),
+    ("maximum", "range"),
+    ("multiple", "range"),
+    ("number must be", "range"),
+    (">=", "range"),
+    ("<=", "range"),
+    ("too_long", "length"),
+    ("too_short", "length"),
+    ("minlength", "length"),
+    ("maxlength", "length"),
+    ("minitems", "length"),
+    ("maxitems", "length"),
+    ("at least", "length"),
+    ("at most", "length"),
+    ("too_small", "range"),
+    ("too_big", "range"),
+    ("too small", "range"),
+    ("too big", "range"),
+    ("too short", "length"),
+    ("too long", "length"),
+    ("pattern", "pattern"),
+    ("does not match", "pattern"),
+    ("invalid_type", "type"),
+    ("parsing", "type"),
+    ("_type", "type"),
+    ("type_error", "type"),
+    ("expected", "type"),
+    ("of type", "type"),
+    ("must be", "type"),
+    ("should be", "type"),
+    ("format", "format"),
+    ("url", "format"),
+    ("date", "format"),
+    ("required", "missing"),
+)
+
+
+def kind_of(said: str) -> str | None:
+    """Return the kind of problem that an error's type or sentence stands for; None if it tells nothing."""
+    low = said[:400].lower()
+    return next((kind for word, kind in _KINDS if word in low), None)
+
+
+def problem(context: Context, keys: list[str | int], said: str, kind: str | None = None, **more: Any) -> FieldProblem:
+    """Return the problem of the argument that *keys* lead to, with what was sent there."""
+    path = context.located(keys) or ROOT
+    sent = _sent(context, keys, path) if context.is_known else UNSET
+    if kind == "missing" and sent is not UNSET and sent is not None:
+        kind = "type"
+    is_safe = len(said) <= _LONGEST_SENTENCE and said in context.safe_text
+    message = (said if is_safe else clean(said, _LONGEST_SENTENCE)).strip()
+    if context.is_known and sent is UNSET and kind in ("type", None) and path != ROOT:
+        kind = "missing"
+    required = True if kind == "missing" else None
+    return FieldProblem(path=path, kind=kind, message=message, sent=sent, required=required, **more)
+
+
+def _sent(context: Context, keys: list[str | int], path: str) -> Any:
+    if len(keys) != 1 or path != keys[0]:
+        return sent_at(context.arguments, path)
+    return UNSET if is_secret_name(path) else context.arguments.get(path, UNSET)
+
+
+def sent_at(arguments: Any, path: str) -> Any:
+    """Return what was sent at a path; `UNSET` if nothing was, or if it is a secret or the arguments as a whole."""
+    try:
+        keys = split_path(path)
+    except ValueError:
+        return UNSET
+    if not keys or any(isinstance(key, str) and is_secret_name(key) for key in keys):
+        return UNSET
+    for key in keys:
+        found = key_of(arguments, key)
+        if found is None:
+            return UNSET
+        arguments = arguments[found]
+    return arguments
+
+
+def informed(found: FieldProblem, context: Context) -> FieldProblem:
+    """Return a problem with what the schema adds to it: the options, what was expected, what was meant."""
+    if found.path in context.properties:
+        tree = SchemaTree(context.schema)
+        part = context.properties[found.path]
+        options = options_of(part, tree)
+        texts = [option for option in options if isinstance(option, str)]
+        meant = closest(found.sent, texts, most=1) if texts and isinstance(found.sent, str) else ()
+        return replace(
+            found,
+            options=options[:_MOST_OPTIONS],
+            expected=None if options else schema_in_words(part, tree),
+            required=found.path in context.required,
+            did_you_mean=meant[0] if meant else None,
+        )
+    known = next((known for known in context.problems if known.path == found.path), None)
+    if known is None:
+        return found
+    changes = {name: getattr(known, name) for name in ("expected", "options", "did_you_mean", "required", "kind")}
+    return replace(found, **changes)
+
+
+_NAMED = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`] is a (?:required property|dependency of)")
+_UNEXPECTED = re.compile(r"roperties are not allowed \(([^\n]{1,400}?) (?:was|were) unexpected\)")
+# What follows the value that the library complains of, and the kind of problem it is.
+_AFTER_VALUE: tuple[tuple[str, str], ...] = (
+    (" is not of type '", "type"),
+    (" is not one of [", "enum"),
+    (" was expected", "const"),
+    (" is less than the minimum of", "range"),
+    (" is greater than the maximum of", "range"),
+    (" is less than or equal to the minimum of", "range"),
+    (" is greater than or equal to the maximum of", "range"),
+    (" is not a multiple of", "range"),
+    (" is too short", "length"),
+    (" is too long", "length"),
+    (" should be non-empty", "length"),
+    (" is expected to be empty", "length"),
+    (" does not have enough properties", "length"),
+    (" has too many properties", "length"),
+    (" has non-unique elements", "unique"),
+    (" does not match '", "pattern"),
+    (" is not a '", "format"),
+    (" is not valid under any of the given schemas", "union"),
+    (" is valid under each of ", "union"),
+)
+_QUOTED_NAME = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`]")
+
+
+def _jsonschema(text: str, context: Context) -> list[FieldProblem] | None:
+    if match := _NAMED.search(text):
+        return [_named(match[1], "missing", match[0], context)]
+    if match := _UNEXPECTED.search(text):
+        return [_named(name, "unknown", match[0], context) for name in _QUOTED_NAME.findall(match[1])[:20]]
+    for words, kind in _AFTER_VALUE:
+        at = text.find(words)
+        if at > 0:
+            return _valued(text[:at].rpartition("\n")[2], kind, text[: at + 200], context)
+    return None
+
+
+def _named(name: str, kind: str, said: str, context: Context) -> FieldProblem:
+    """Return the problem of a key that is named without its place; the schema knows where it is missing."""
+    if name in context.properties and name not in context.arguments:
+        return problem(context, [name], said, kind)
+    for known in context.problems:
+        if known.kind == kind and last_key(known.path) == name:
+            return known
+    return problem(context, [name], said, kind)
+
+
+def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldProblem] | None:
+    """Return the problem of the value that *before* ends in, found among what was sent; None if it is not there."""
+    equal = [name for name, value in context.arguments.items() if _ends_in(before, value)]
+    if len(equal) == 1 and equal[0] in context.properties and not any(map(_is_nested, context.arguments.values())):
+        return [problem(context, [equal[0]], said, kind)]
+    wrong = [known for known in context.problems if known.kind == kind]
+    exact = [known for known in wrong if _ends_in(before, known.sent)]
+    if exact or len(wrong) == 1:
+        return exact[:1] or wrong
+    sent = [([name], value) for name, value in context.arguments.items()]
+    places = [keys for keys, value in (*sent, *context.values) if _ends_in(before, value)]
+    if places:
+        return [problem(context, list(places[0]), said, kind)]
+    return list(context.problems[:1]) if len(context.problems) == 1 else [] if not context.is_known else None
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _ends_in(before: str, value: Any) -> bool:
+    try:
+        return before.endswith(repr(value)[-300:])
+    except Exception:  # whatever was sent may refuse to be printed
+        return False
+
+
+def _rows(*rows: tuple[str, str], only_known: bool = False) -> Callable[[str, Context], list[FieldProblem] | None]:
+    """Return a parser that takes the names which any of its patterns finds for those of arguments."""
+    compiled = [(re.compile(pattern), kind) for pattern, kind in rows]
+
+    def parse(text: str, context: Context) -> list[FieldProblem] | None:
+        found: list[FieldProblem] = []
+        matched = False
+        for pattern, kind in compiled:
+            for match in pattern.finditer(text):
+                matched = True
+                given = next((part for part in match.groups() if part), "")
+                names = _QUOTED_NAME.findall(given) or [name for name in re.split(r"[\s,]+(?:and\s+)?", given) if name]
+                for name in names[:20]:
+                    if only_known and context.properties and name not in context.names:
+                        continue
+                    keys: list[str | int] = [*re.split(r"[/.]", name.strip("/.$").replace("properties/", ""))]
+                    found.append(problem(context, keys, match[0], kind))
+        return found if matched else None
+
+    return parse
+
+
+_ajv = _rows(
+    (r"must have required propert(?:y|ies) ['\"]?([\w.$-]{1,80})", "missing"),
+    (r"should have required property ['\"]?\.?([\w.$-]{1,80})", "missing"),
+    (r"(?:data|params|arguments|input|body|args|^|[\s,;])[/.]([\w/.-]{1,80}) (?:must|should) be (?:equal|one)", "enum"),
+    (r"(?:data|params|arguments|input|body|args|^|[\s,;])[/.]([\w/.-]{1,80}) (?:must|should) ", "type"),
+    (r"must NOT have additional propert(?:y|ies)(?:: |, )?['\"]?([\w.$-]{0,80})", "unknown"),
+)
+_go = _rows(
+    (r"missing properties: \[([^\]\n]{1,200})\]", "missing"),
+    (r"unexpected additional properties \[([^\]\n]{1,200})\]", "unknown"),
+    (r"validating /properties/([\w/-]{1,80}): type:", "type"),
+    (r"validating /properties/([\w/-]{1,80}): enum:", "enum"),
+    (r"validating /properties/([\w/-]{1,80}):", "other"),
+    (r"missing required parameters?: ([\w., -]{1,200})", "missing"),
+    (r"parameter ([\w.-]{1,80}) is not of type", "type"),
+    (r"cannot unmarshal [^\n]{1,60} into Go (?:struct field|value) [\w.]{0,80}?\.?(\w{1,80}) of type", "type"),
+)
+_rust = _rows(
+    (r"missing field `([^`\n]{1,80})`", "missing"),
+    (r"unknown field `([^`\n]{1,80})`", "unknown"),
+    (r"unknown variant `[^`\n]{1,80}`(), expected", "enum"),
+    (r"invalid (?:type|value|length): [^\n]{1,120}, expected ()", "type"),
+)
+_python = _rows(
+    (r"missing \d{1,3} required (?:positional|keyword-only) arguments?: ([^\n]{1,200})", "missing"),
+    (r"(?:got an )?unexpected keyword argument '([^'\n]{1,80})'", "unknown"),
+    (r"missing a required argument: '([^'\n]{1,80})'", "missing"),
+)
+_java = _rows(
+    (r"missing a value for the required parameter '([^'\n]{1,80})'", "missing"),
+    (r"could not be converted to [\w.`\[\]]{1,80}\. Path: \$\.?([\w.\[\]]{1,80})", "type"),
+    (r"Unrecognized field \"([^\"\n]{1,80})\"", "unknown"),
+    (r"Required request (?:parameter|body field) '([^'\n]{1,80})'", "missing"),
+    (r"Cannot deserialize value of type [^\n]{1,120}()", "type"),
+)
+_THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
+_NAMES = r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
+_ITEM = r"(?:^|[\s,;])[\"'`]?([A-Za-z_][\w.\[\]-]{0,80})[\"'`]?: "
+_words = _rows(
+    (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing"),
+    (rf"(?i)missing required:? +(?!{_THING}\b){_NAMES}", "missing"),
+    (rf"(?i)required {_THING}:? [\"'`]?([\w.-]{{1,80}})[\"'`]?(?= |$|\.|,)", "missing"),
+    (r"[\"'`]([\w.-]{1,80})[\"'`] (?:parameter |argument |field )?(?:is|are) (?:a )?required", "missing"),
+    (rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]", "unknown"),
+    (_ITEM + r"(?:is |field |value )?(?:required|missing)", "missing"),
+    (_ITEM + r"(?:is an )?(?:unknown|unexpected|unrecognized|extra)", "unknown"),
+    only_known=True,
+)
+
+_SCHEMA_FAMILIES: tuple[Any, ...] = (
+    (
+        "jsonschema",
+        (" is a required property", " is a dependency of", " are not allowed (", *(words for words, _ in _AFTER_VALUE)),
+        _jsonschema,
+        "Python's jsonschema, which the low-level MCP SDK quotes without a path.",
+    ),
+    ("ajv", ("must ", "should "), _ajv, "ajv and its kin in JavaScript.", False),
+    ("Go", ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"), _go,
+     "Go's MCP SDK and JSON."),
+    ("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
+    ("Python call", ("argument",), _python, "Calls of Python functions with arguments that do not fit."),
+    ("Java and .NET", ("required p", "converted to", "Unrecognized field", "deserialize"), _java,
+     "Jackson, Spring, .NET."),
+    ("words", ("issing", "required", "unexpected", "unknown", "unrecognized", "extra"), _words,
+     "Hand-written checks that name a parameter.", False),
+)  # fmt: skip
+"""Rows of `validators.Family`."""
+
+
+_MOST_LINES = 200
+_MOST_ISSUES = 50
+_DECODER = json.JSONDecoder()
+
+Parser = Callable[[str, Context], list[FieldProblem] | None]
+
+
+class Family(NamedTuple):
+    """A library: what its text holds for certain, how it is read, and where the wording comes from."""
+
+    name: str
+    gates: tuple[str, ...]
+    parse: Parser
+    evidence: str
+    is_certain: bool = True
+
+
+_PYDANTIC_HEAD = re.compile(r"\d{1,6} validation errors? for ")
+_PYDANTIC_KIND = re.compile(r"[\[(]type=([\w.]{1,80})")
+
+
+def _pydantic(text: str, context: Context) -> list[FieldProblem] | None:
+    head = _PYDANTIC_HEAD.search(text)
+    if head is None:
+        return None
+    found: list[FieldProblem] = []
+    keys: list[str | int] = []
+    for line in text[head.end() :].split("\n", _MOST_LINES)[1:]:
+        if not line.startswith(" "):
+            keys = _keys(line.strip(), " -> " if " -> " in line else ".") if line.strip() else keys
+        elif not line.startswith("    ") and keys and len(found) < _MOST_ISSUES:
+            said = line.strip()
+            kind = _PYDANTIC_KIND.search(said)
+            words = said[: kind.start()].strip() if kind else said
+            found.append(problem(context, keys, words, kind_of(kind[1] if kind else words)))
+            keys = []
+    return found
+
+
+def _keys(path: str, separator: str) -> list[str | int]:
+    return [int(key) if key.isdecimal() and len(key) < 6 else key for key in path[:300].split(separator) if key]
+
+
+def _issues(text: str, context: Context) -> list[FieldProblem] | None:
+    """Read a JSON array of issues: zod, ajv, FastAPI, joi."""
+    for start in (match.start() for match in re.finditer(r"\[\s{0,20}\{|\{\s{0,20}\"(?:issues|errors|detail)\"", text)):
+        try:
+            issues, _ = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return None
+        if is_object(issues):
+            issues = next((issues[key] for key in ("issues", "errors", "detail") if is_array(issues.get(key))), None)
+        return list(issues_of(issues, context)) or None if is_array(issues) else None
+    return None
+
+
+def issues_of(issues: Any, context: Context) -> Iterator[FieldProblem]:
+    """Yield a problem for each issue in a parsed array, whichever library wrote it."""
+    for issue in issues[:_MOST_ISSUES]:
+        if not is_object(issue):
+            continue
+        message = next((issue[key] for key in ("message", "msg") if isinstance(issue.get(key), str)), None)
+        path = next((issue[key] for key in ("path", "loc", "instancePath", "dataPath") if key in issue), None)
+        if message is None or path is None:
+            continue
+        keys = _issue_keys(path)
+        params = issue.get("params")
+        names = issue.get("keys") or issue.get("unrecognizedKeys")
+        if is_object(params):  # ajv names the key beside the path of the object
+            names = [
+                params[key] for key in ("missingProperty", "additionalProperty") if isinstance(params.get(key), str)
+            ]
+        kind = kind_of(f"{issue.get('code') or issue.get('keyword') or issue.get('type') or ''} {message}")
+        for name in names if is_array(names) and names else [None]:
+            yield problem(context, [*keys, name] if isinstance(name, str) else keys, message, kind)
+
+
+def _issue_keys(path: Any) -> list[str | int]:
+    if isinstance(path, str):
+        return _keys(path.strip("/").replace("/", "."), ".")
+    keys = [key for key in path if isinstance(key, str | int)] if is_array(path) else []
+    return keys[1:] if keys[:1] in (["body"], ["query"], ["path"], ["header"]) and len(keys) > 1 else keys
+
+
+_ZOD_SAYS = (
+    r"Required|Invalid [^\n,;]{1,200}|Expected [^\n;]{1,200}|Unrecognized key[^\n]{1,200}"
+    r"|Too (?:small|big)[^\n,;]{1,200}|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}"
+)
+_ZOD_PAIR = re.compile(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: (?=({_ZOD_SAYS}))")
+_QUOTED = re.compile(r"[\"']([^\"'\n]{1,80})[\"']")
+_ZOD_AT = re.compile(r"(?:^|[:;\n] ?)([^\n\";:]{1,120}) at \"([\w$.\[\]-]{1,80})\"")
+_ZOD_LINE = re.compile(
+    r"(?:^|[\n:] ?)((?:Invalid|Expected|Required|Too|Unrecognized|String|Number|Array|Must)\b[^\n]{0,200}?)"
+    r" at ([A-Za-z_$][\w$.\[\]-]{0,80})(?=\n|$)"
+)
+_ZOD_ARROW = re.compile(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
+_ZOD_KEYS = re.compile(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
+_RECEIVED = re.compile(
+    r"[Ee]xpected [\w|\" ]{1,60}, received "
+    r"(?:string|number|undefined|null|object|array|boolean|nan|NaN|integer|date|function)\b"
+)
+
+
+# Where a sentence names its place: what must be in the text, the pattern, and which groups hold sentence and place.
+_ZOD_FORMS: tuple[tuple[str, re.Pattern[str], int, int], ...] = (
+    ("→ at ", _ZOD_ARROW, 1, 2),
+    (' at "', _ZOD_AT, 1, 2),
+    (" at ", _ZOD_LINE, 1, 2),
+    (": ", _ZOD_PAIR, 2, 1),
+)
+
+
+def _zod_words(text: str, context: Context) -> list[FieldProblem] | None:
+    found: list[FieldProblem] = []
+    for gate, pattern, sentence, place in _ZOD_FORMS:
+        if gate in text and not found:
+            found = [
+                problem(context, _keys(_dotted(match[place]), "."), match[sentence], kind_of(match[sentence]))
+                for match in pattern.finditer(text)
+                if not context.names or _dotted(match[place]).split(".")[0] in context.names
+            ]
+    if "Unrecognized key" in text:
+        for match in _ZOD_KEYS.finditer(text):
+            names = _QUOTED.findall(match[1])
+            found += [problem(context, [name], match[0], "unknown") for name in names]
+    if found:
+        return found[:_MOST_ISSUES]
+    return [] if "Invalid arguments for tool" in text or _RECEIVED.search(text) else None
+
+
+def _dotted(path: str) -> str:
+    return path.replace("[", ".").replace("]", "").strip(".")
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("pydantic", ("validation error",), _pydantic, "Text of pydantic 1 and 2: a place, a sentence and a type."),
+    Family(
+        "issues", ('"message"', '"msg"'), _issues, "JSON arrays of zod, ajv and FastAPI: a path and a sentence each."
+    ),
+    Family(
+        "zod",
+        (
+            "Invalid arguments for tool",
+            " received ",
+            "Required",
+            "Unrecognized key",
+            "Invalid input",
+            "Invalid option",
+            "Too small",
+            "Too big",
+            "✖ ",
+            "arameter validation failed",
+        ),
+        _zod_words,
+        "Sentences of zod 3 and 4, as TypeScript SDKs and frameworks join them.",
+    ),
+    *(Family(*row) for row in _SCHEMA_FAMILIES),
+)
+"""Every library whose text is read, tried in this order."""

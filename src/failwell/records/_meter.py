@@ -1,0 +1,60 @@
+"""`Meter`: how often each tool was called, how it failed and how long it took."""
+
+from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from failwell.codes import Type
+from failwell.event import Observation
+
+
+class Usage(Struct, frozen=True):
+    """What a meter knows of one tool."""
+
+    calls: int = 0
+    failures: dict[Type, int] = {}
+    seconds: float = 0.0
+    slowest: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many calls failed, whatever the type."""
+        return sum(self.failures.values())
+
+
+class Meter:
+    """Counts calls, failures by type and duration per tool, from any number of threads.
+
+    It is an observer: `guard(observers=[meter])`.
+    """
+
+    def __init__(self) -> None:
+        self._usages: dict[str, Usage] = {}
+        self._lock = Lock()
+
+    def __call__(self, observation: Observation) -> None:
+        """Count one finished call."""
+        with self._lock:
+            before = self._usages.get(observation.tool, Usage())
+            failures: dict[Type, int] = before.failures
+            if observation.failure is not None:
+                kind: Type = observation.failure.type
+                failures = {**failures, kind: failures.get(kind, 0) + 1}
+            self._usages[observation.tool] = Usage(
+                before.calls + 1,
+                failures,
+                before.seconds + observation.seconds,
+                max(before.slowest, observation.seconds),
+            )
+
+    def snapshot(self) -> dict[str, Usage]:
+        """Return what was counted so far, by tool."""
+        with self._lock:
+            return {tool: replace(usage) for tool, usage in self._usages.items()}
+
+    def reset(self) -> dict[str, Usage]:
+        """Return what was counted so far and start again from nothing."""
+        with self._lock:
+            usages, self._usages = self._usages, {}
+        return usages

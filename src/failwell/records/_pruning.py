@@ -1,0 +1,180 @@
+"""Deletes the oldest records of a store, a slice at a time, so that nobody who writes waits long."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from failwell._log import log
+from failwell.records._retention import Retention
+from failwell.records._tables import pruned, records
+
+try:
+    from sqlalchemy import ColumnElement, Connection, Engine, delete, false, func, insert, or_, select, text, update
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
+
+
+SLICE = 1000
+"""How many records are deleted in one transaction: twice as many as a recorder writes at once."""
+_EVERY = 60.0
+_PAGES = 500
+"""How many pages SQLite gives back to the file system at once."""
+_LOCK = 7_210_415_098_315
+"""What PostgreSQL locks while a process prunes, so that others leave it to that one."""
+_PART = 10
+"""Which part of the records of a file that is too large goes at once."""
+
+_c = records.c
+_Doomed = tuple[ColumnElement[bool], ColumnElement[Any]]
+
+
+class Pruner:
+    """Keeps a store within its bounds while it is written to: one slice after a batch, and none while all is well.
+
+    Args:
+        retention: what to keep.
+        clock: tells seconds since 1970.
+    """
+
+    def __init__(self, retention: Retention, *, clock: Callable[[], float] = time.time) -> None:
+        self._retention = retention
+        self._clock = clock
+        self._next = 0.0
+        self._is_in_trouble = False
+
+    def after_batch(self, engine: Engine) -> None:
+        """Delete a slice if it is time to look. What goes wrong is told once in the log, and harms no batch."""
+        now = self._clock()
+        if not self._retention or now < self._next:
+            return
+        self._next = now + _EVERY
+        try:
+            if self._is_behind(engine, now):
+                self._next = now
+        except Exception:
+            if not self._is_in_trouble:
+                log.exception("the store of records could not be pruned")
+            self._is_in_trouble = True
+
+    def _is_behind(self, engine: Engine, now: float) -> bool:
+        with engine.begin() as connection:
+            if not _may_prune(connection):
+                return False
+            is_full = prune(connection, self._retention, now) == SLICE
+            is_behind = is_full or _is_too_large(connection, self._retention.size)
+        return give_back(engine, self._retention.size) or is_behind
+
+
+def prune(connection: Connection, retention: Retention, now: float, most: int = SLICE) -> int:
+    """Delete the oldest records of those that are not to be kept, *most* at once, and return how many."""
+    left = most
+    for condition, order in _doomed(connection, retention, now):
+        query = select(_c.number, _c.time).where(condition).order_by(order).limit(left)
+        found = connection.execute(query).all()
+        if found:
+            connection.execute(delete(records).where(_c.number.in_([row.number for row in found])))
+            _note(connection, found, now)
+        left -= len(found)
+    return most - left
+
+
+def doomed_count(connection: Connection, retention: Retention, now: float) -> int:
+    """Return how many records are not to be kept, by age and count."""
+    conditions = [condition for condition, _ in _doomed(connection, retention, now)]
+    query = select(func.count()).select_from(records).where(or_(false(), *conditions))
+    found: int = connection.execute(query).scalar_one()
+    return found
+
+
+def give_back(engine: Engine, size: int | None) -> bool:
+    """Give free space of a SQLite file back while it is larger than *size*; return whether there is more to give."""
+    if size is None or engine.dialect.name != "sqlite":
+        return False
+    with engine.connect() as connection:
+        page, pages, free = _pages(connection)
+        surplus = min(pages - size // page, free)
+        if surplus <= 0 or not _gives_back_by_parts(connection):
+            return False
+    # SQLite frees a page each time this statement is stepped, and only a script is stepped to its end.
+    _run_script(engine, f"PRAGMA incremental_vacuum({min(surplus, _PAGES)})")
+    return surplus > _PAGES
+
+
+def give_all_back(engine: Engine) -> None:
+    """Give all free space of a SQLite file back. One made before version 2 is written anew, which takes a while."""
+    if engine.dialect.name != "sqlite":
+        return
+    with engine.connect() as connection:
+        by_parts = _gives_back_by_parts(connection)
+    if not by_parts:
+        _run_script(engine, "PRAGMA auto_vacuum=INCREMENTAL; VACUUM")
+    while give_back(engine, 0):
+        pass
+
+
+def size_of(connection: Connection) -> int:
+    """Return how many bytes the records take, in the file or in the tables."""
+    if connection.dialect.name == "postgresql":
+        found: int = connection.execute(text(f"SELECT pg_total_relation_size('{records.name}')")).scalar_one()
+        return found
+    page, pages, _ = _pages(connection)
+    return page * pages
+
+
+def _doomed(connection: Connection, retention: Retention, now: float) -> Iterator[_Doomed]:
+    """Yield what holds for records that are not to be kept, for each bound that is passed, and which go first."""
+    if retention.age is not None:
+        yield _c.time < now - retention.age, _c.time
+    if retention.count is not None:
+        newest = select(_c.number).order_by(_c.number.desc()).offset(retention.count).limit(1)
+        if (last := connection.execute(newest).scalar()) is not None:
+            yield _c.number <= last, _c.number
+    if _is_too_large(connection, retention.size):
+        first, last = connection.execute(select(func.min(_c.number), func.max(_c.number))).one()
+        if first is not None:
+            yield _c.number <= first + (last - first) // _PART, _c.number
+
+
+def _is_too_large(connection: Connection, size: int | None) -> bool:
+    if size is None:
+        return False
+    page, pages, free = _pages(connection)
+    return page * (pages - free) > size
+
+
+def _pages(connection: Connection) -> tuple[int, int, int]:
+    """Return the size of a page, and how many there are and are free."""
+    page, pages, free = (
+        connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+        for name in ("page_size", "page_count", "freelist_count")
+    )
+    return page, pages, free
+
+
+def _gives_back_by_parts(connection: Connection) -> bool:
+    return bool(connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() == 2)
+
+
+def _run_script(engine: Engine, script: str) -> None:
+    driver: Any = engine.raw_connection()
+    try:
+        driver.executescript(script)
+    finally:
+        driver.close()
+
+
+def _may_prune(connection: Connection) -> bool:
+    if connection.dialect.name != "postgresql":
+        return True  # SQLite has one writer at a time
+    return bool(connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock)"), {"lock": _LOCK}).scalar())
+
+
+def _note(connection: Connection, found: Sequence[Any], now: float) -> None:
+    """Write down what was deleted, so that readers know what the store does not tell any more."""
+    count, upto, until = len(found), max(row.number for row in found), max(row.time for row in found)
+    known = connection.execute(select(pruned)).mappings().first()
+    if known is None:
+        connection.execute(insert(pruned).values(at=now, count=count, upto=upto, until=until))
+    else:
+        later = {"upto": max(known["upto"], upto), "until": max(known["until"], until)}
+        connection.execute(update(pruned).values(at=now, count=known["count"] + count, **later))

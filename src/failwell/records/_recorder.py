@@ -1,0 +1,415 @@
+"""`Recorder`: takes what happens from any thread and writes it from its own; it never blocks or fails a call."""
+
+import atexit
+import os
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+from failwell._log import log
+from failwell.records._adapter import Adapter, Reader, Told
+from failwell.records._record import Record
+from failwell.records._sink import Sink, open_sink
+from failwell.redact.scrubber import clean
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
+_SPLIT_AFTER = 3
+_REASON = 300
+
+
+class Writer:
+    """Turns what was told into records and writes them, from one thread.
+
+    A sink that is away is tried again after `pause` seconds, longer each time, and told of once in the log. If it is
+    there and refuses a batch again and again, it gets the records one by one, so that one of them does not hold up all.
+
+    Args:
+        sink: where to write.
+        adapter: makes the records.
+        lose: told how many records will never be written, and why.
+        warn: told what the operator should know, in one line.
+    """
+
+    def __init__(
+        self, sink: Sink, adapter: Adapter, lose: Callable[[int, str], object], warn: Callable[[str], object]
+    ) -> None:
+        self.pause = 0.0
+        self.held: list[Record] = []
+        self._sink = sink
+        self._adapter = adapter
+        self._lose = lose
+        self._warn = warn
+        self._failures = 0
+        self._first = 0
+        self._has_grown = False
+        self._refused: set[int] = set()
+        self._doubts: Counter[int] = Counter()
+        self._is_told_of_nonsense = False
+
+    def room(self, most: int) -> int:
+        """Return how many records may come to those that are held, *most* in all.
+
+        A batch that fails is tried again as it is. If it goes on failing, others come to it: they tell whether it is
+        the sink that is away, or a record that it refuses.
+        """
+        return max(most - len(self.held), 0) if not 0 < self._failures < _SPLIT_AFTER else 0
+
+    def write(self, batch: Iterable[Told]) -> bool:
+        """Write a batch after the one that is held, if any; return whether all of it was written."""
+        before = len(self.held)
+        for told in batch:
+            try:
+                self.held += self._adapter.records(told)
+            except Exception as failed:
+                if not self._is_told_of_nonsense:
+                    self._is_told_of_nonsense = True
+                    self._warn(f"no record could be made of what a recorder was told: {in_a_line(failed)}")
+                    log.debug("what a recorder was told", exc_info=True)
+                self._lose(1, "no record could be made of them")
+        self._has_grown = len(self.held) > before
+        if self._has_grown:
+            self._first = before  # what came last tells best whether the sink is there
+        return self.settle()
+
+    def settle(self) -> bool:
+        """Write the batch that is held; return whether nothing is held any more."""
+        if self.held:
+            try:
+                self._sink.write(self.held)
+            except Exception as failed:
+                self._failed(failed)
+            else:
+                self._written()
+        return not self.held
+
+    def close(self) -> None:
+        """Close the sink."""
+        try:
+            self._sink.close()
+        except Exception as failed:
+            self._warn(f"the store of records could not be closed: {in_a_line(failed)}")
+
+    def forked(self) -> None:
+        """Leave what is held to the process that holds it too."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self.held = []
+        self._failures, self.pause, self._first = 0, 0.0, 0
+        self._refused.clear()
+        self._doubts.clear()
+
+    def _written(self) -> None:
+        if self._failures:
+            self._warn("records of calls are written again")
+        self._begin()
+
+    def _failed(self, failed: Exception) -> None:
+        if self._failures == 0:
+            self._warn(f"records of calls cannot be written and wait: {in_a_line(failed)}")
+        self._failures += 1
+        self.pause = min(_FIRST_PAUSE * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
+        if self._failures >= _SPLIT_AFTER and (self._has_grown or self._failures % _SPLIT_AFTER == 0):
+            self.write_one_by_one()
+
+    def write_one_by_one(self) -> None:
+        """Write the records that the sink takes. One that it refuses twice, and takes others after that, is lost."""
+        self._has_grown = False
+        gone, in_a_row = set[int](), 0
+        if not self.held:
+            return
+        last = self.held[-1]
+        for record in (*self.held[self._first : -1], *self.held[: self._first], last):
+            if in_a_row >= _SPLIT_AFTER and (record is not last or not gone):
+                continue  # it takes nothing at all, for all we know: it is the sink that is in trouble
+            if self._is_taken(record):
+                gone.add(id(record))
+                self._doubts.update(self._refused)
+                self._refused.clear()
+                in_a_row = 0
+            else:
+                self._refused.add(id(record))
+                in_a_row += 1
+        if not gone:
+            self._first = (self._first + in_a_row) % len(self.held)  # they may be what it refuses
+            return
+        bad = {at for at, count in self._doubts.items() if count > 1}
+        if not in_a_row:  # the sink is there
+            doubted = [record for record in self.held if id(record) in self._doubts and id(record) not in bad]
+            taken = {id(record) for record in doubted if self._is_taken(record)}
+            gone |= taken
+            bad |= set(map(id, doubted)) - taken
+        self._lose(len(bad), "the store refuses them")
+        self._let_go(gone | bad)
+
+    def _let_go(self, gone: set[int]) -> None:
+        self.held = [record for record in self.held if id(record) not in gone]
+        if not self.held:
+            self._written()
+            return
+        for at in gone:
+            del self._doubts[at]
+        self._refused -= gone
+        self._first = 0
+        self._failures, self.pause = 1, _FIRST_PAUSE
+
+    def _is_taken(self, record: Record) -> bool:
+        try:
+            self._sink.write([record])
+        except Exception:
+            return False
+        return True
+
+
+def in_a_line(failed: Exception) -> str:
+    """Return what went wrong in one redacted line: of what a database says its own words, and nothing around them."""
+    told = getattr(failed, "orig", None) or failed
+    lines = [line.strip() for line in str(told).splitlines() if line.strip()]
+    return clean(": ".join((type(told).__name__, *lines[:1])), _REASON)
+
+
+_session: ContextVar[str | None] = ContextVar("failwell_session", default=None)
+_LAST_WORDS = 5.0
+
+
+class Recorder:
+    """Writes a record of every call that it is told of. It is an observer for servers, and a hook for agents.
+
+    `protect(server, observers=[recorder])`, `install(hook=recorder)`. What finds no room is counted in `lost`, told
+    once in the log, and written to the store. Use it as a context manager, `close` it, or let the end of the process
+    do that.
+
+    Args:
+        sink: where to write: a `Sink`, or the address of one, as `open_sink` takes it.
+        server: what to call a server that nobody named.
+        session: what to call what the process does, if it is one conversation; a new name unless told.
+        capacity: how many records wait at most.
+        batch: how many are written at once at most.
+        interval: how many seconds a record waits at most, where there are fewer.
+        readers: by type of what is told, what makes a record of it, beside observations and events.
+        clock: tells seconds since 1970.
+        warn: told in one line if records are lost or cannot be written; the log, unless told.
+
+    Raises:
+        ValueError: there is no such sink, or a number makes no sense.
+        ImportError: the sink needs a library that is not installed.
+    """
+
+    def __init__(
+        self,
+        sink: Sink | str,
+        *,
+        server: str = "",
+        session: str | None = None,
+        capacity: int = 10_000,
+        batch: int = 500,
+        interval: float = 0.25,
+        readers: Mapping[type, Reader] | None = None,
+        clock: Callable[[], float] = time.time,
+        warn: Callable[[str], object] = log.warning,
+    ) -> None:
+        if not (capacity >= 1 and batch >= 1 and interval >= 0):
+            raise ValueError("capacity and batch must be at least 1, and interval a number of seconds")
+        self.name = session or _new_name()
+        self._is_named = bool(session)
+        found = open_sink(sink) if isinstance(sink, str) else sink
+        self._adapter = Adapter(readers, server=server, session=self.name)
+        self._warn = warn
+        self._writer = Writer(found, self._adapter, self._lose, warn)
+        self._capacity = capacity
+        self._batch = batch
+        self._interval = interval
+        self._clock = clock
+        self._is_closed = False
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        self._waiting: deque[Told | threading.Event] = deque()
+        self._flushing: list[threading.Event] = []
+        self._lost = self._lost_told = 0
+        self._lock = threading.Lock()
+        self._wake, self._hurry = threading.Event(), threading.Event()
+        self._is_asleep = True
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, what: Any) -> None:
+        """Take an `Observation`, an `Event` or a `Record`; it is written a moment later."""
+        waiting = self._waiting
+        if len(waiting) >= self._capacity or self._is_closed:
+            self._lose(1, self._why_full())
+            return
+        sent = getattr(what, "sent", None)
+        if sent is not None:
+            sent.keep()  # now, before somebody changes the arguments
+        waiting.append(Told(self._clock(), _session.get() or "", what))
+        if self._is_asleep or len(waiting) == self._batch:
+            self._rouse(is_urgent=len(waiting) >= self._batch)
+
+    @property
+    def lost(self) -> int:
+        """How many records were not written: there was no room, or nobody could write them."""
+        return self._lost
+
+    @contextmanager
+    def session(self, name: str) -> Generator[None]:
+        """Call what happens inside the block, in this task or thread, one session of this name."""
+        token = _session.set(name)
+        try:
+            yield
+        finally:
+            _session.reset(token)
+
+    def flush(self, timeout: float = _LAST_WORDS) -> bool:
+        """Wait until all that was told so far is written; return whether it was, within so many seconds."""
+        if self._is_closed:
+            return not self._waiting
+        written = threading.Event()
+        self._waiting.append(written)
+        self._rouse(is_urgent=True)
+        return written.wait(timeout)
+
+    def close(self, timeout: float = _LAST_WORDS) -> None:
+        """Write what waits, for so many seconds at most, and close the sink. Doing it twice changes nothing."""
+        if self.leave():
+            self.wait(timeout)
+
+    def leave(self) -> bool:
+        """Begin to close, without waiting for it; return whether that had not begun before."""
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
+            return False
+        self._wake.set()
+        self._hurry.set()
+        if self._thread is None:
+            self._end()
+        return True
+
+    def wait(self, timeout: float) -> None:
+        """Wait until it is closed, for so many seconds at most."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rouse(self, *, is_urgent: bool) -> None:
+        with self._lock:
+            self._is_asleep = False
+            if self._thread is None and not self._is_closed:
+                thread = threading.Thread(target=self._run, name="failwell records", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # there are too many; the next call tries again
+                    self._is_asleep = True
+                    return
+                self._thread = thread
+        if is_urgent:
+            self._hurry.set()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            if not self._waiting and not self._writer.held:
+                self._is_asleep = True
+                if not self._waiting:  # nobody came between the look and the flag
+                    self._wake.wait()
+                self._is_asleep = False
+            self._wake.clear()
+            self._hurry.wait(self._writer.pause or self._interval)
+            self._hurry.clear()
+            self._write_all()
+        self._end()
+
+    def _write_all(self) -> None:
+        """Write what waits, batch by batch, until nothing does or the sink takes no more."""
+        while self._writer.write(self._next_batch()):
+            for written in self._flushing:
+                written.set()
+            self._flushing.clear()
+            if not self._waiting and self._lost <= self._lost_told:
+                return
+
+    def _next_batch(self) -> list[Told]:
+        """Return what is to be written with what is held; who waits for that is told once nothing is held."""
+        waiting, batch, room = self._waiting, list[Told](), self._writer.room(self._batch)
+        total = self._lost  # read once: others count on meanwhile
+        if total > self._lost_told and not self._writer.held:
+            lost, self._lost_told = total - self._lost_told, total
+            now = self._clock()
+            record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
+            batch.append(Told(now, self.name, record))
+        while waiting and len(batch) < room:
+            told = waiting.popleft()
+            if isinstance(told, Told):
+                batch.append(told)
+            else:
+                self._flushing.append(told)
+                if not self._writer.held:
+                    break
+        return batch
+
+    def _why_full(self) -> str:
+        if self._is_closed:
+            return "the recorder is closed"
+        return (
+            "the store takes none, and no more can wait" if self._writer.pause else "more happens than can be written"
+        )
+
+    def _lose(self, count: int, why: str) -> None:
+        with self._lock:
+            is_first = self._lost == 0
+            self._lost += count
+        if is_first and count:
+            self._warn(f"records of calls are lost: {why}")
+
+    def _end(self) -> None:
+        self._write_all()
+        if self._writer.held:
+            self._writer.write_one_by_one()
+            self._write_all()
+        waiting = sum(isinstance(told, Told) for told in self._waiting)
+        self._lose(waiting + len(self._writer.held), "the store did not take them before the end")
+        self._waiting.clear()
+        self._writer.close()
+
+    def forked(self) -> None:
+        """Begin anew in a forked process: what waits is written by the process that took it, whose thread is there."""
+        self._writer.forked()
+        if not self._is_named:
+            self.name = self._adapter.session = _new_name()
+        self._begin()
+
+
+def _new_name() -> str:
+    return os.urandom(8).hex()
+
+
+_all: WeakSet[Recorder] = WeakSet()
+
+
+def _close_all() -> None:
+    """Close all recorders, which have one deadline together."""
+    until = time.monotonic() + _LAST_WORDS
+    leaving = [recorder for recorder in list(_all) if recorder.leave()]
+    for recorder in leaving:
+        recorder.wait(max(until - time.monotonic(), 0.0))
+
+
+def _all_forked() -> None:
+    for recorder in list(_all):
+        recorder.forked()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_all_forked)

@@ -1,0 +1,242 @@
+"""Records in SQLite or PostgreSQL: `pip install 'failwell[telemetry]'`, and `failwell[postgres]` for the latter.
+
+A batch is one transaction: after a crash it is there as a whole or not at all.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+from weakref import WeakSet
+
+from failwell.records._pruning import Pruner
+from failwell.records._record import Record
+from failwell.records._retention import PARTS, Retention, retention_in
+from failwell.records._tables import as_row, prepare, records
+
+try:
+    from sqlalchemy import URL, Engine, StaticPool, create_engine, event, insert, make_url
+    from sqlalchemy.exc import ArgumentError
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
+
+_DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "sqlite": "sqlite+pysqlite"}
+_ALL = Retention()
+_PATIENCE = 10
+"""How many seconds a process waits for another one that writes, or for a server that does not answer."""
+_WRITER_PATIENCE = 2
+"""How many seconds a recorder waits for a lock. It tries again later, and a fork waits for who waits here."""
+_FORK_PATIENCE = 5.0
+_LONGEST_LOG = 16 * 2**20
+_TO_POSTGRESQL = {
+    "connect_timeout": _PATIENCE,
+    # A server that vanishes without a word is given up after half a minute, and not after hours.
+    "keepalives_idle": _PATIENCE,
+    "keepalives_interval": _PATIENCE,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 3 * _PATIENCE * 1000,
+}
+
+
+def open_address(address: str) -> "Tables":
+    """Return the store at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
+
+    Raises:
+        ValueError: nobody could connect to such an address.
+        ImportError: the driver is not installed.
+    """
+    return Tables(*parsed(address))
+
+
+def url_of(address: str) -> URL:
+    """Return the address with the driver that we use, without what it says about keeping.
+
+    Raises:
+        ValueError: nobody could connect to such an address.
+        ImportError: the driver is not installed.
+    """
+    return parsed(address)[0]
+
+
+def parsed(address: str) -> tuple[URL, Retention]:
+    """Return the address with the driver that we use, and what is to be kept there.
+
+    Raises:
+        ValueError: nobody could connect to such an address, or what is to be kept makes no sense.
+        ImportError: the driver is not installed.
+    """
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database") from None
+    url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+    if url.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
+        raise ImportError("this needs psycopg: pip install 'failwell[postgres]'")
+    if url.get_backend_name() == "sqlite" and not url.database:
+        raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
+    is_file = url.get_backend_name() == "sqlite"
+    return url.difference_update_query(PARTS), retention_in(url.query, is_file=is_file)
+
+
+def connect(url: URL, *, is_writer: bool = False, patience: int = _PATIENCE) -> Engine:
+    """Return an engine for a store; SQLite files are made for the owner's eyes only, and never wait for readers."""
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_TO_POSTGRESQL)
+    if is_writer:
+        _make_private(url.database or "")
+    pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
+    engine = create_engine(url, connect_args={"timeout": patience, "check_same_thread": False}, **pool)
+    if is_writer:
+        event.listen(engine, "connect", _before_tables)
+        event.listen(engine, "begin", _on_begin)
+    event.listen(engine, "connect", _on_connect)
+    return engine
+
+
+class Tables:
+    """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork.
+
+    A fork waits until a batch that is being written is, but not for long. If it has to go on, a store in PostgreSQL
+    gets a new connection in the child. One in SQLite takes no records from there: it would trust locks that only the
+    parent holds.
+    """
+
+    def __init__(self, url: URL, retention: Retention = _ALL) -> None:
+        self._url = url
+        self._pruner = Pruner(retention)
+        self._engine: Engine | None = None
+        self._is_file = url.get_backend_name() == "sqlite"
+        self._file: tuple[int, int] | None = None
+        self._lock = Lock()
+        self._turn = Lock()
+        self._is_unsafe = self._is_locked_by_fork = False
+        _all.add(self)
+
+    def write(self, batch: Sequence[Record], /) -> None:
+        """Insert a batch."""
+        if self._is_unsafe:
+            raise OSError("the process was forked while a batch was written")
+        with self._turn:
+            pass  # a fork that waits for the batch before comes first
+        with self._lock:
+            if self._file != (_number_of(self._url) if self._is_file else None):
+                self._disconnect()  # it was deleted or replaced, and nobody would find what is written now
+            if self._engine is None:
+                self._engine = self._connected()
+            with self._engine.begin() as connection:
+                connection.execute(insert(records), [as_row(record) for record in batch])
+            self._pruner.after_batch(self._engine)
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            self._disconnect()
+
+    def before_fork(self, until: float) -> None:
+        """Let a batch that is being written end, and disconnect: SQLite breaks if two processes share a connection."""
+        self._turn.acquire()
+        self._is_locked_by_fork = self._lock.acquire(timeout=max(until - time.monotonic(), 0.0))
+        if self._is_locked_by_fork:
+            self._disconnect()
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Go on."""
+        self._turn.release()
+        if self._is_locked_by_fork:
+            self._lock.release()
+        elif is_child:
+            _left.append(self._engine)  # to close it would end the connection of the parent
+            self._engine, self._lock = None, Lock()
+            self._is_unsafe = self._is_file
+
+    def _connected(self) -> Engine:
+        engine = connect(self._url, is_writer=True, patience=_WRITER_PATIENCE)
+        if self._is_file:
+            self._file = _number_of(self._url)
+        else:
+            event.listen(engine, "connect", _wait_shortly)
+        try:
+            prepare(engine)
+        except Exception:
+            engine.dispose()
+            raise
+        return engine
+
+    def _disconnect(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+_all: WeakSet[Tables] = WeakSet()
+_fork_lock = Lock()
+_forking: list[Tables] = []
+_left: list[Engine | None] = []
+"""Connections of a parent, which nobody in the child may close."""
+
+
+def _before_fork() -> None:
+    _fork_lock.acquire()
+    _forking[:] = _all
+    until = time.monotonic() + _FORK_PATIENCE
+    for tables in _forking:
+        tables.before_fork(until)
+
+
+def _after_fork(*, is_child: bool) -> None:
+    for tables in _forking:
+        tables.after_fork(is_child=is_child)
+    _forking.clear()
+    _fork_lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, is_child=False),
+        after_in_child=partial(_after_fork, is_child=True),
+    )
+
+
+def _make_private(path: str) -> None:
+    # A file that is there stays closed: to close it would drop the locks that SQLite holds on it in this process.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def _number_of(url: URL) -> tuple[int, int] | None:
+    """Return what tells a file from others of its name."""
+    try:
+        found = os.stat(url.database or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _wait_shortly(connection: Any, _: Any) -> None:
+    connection.execute(f"SET lock_timeout = '{_WRITER_PATIENCE}s'")
+    connection.commit()
+
+
+def _before_tables(connection: Any, _: Any) -> None:
+    # Only then can space be given back a little at a time; a file that has tables does not change by this.
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+
+
+def _on_connect(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # the driver begins no transaction by itself; `_on_begin` does
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    # In this mode a crash of the machine may lose the last batch, but never the file.
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    # Else the log beside the file stays as long as it ever was.
+    cursor.execute(f"PRAGMA journal_size_limit={_LONGEST_LOG}")
+    cursor.close()
+
+
+def _on_begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # two writers that began as readers would refuse each other

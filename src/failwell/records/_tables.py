@@ -1,0 +1,204 @@
+"""The tables that records are kept in, in SQLite and PostgreSQL, and the steps that bring older ones up to date.
+
+A step only adds, and what it adds to a table has a default: a process of the version before, which has looked at the
+version once and writes on, must not fail. It describes anew what it makes, since `tables` changes after it.
+
+They are what `migrating` makes of every earlier version. `failwell_schema` holds one row, the version.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from failwell.records._record import Record
+
+try:
+    from sqlalchemy import (
+        BigInteger,
+        Boolean,
+        Column,
+        Connection,
+        Double,
+        Engine,
+        Index,
+        Integer,
+        MetaData,
+        RowMapping,
+        String,
+        Table,
+        Text,
+        insert,
+        inspect,
+        select,
+        text,
+        update,
+    )
+except ImportError as missing:
+    raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
+
+
+metadata = MetaData()
+schema = Table("failwell_schema", metadata, Column("version", Integer, nullable=False))
+records = Table(
+    "failwell_records",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("time", Double, nullable=False),
+    Column("v", Integer, nullable=False),
+    Column("source", String(20), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("session", String(200), nullable=False),
+    Column("server", String(200), nullable=False),
+    Column("tool", String(200), nullable=False),
+    Column("call", String(200), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("elapsed", Double),
+    Column("delay", Double),
+    Column("type", String(20)),
+    Column("code", String(200)),
+    Column("outcome", String(20)),
+    Column("retryable", Boolean),
+    Column("message", Text),
+    Column("id", String(100)),
+    Column("text", Text),
+    Column("decision", String(20)),
+    Column("reason", Text),
+    Column("arguments", String(64)),
+    Column("names", Text),
+    Column("failure", Text),
+    Column("details", Text),
+    # Numbers are not used again after pruning, so that who reads on from one misses nothing.
+    sqlite_autoincrement=True,
+)
+_c = records.c
+Index("failwell_records_time", _c.time)
+Index("failwell_records_kind", _c.kind, _c.time)
+Index("failwell_records_server", _c.server, _c.time)
+Index("failwell_records_tool", _c.tool, _c.time)
+Index(
+    "failwell_records_code",
+    _c.code,
+    _c.time,
+    sqlite_where=_c.code.is_not(None),
+    postgresql_where=_c.code.is_not(None),
+)
+Index("failwell_records_session", _c.session, _c.time)
+
+pruned = Table(
+    "failwell_pruned",
+    metadata,
+    Column("at", Double, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("upto", BigInteger, nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""What was deleted: when, how many records, the highest number and the latest time among them. One row in all."""
+
+_AS_JSON = ("names", "failure", "details")
+_FIELDS = Record.__struct_fields__
+
+
+class NoStore(Exception):
+    """Nobody has written records there."""
+
+
+class WrongVersion(Exception):
+    """The tables were made by a later version of failwell, which this one does not know."""
+
+
+def as_row(record: Record) -> dict[str, Any]:
+    """Return a record as a row of the table."""
+    row = {name: getattr(record, name) for name in _FIELDS}
+    for name in _AS_JSON:
+        value = row[name]
+        row[name] = msgspec.json.encode(value).decode() if value else None
+    return row
+
+
+def as_record(row: RowMapping) -> Record:
+    """Return the record in a row of the table."""
+    values = {name: value for name in _FIELDS if (value := row[name]) is not None}
+    for name in _AS_JSON:
+        if name in values:
+            values[name] = msgspec.json.decode(values[name])
+    return msgspec.convert(values, Record)
+
+
+_LOCK = 7_210_415_098_313
+"""What PostgreSQL locks while tables are made or changed, so that one process of many does it."""
+
+
+def _remember_what_was_pruned(connection: Connection) -> None:
+    Table(
+        "failwell_pruned",
+        MetaData(),
+        Column("at", Double, nullable=False),
+        Column("count", BigInteger, nullable=False),
+        Column("upto", BigInteger, nullable=False),
+        Column("until", Double, nullable=False),
+    ).create(connection)
+
+
+# What makes each version of the one before it.
+STEPS: dict[int, Callable[[Connection], None]] = {
+    2: _remember_what_was_pruned,
+}
+FIRST = 1
+VERSION = FIRST + len(STEPS)
+
+
+def prepare(engine: Engine) -> None:
+    """Make the tables, or bring those that are there up to date. Several processes may do this at once, and write.
+
+    All of it is one transaction: if it fails, the tables are as they were.
+
+    Args:
+        engine: takes SQLite's write lock at the beginning of a transaction (`connect(url, is_writer=True)`).
+
+    Raises:
+        WrongVersion: a later version made them.
+    """
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        found = version_in(connection)
+        if found is None:
+            metadata.create_all(connection)
+            connection.execute(insert(schema).values(version=VERSION))
+        elif found < VERSION:
+            for version in range(found + 1, VERSION + 1):
+                STEPS[version](connection)
+            connection.execute(update(schema).values(version=VERSION))
+
+
+def is_current(engine: Engine) -> bool:
+    """Return whether the tables are as we know them; False if they are older.
+
+    Raises:
+        NoStore: there are none.
+        WrongVersion: a later version made them.
+    """
+    with engine.connect() as connection:
+        found = version_in(connection)
+    if found is None:
+        raise NoStore("nobody has written records there yet")
+    return found == VERSION
+
+
+def version_in(connection: Connection) -> int | None:
+    """Return the version of the tables, or None if there are none.
+
+    Raises:
+        WrongVersion: no version of ours, or a later one, made them.
+    """
+    if not inspect(connection).has_table(schema.name):
+        return None
+    found: int | None = connection.execute(select(schema.c.version)).scalar()
+    if found is None or found < FIRST:
+        raise WrongVersion("the tables are not failwell's: they tell no version")
+    if found > VERSION:
+        raise WrongVersion(
+            f"a later failwell made the tables (version {found}, and this one knows {VERSION}): update failwell"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""What may leave the process: text and failures without secrets, unseen characters or excess length."""

@@ -1,0 +1,229 @@
+"""`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, cast
+
+from msgspec import UNSET, structs
+
+from failwell import codes
+from failwell._json import is_mapping
+from failwell.codes import is_code
+from failwell.failure import Failure, FieldProblem, path_keys
+from failwell.redact.scrubber import clean, clean_again, is_secret_name, placeholder
+
+# Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
+_LIMITS = {
+    "message": 1000,
+    "suggestion": 500,
+    "kind": 100,
+    "tool": 200,
+    "action": 200,
+    "docs_url": 500,
+    "id": 100,
+}
+_texts = attrgetter(*_LIMITS)
+_RECURRING = frozenset(("kind", "tool", "action"))
+_PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 400, 200, 100, 100, 1000
+_MOST_FIELDS = 20
+_MOST_ITEMS = 50
+_MOST_NODES = 500
+_MOST_TEXT = 4000
+_DEEPEST = 8
+_SHORTEST_SECRET = 4
+_LARGEST_INTEGER = 2**63
+
+
+def canonical(failure: Failure) -> Failure:
+    """Return the failure with every text redacted and cut, and every value one that JSON can hold.
+
+    Doing it twice changes nothing. Everything that encodes a failure does this first.
+    """
+    changes: dict[str, Any] = {}
+    hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))] if failure.fields else ()
+    for (name, limit), text in zip(_LIMITS.items(), _texts(failure), strict=True):
+        if text is None:
+            continue
+        if hidden and isinstance(text, str):
+            text = changes[name] = _without(text, hidden)
+        safe = _known(text, limit) if name in _RECURRING else _line(text, limit)
+        if safe != text:
+            changes[name] = safe or None
+    if changes.get("message", failure.message) is None:
+        changes["message"] = f"{codes.title_of(failure.code, failure.type)}."
+    if changes.get("kind", failure.kind) is None:
+        changes["kind"] = codes.derive(failure.code, failure.type).kind
+    if failure.code is not None and (code := _safe_code(failure.code)) != failure.code:
+        changes["code"] = code
+    if failure.actions:
+        changes["actions"] = tuple(_names(failure.actions))
+    if failure.fields:
+        changes["fields"] = tuple(map(_safe_problem, failure.fields[:_MOST_FIELDS]))
+    if failure.details:
+        changes["details"] = json_safe(failure.details)
+    if failure.extra:
+        changes["extra"] = json_safe(failure.extra)
+    return structs.replace(failure, **changes) if changes else failure
+
+
+def json_safe(value: Any, *, text_limit: int = _DETAIL, text_total: int = _MOST_TEXT) -> Any:
+    """Return a value in plain JSON types, redacted and bounded in length, breadth and depth."""
+    return _Plain(text_limit, text_total).of(value, 0)
+
+
+def _line(text: Any, limit: int) -> str:
+    return clean_again(str(text), limit).strip()
+
+
+def _known(text: Any, limit: int) -> str:
+    """Return a line that comes back from call to call: a name, or what a schema says."""
+    return _remembered_line(text, limit) if type(text) is str else _line(text, limit)
+
+
+@lru_cache(maxsize=512)
+def _remembered_line(text: str, limit: int) -> str:
+    return _line(text, limit)
+
+
+def _safe_code(code: str) -> str | None:
+    code = _known(code, _CODE)
+    return codes.canonical_code(code) if is_code(code) else None
+
+
+def _names(names: Iterable[Any]) -> Iterable[str]:
+    cleaned = (_line(name, _NAME) for name in list(names)[:_MOST_ITEMS])
+    return dict.fromkeys(name for name in cleaned if name)
+
+
+def _secret_text(problem: FieldProblem) -> str | None:
+    """Return what was sent for a field with a secret name, as a sentence would show it, or None."""
+    sent = problem.sent
+    if sent is UNSET or sent is None or isinstance(sent, bool) or not _is_secret_path(problem.path):
+        return None
+    return sent if isinstance(sent, str) else _readable(sent)
+
+
+@lru_cache(maxsize=512)
+def _is_secret_path(path: str) -> bool:
+    return any(is_secret_name(str(key)) for key in path_keys(path))
+
+
+def _without(text: str, hidden: Iterable[str]) -> str:
+    for secret in hidden:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, placeholder("value"))
+        elif secret:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", placeholder("value"), text)
+    return text
+
+
+def _safe_problem(problem: FieldProblem) -> FieldProblem:
+    path = _known(problem.path, _PATH) or "?"
+    message, sent = problem.message, problem.sent
+    if (secret := _secret_text(problem)) is not None:
+        message, sent = _without(message, [secret]), placeholder("value")
+    options = problem.options
+    return FieldProblem(
+        path=path,
+        message=_line(message, _FIELD_TEXT),
+        kind=problem.kind and _known(problem.kind, _NAME),
+        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_FIELD_TEXT),
+        expected=problem.expected and _known(problem.expected, _FIELD_TEXT),
+        options=tuple(json_safe(list(options), text_limit=_SENT, text_total=_FIELD_TEXT)) if options else (),
+        required=problem.required,
+        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _PATH),
+    )
+
+
+class _Plain:
+    """One walk through a value, with what is left of its budget of nodes and characters."""
+
+    def __init__(self, text_limit: int, text_total: int) -> None:
+        self.text_limit = text_limit
+        self.text_left = text_total
+        self.nodes_left = _MOST_NODES
+
+    @property
+    def is_spent(self) -> bool:
+        return self.nodes_left <= 0 or self.text_left <= 0
+
+    def text(self, text: str) -> str:
+        found = clean_again(text, min(self.text_limit, max(self.text_left, 1)))
+        self.text_left -= len(found)
+        return found
+
+    def of(self, value: Any, depth: int) -> Any:
+        self.nodes_left -= 1
+        if value is None or value is True or value is False:
+            return value
+        match value:
+            case str():
+                return self.text(str(value))
+            case int():
+                return int(value) if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else _readable(value)
+            case float():
+                return float(value) if value - value == 0 else str(value)
+            case _ if is_mapping(value):
+                return self._mapping(value, depth) if depth < _DEEPEST else "…"
+            case list() | tuple() | set() | frozenset():
+                return self._items(cast(Collection[Any], value), depth) if depth < _DEEPEST else "…"
+            case bytes() | bytearray() | memoryview():
+                return f"<{len(cast(bytes, value))} bytes>"
+            case _:
+                return self._object(value, depth)
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            if self.is_spent:
+                break
+            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+                found["…"] = f"and {len(value) - len(found)} more"
+                break
+            name = clean(_readable(key), _NAME)
+            self.text_left -= len(name)
+            is_hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
+            found[name] = self.of(placeholder("value") if is_hidden else item, depth + 1)
+        return _pair_hidden(found)
+
+    def _items(self, value: Collection[Any], depth: int) -> list[Any]:
+        found: list[Any] = []
+        for item in value:
+            if self.is_spent:
+                break
+            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+                found.append(f"… and {len(value) - len(found)} more")
+                break
+            found.append(self.of(item, depth + 1))
+        if len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], str) and is_secret_name(found[0]):
+            return [found[0], placeholder("value")]  # a header as a pair
+        return found
+
+    def _object(self, value: Any, depth: int) -> Any:
+        cls = cast(Any, type(value))
+        names = getattr(cls, "__struct_fields__", None) or getattr(cls, "__dataclass_fields__", None)
+        try:
+            if names and depth < _DEEPEST:
+                return self._mapping({name: getattr(value, name) for name in names}, depth)
+            if hasattr(cls, "model_dump") and depth < _DEEPEST:
+                return self.of(value.model_dump(mode="json"), depth + 1)
+        except Exception:
+            return f"<{cls.__name__}>"
+        return self.text(_readable(value))
+
+
+def _pair_hidden(pair: dict[str, Any]) -> dict[str, Any]:
+    """Return an object such as `{"name": "password", "value": …}` without its value."""
+    name = pair.get("name") or pair.get("key")
+    if "value" in pair and isinstance(name, str) and is_secret_name(name):
+        return {**pair, "value": placeholder("value")}
+    return pair
+
+
+def _readable(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,289 @@
+"""Text that is safe to send: secrets scrubbed, unseen characters dropped, length bounded.
+
+`clean` is the one function every string that leaves passes. It does the same for text that was cleaned before: the
+result is a fixed point, so both ends of a connection and a proxy between them may all clean.
+"""
+
+import binascii
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+from failwell.redact.harmless import SHORTEST_TOKEN, is_harmless, is_plain, token_in
+from failwell.redact.secrets import (
+    BARE,
+    FIELD,
+    FIRST_WORD,
+    INNOCENT_ENDINGS,
+    INNOCENT_VALUE,
+    LINE,
+    PAIR,
+    PROSE,
+    QUERY_NAMES,
+    QUOTED,
+    QUOTED_WAYS,
+    SHAPES,
+    TAGGED,
+    TOKENS,
+    is_secret_name,
+    kind_of_name,
+    may_name_a_secret,
+)
+
+__all__ = ["clean", "clean_again", "clean_once", "is_secret_name", "placeholder", "scrub"]
+
+
+# Every range is unseen, unassigned for good, or changes how others are seen.
+_CHARACTERS: Final = (
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+    r"\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
+)
+# Escape sequences go as a whole, but none may take the letter with it that a token is known by. Each begins with one of
+# the characters above.
+_SEQUENCES: Final = (
+    r"\x1b\[(?:[0-?]++(?: q|[@-~])|[mKJ]|[@-~](?![A-Za-z0-9]))|\x9b[0-?]++[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x9c|\x1b\\)"
+    r"|\x1b(?:[()*+#%][0-9A-Za-z]|[78=>cDEHM](?![A-Za-z0-9])|[\[\]]?)"
+)
+
+
+def drop_unseen(text: str) -> str:
+    """Return *text* without what nobody sees, its line ends all one character."""
+    if text.isascii():
+        if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+            return text
+    else:
+        text = text.replace("\u2028", " ").replace("\u2029", " ")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return (
+        _unseen_patterns(f"{_SEQUENCES}|{_CHARACTERS}").sub("", text)
+        if _unseen_patterns(_CHARACTERS).search(text)
+        else text
+    )
+
+
+@cache
+def _unseen_patterns(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+_MARK: Final = "…"
+_OPENING: Final = "[redacted:"
+
+
+def placeholder(kind: str) -> str:
+    """Return what stands where a secret of this *kind* was."""
+    return f"{_OPENING}{kind}]"
+
+
+def clean(text: str, limit: int) -> str:
+    """Return *text* without secrets and unseen characters, at most *limit* code points long."""
+    if len(text) <= limit and is_plain(text):
+        return text
+    if limit < 1:
+        return ""
+    bound = 4 * limit + 512
+    seen = drop_unseen(text[:bound])
+    if len(text) > bound:
+        seen = _drop_cut_word(seen, limit)
+    for _ in range(4):
+        safe = _cut(seen if is_harmless(seen) else _scrubbed(seen), limit)
+        if safe == seen:
+            return safe
+        seen = safe
+    # A cut can make a secret of what was none. Text that still changes after four rounds was made to.
+    return _cut(placeholder("text"), limit)
+
+
+# Texts that were not cut, and hold nothing to scrub: they stay as they are under every limit that they keep to.
+_cleaned: Final[dict[str, None]] = {}
+_MOST_CLEANED: Final = 64
+_LONGEST_CLEANED: Final = 1000
+
+
+def clean_once(text: str, limit: int) -> str:
+    """Return what `clean` returns, and let `clean_again` know."""
+    safe = clean(text, limit)
+    if len(safe) <= _LONGEST_CLEANED and not safe.endswith(_MARK):
+        if len(_cleaned) >= _MOST_CLEANED:
+            _cleaned.clear()
+        _cleaned[safe] = None
+    return safe
+
+
+def clean_again(text: str, limit: int) -> str:
+    """Return what `clean` returns, at once for a text that `clean_once` has returned of late."""
+    return text if text in _cleaned and len(text) <= limit else clean(text, limit)
+
+
+def scrub(text: str) -> str:
+    """Return *text* with a placeholder for each secret in it, in time linear in its length."""
+    return text if is_plain(text) or is_harmless(text) else _scrubbed(text)
+
+
+def _scrubbed(text: str) -> str:
+    for gates, pattern, replace in _shapes():
+        for gate in gates:
+            if gate in text:
+                text = pattern.sub(replace, text)
+                break
+    text = _long_word().sub(_scrub_tokens, text)
+    return _scrub_pairs(text) if may_name_a_secret(text) else text
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    end = limit - 1
+    opening = text.rfind(_OPENING, 0, end + len(_OPENING))
+    if 0 <= opening < end <= text.find("]", opening):
+        end = opening
+    return text[:end].rstrip() + _MARK
+
+
+def _drop_cut_word(text: str, limit: int) -> str:
+    """Drop the last word, which may be half a secret, if so much else is redacted that it would be seen."""
+    if len(scrub(text)) > limit + 512:
+        return text
+    return text[: max(text.rfind(" "), text.rfind("\n"), 0)] + _MARK
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+Replace = Callable[[re.Match[str]], str]
+
+
+@cache
+def _shapes() -> list[tuple[tuple[str, ...], re.Pattern[str], Replace]]:
+    return [(shape.gates, _compiled(shape.pattern), _replacement(shape.kind)) for shape in SHAPES]
+
+
+@cache
+def _long_word() -> re.Pattern[str]:
+    """Return what finds the words that are long enough for a token, which never holds white space."""
+    return _compiled(rf"\S\S{{{SHORTEST_TOKEN - 1},}}+")
+
+
+def _scrub_tokens(word: re.Match[str]) -> str:
+    return token_in(word[0]).sub(_replace_token, word[0])
+
+
+@cache
+def _named_token() -> re.Pattern[str]:
+    """Return what tells the kind of a token that was found; searching with groups would take five times as long."""
+    return _compiled("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TOKENS.items()))
+
+
+def _replace_token(match: re.Match[str]) -> str:
+    named = _named_token().match(match.string, match.start())
+    return placeholder(named.lastgroup if named and named.lastgroup else "token")
+
+
+def _is_card(match: re.Match[str]) -> bool:
+    digits = [int(char) for char in reversed(match[0]) if char.isdigit()]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
+
+
+def _is_basic_auth(match: re.Match[str]) -> bool:
+    try:
+        return b":" in binascii.a2b_base64(match[0].split()[-1])
+    except binascii.Error:
+        return False
+
+
+_CHECKS: Final[dict[str, Callable[[re.Match[str]], bool]]] = {"card_number": _is_card, "basic_auth": _is_basic_auth}
+
+
+@cache
+def _replacement(kind: str) -> Replace:
+    check = _CHECKS.get(kind)
+
+    def replace(match: re.Match[str]) -> str:
+        if check and not check(match):
+            return match[0]
+        before, after = (*match.groups(""), "", "")[:2]
+        return before + placeholder(kind) + after
+
+    return replace
+
+
+def _scrub_pairs(text: str) -> str:
+    """Replace the values that stand behind secret names, however the two are written together."""
+    pieces: list[str] = []
+    done = at = 0
+    while pair := _compiled(PAIR).search(text, at):
+        at = pair.end()
+        kind, shortest = _kind_of_pair(pair)
+        if kind and (span := _value_span(pair, shortest)):
+            pieces += text[done : span[0]], placeholder(kind)
+            done = at = span[1]
+    return "".join(pieces) + text[done:]
+
+
+def _kind_of_pair(pair: re.Match[str]) -> tuple[str | None, int]:
+    """Return the kind of secret the name announces ("api_key", "API key"), and how long a value must be to count."""
+    name, before = _name_of(pair)
+    spoken = before.rstrip(" ").rpartition(" ")[2] + "_" + name if before.endswith(" ") else name
+    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+        return None, 0
+    kind = kind_of_name(name) or (kind_of_name(spoken) if pair["sign"] else None)
+    if kind is None:
+        in_query = before.endswith(("?", "&")) or (pair["escape"] or "").upper() in ("%3F", "%26")
+        shortest = QUERY_NAMES.get(name.lower()) if in_query and pair["sign"] else None
+        return ("key", shortest) if shortest else (None, 0)
+    if pair["item"]:
+        return (kind if kind in ("authorization", "cookie") else None), 1
+    if pair["tag"]:
+        return (kind if _compiled(r"<[\w:]*\Z").search(before) else None), 1
+    is_said = not pair["sign"] and not pair["flag"]
+    return kind, 16 if is_said and kind != "password" else 1
+
+
+def _name_of(pair: re.Match[str]) -> tuple[str, str]:
+    """Return the name and the few characters before it."""
+    start = pair.start("flag") if pair["flag"] else pair.start("name")
+    return (pair["flag"] or pair["name"])[-80:], pair.string[max(0, start - 24) : start]
+
+
+def _value_span(pair: re.Match[str], shortest: int) -> tuple[int, int] | None:
+    """Return where the secret behind a name starts and ends, or None if what stands there is none."""
+    is_loose = pair["flag"] or (pair["sign"] or "").endswith(":")
+    word = _compiled(FIRST_WORD).match(pair.string, pair.end()) if is_loose else None
+    if word and word[1].lower() in PROSE:
+        return None
+    value = _compiled(_value_pattern(pair)).match(pair.string, pair.end())
+    if value is None or value.lastindex is None:
+        return None
+    start, end = value.span(value.lastindex)
+    body = pair.string[start:end]
+    is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"]
+    if len(body) < shortest or _compiled(INNOCENT_VALUE).fullmatch(body):
+        return None
+    if is_loose and (_is_sentence(body) if is_quoted else not any(map(str.isalnum, body))):
+        return None
+    if not is_quoted:
+        end = start + len(body.rstrip(")]}"))
+    return (start, end) if start < end else None
+
+
+def _value_pattern(pair: re.Match[str]) -> str:
+    name, before = _name_of(pair)
+    flat = name.lower()
+    if pair["tag"]:
+        return TAGGED
+    if flat.endswith("authorization") or flat in ("cookie", "set-cookie"):
+        return QUOTED + LINE.replace("QUOTE", before[-1] if before.endswith(("'", '"')) else "")
+    return QUOTED + (FIELD if before.endswith(";") and pair["sign"] else BARE)
+
+
+def _is_sentence(body: str) -> bool:
+    words = [word.strip(".,;:!?()'…").lower() for word in body[:200].split()]
+    return len(words) > 1 and words[0] in PROSE and not PROSE.isdisjoint(words[1:])

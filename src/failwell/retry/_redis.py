@@ -1,0 +1,471 @@
+"""`RedisStore`: the limits of a fleet in Redis or Valkey, one round trip for each step.
+
+Three keys each: the breaker of a tool (a hash), the budget of its server (a number), the calls of the tool that fail
+alike (a hash of digests). Each expires when nothing was noted for a while.
+"""
+
+import hashlib
+from functools import partial
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from failwell.retry import _limits
+from failwell.retry._forks import in_every_fork
+from failwell.retry._limits import NOBODY, Failing, Key, Shared, Taken, digest_of, reason_of
+
+
+class StoreAway(Exception):
+    """The store cannot be reached or does not serve; the text says why, and holds no secret."""
+
+
+class LimitState(Struct, frozen=True):
+    """What the store knows of a tool after a step.
+
+    For *left* seconds calls are refused; *is_probed*: until one that probes has its answer, if that comes before.
+    *is_own_probe*: it is this one, and may pass. *is_noted*: something failed lately, so that successes must be told.
+    """
+
+    left: float = 0.0
+    is_probed: bool = False
+    is_own_probe: bool = False
+    is_noted: bool = False
+    taken: Taken = Taken()
+
+
+class LimitStore(Protocol):
+    """Each step is one question with one answer, and nothing comes between its parts. It has a clock of its own.
+
+    A *caller* is named by a text that no other process uses. All may raise `Away`, within a bounded time.
+    """
+
+    @property
+    def name(self) -> str:
+        """What to call it in a warning."""
+        ...
+
+    def begin(self, key: Key, *, caller: str) -> LimitState:
+        """Ask whether a call may be made."""
+        ...
+
+    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+        """Count a failed try, and pay for the retry that is wanted."""
+        ...
+
+    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
+        """Note a success: the breaker closes, tokens come back, calls with this digest have not failed."""
+        ...
+
+    def released(self, key: Key, *, caller: str) -> None:
+        """Note that a call ended without an answer."""
+        ...
+
+    def check(self) -> None:
+        """Make sure that it serves, with a step that changes nothing."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+_BEGINNING = """
+local breaker, budget, repeats = KEYS[1], KEYS[2], KEYS[3]
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+
+local function written(number)
+  return string.format('%.6f', number)
+end
+
+local function refund(amount, kept)
+  local spent = tonumber(redis.call('GET', budget) or 0)
+  if amount > 0 and spent > 0 then
+    if spent > amount then
+      redis.call('SET', budget, written(spent - amount), 'PX', kept)
+    else
+      redis.call('DEL', budget)
+    end
+  end
+end
+
+local function left(pause)
+  local state = redis.call('HMGET', breaker, 'opened', 'prober', 'probe_ends')
+  if not state[1] then
+    return nil
+  end
+  local ends = state[2] and tonumber(state[3]) or tonumber(state[1]) + pause
+  return ends - now
+end
+
+local function noted()
+  return redis.call('EXISTS', breaker, budget, repeats)
+end
+"""
+
+BEGIN = (
+    _BEGINNING
+    + """
+local caller, pause, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local wait = left(pause)
+if wait and wait > 0 then
+  return {redis.call('HEXISTS', breaker, 'prober') == 1 and 'probed' or 'refused', written(wait), 1}
+end
+if wait then
+  redis.call('HSET', breaker, 'prober', caller, 'probe_ends', written(now + pause))
+  redis.call('PEXPIRE', breaker, kept)
+  return {'probe', written(pause), 1}
+end
+return {'made', '0', noted()}
+"""
+)
+"""Arguments: caller, pause, how long keys are kept (ms). Answers: what is done, seconds left, 0 if all is well."""
+
+FAILED = (
+    _BEGINNING
+    + """
+local caller, pause, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local kind, most, window, settling = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local digest, reason, most_alike, most_digests = ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
+local delay, price, capacity = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+
+local function count()
+  local state = redis.call('HMGET', breaker, 'failures', 'since')
+  local recent, since = {}, state[2]
+  for at in string.gmatch(state[1] or '', '%S+') do
+    if tonumber(at) > now - window then
+      recent[#recent + 1] = at
+    end
+  end
+  if #recent == 0 then
+    since = written(now)
+  end
+  recent[#recent + 1] = written(now)
+  while #recent > most do
+    table.remove(recent, 1)
+  end
+  redis.call('HSET', breaker, 'failures', table.concat(recent, ' '), 'since', since)
+  if #recent >= most and now - tonumber(since) >= settling then
+    redis.call('HSET', breaker, 'opened', written(now))
+  end
+  redis.call('PEXPIRE', breaker, kept)
+end
+
+local function counted_alike()
+  local before = redis.call('HGET', repeats, digest)
+  local row = 1
+  if before and string.match(before, '^%S+') == reason then
+    row = tonumber(string.match(before, '^%S+ (%S+)')) + 1
+  end
+  redis.call('HSET', repeats, digest, reason .. ' ' .. row .. ' ' .. written(now))
+  redis.call('PEXPIRE', repeats, kept)
+  if redis.call('HLEN', repeats) > most_digests then
+    local all, times = redis.call('HGETALL', repeats), {}
+    for index = 2, #all, 2 do
+      times[#times + 1] = tonumber(string.match(all[index], '%S+$'))
+    end
+    table.sort(times)
+    for index = 2, #all, 2 do
+      if tonumber(string.match(all[index], '%S+$')) <= times[math.floor(#times / 2)] then
+        redis.call('HDEL', repeats, all[index - 1])
+      end
+    end
+  end
+  return row
+end
+
+if kind == 'closes' then
+  redis.call('DEL', breaker)
+elseif kind ~= 'nameless' then
+  local state = redis.call('HMGET', breaker, 'opened', 'prober')
+  if not state[1] and kind == 'counts' then
+    count()
+  elseif state[1] and state[2] == caller then
+    redis.call('HSET', breaker, 'opened', written(now))
+    redis.call('HDEL', breaker, 'prober', 'probe_ends')
+    redis.call('PEXPIRE', breaker, kept)
+  end
+end
+local wait = left(pause) or 0
+local shown = written(math.max(wait, 0))
+if digest ~= '' and counted_alike() >= most_alike then
+  return {'alike', shown, 1}
+end
+if not delay then
+  return {'counted', shown, noted()}
+end
+if wait > delay then
+  return {'suspended', shown, 1}
+end
+local spent = tonumber(redis.call('GET', budget) or 0) + price
+if spent > capacity then
+  return {'poor', shown, 1}
+end
+redis.call('SET', budget, written(spent), 'PX', kept)
+return {'paid', shown, 1}
+"""
+)
+"""Arguments: as those of `BEGIN`; then how it counts, the breaker's figures and how long a row of failures must last;
+then the digest and reason of the call, how many alike are too many, how many digests are kept; then the delay of the
+wanted retry (empty: none), its price, and the budget's capacity.
+"""
+
+SUCCEEDED = (
+    _BEGINNING
+    + """
+local digest, amount, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+redis.call('DEL', breaker)
+refund(amount, kept)
+if digest ~= '' then
+  redis.call('HDEL', repeats, digest)
+end
+return {'noted', '0', noted()}
+"""
+)
+"""Arguments: the digest of the call, the tokens that come back, how long keys are kept (ms)."""
+
+RELEASED = (
+    _BEGINNING
+    + """
+if redis.call('HGET', breaker, 'prober') == ARGV[1] then
+  redis.call('HDEL', breaker, 'prober', 'probe_ends')
+end
+return {'noted', '0', noted()}
+"""
+)
+"""Arguments: the caller."""
+
+CHECK = """
+redis.call('SET', KEYS[1], '1', 'PX', 60000)
+return redis.call('TIME')
+"""
+"""Writes, since some that answer do not."""
+
+
+try:
+    import redis
+    from redis import exceptions
+except ImportError as missing:
+    raise ImportError("limits in Redis need redis: pip install 'failwell[redis]'") from missing
+
+_MOST_CONNECTIONS = 8
+_MOST_DIGESTS = 100
+_MOST_FAILURES = 1000
+_KEPT = 600.0
+_LONGEST = 365 * 24 * 3600.0
+_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
+_UNNAMED = "the store"
+_WRONG = "limits must be the address of a Redis or Valkey server, such as redis://localhost:6379/0"
+
+# What the script says of a failed try.
+_TAKEN = {
+    b"alike": Taken(keeps_failing=True),
+    b"counted": Taken(),
+    b"suspended": Taken(is_suspended=True),
+    b"poor": Taken(),
+}
+
+
+class _Script(Struct, frozen=True):
+    text: str
+    name: str
+
+    @classmethod
+    def of(cls, text: str) -> "_Script":
+        return cls(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+_BEGIN = _Script.of(BEGIN)
+_FAILED = _Script.of(FAILED)
+_SUCCEEDED = _Script.of(SUCCEEDED)
+_RELEASED = _Script.of(RELEASED)
+_CHECK = _Script.of(CHECK)
+
+
+class RedisStore:
+    """Keeps limits under keys that hold digests only, each with an end.
+
+    Args:
+        url: `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`.
+        figures: the figures of budget, breaker and repeats; the same in every process.
+        scope: what tells one upstream from another if their servers have no names.
+        prefix: begins every key.
+        patience: how many seconds an answer is waited for.
+        settling: how many seconds a row of failures must last to open a breaker.
+
+    Raises:
+        ValueError: that is no address, or a figure is too large to be kept.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        figures: Shared,
+        *,
+        scope: str = "",
+        prefix: str = "failwell",
+        patience: float = 0.25,
+        settling: float = 1.0,
+    ) -> None:
+        if figures.breaker.most > _MOST_FAILURES:
+            raise ValueError(f"a shared breaker opens after at most {_MOST_FAILURES} failures")
+        if max(figures.breaker.window, figures.breaker.pause) > _LONGEST:
+            raise ValueError("window and pause of a shared breaker are at most a year")
+        self.name = _shown(url)
+        self._budget = figures.budget
+        self._breaker = figures.breaker
+        self._repeats = figures.repeats
+        self._scope = scope
+        self._prefix = prefix
+        self._settling = settling
+        self._kept = round(max(_KEPT, 2 * (self._breaker.window + self._breaker.pause)) * 1000)
+        self._connect = partial(_connected, url, patience)
+        self._begin_anew()
+        in_every_fork(self._begin_anew)
+        self._secret = _secret_of(self._redis)
+
+    def begin(self, key: Key, *, caller: str) -> LimitState:
+        """Ask whether a call may be made."""
+        said, left, is_noted = self._run(_BEGIN, self._keys(key), caller, self._breaker.pause, self._kept)
+        is_own_probe = said == b"probe"
+        return LimitState(left, said == b"probed" or is_own_probe, is_own_probe, is_noted)
+
+    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+        """Count a failed try, and pay for the retry that is wanted."""
+        key, failure, breaker = failing.key, failing.failure, self._breaker
+        is_like_others = key != NOBODY and not failing.is_counted and failing.arguments is not None
+        price = self._budget.price(failure)
+        said, left, is_noted = self._run(
+            _FAILED,
+            self._keys(key),
+            caller,
+            breaker.pause,
+            self._kept,
+            _kind(failing),
+            breaker.most,
+            breaker.window,
+            self._settling,
+            self._digest(digest_of(failing.arguments).hex()) if is_like_others else "",
+            self._digest(reason_of(failure)),
+            self._repeats.most,
+            _MOST_DIGESTS,
+            "" if failing.delay is None else failing.delay,
+            price,
+            self._budget.capacity,
+        )
+        return LimitState(left=left, is_noted=is_noted, taken=_TAKEN.get(said) or Taken(price))
+
+    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
+        """Note a success."""
+        alike = self._digest(digest) if digest else ""
+        _, _, is_noted = self._run(_SUCCEEDED, self._keys(key), alike, refund, self._kept)
+        return LimitState(is_noted=is_noted)
+
+    def released(self, key: Key, *, caller: str) -> None:
+        """Note that a call ended without an answer."""
+        self._run(_RELEASED, self._keys(key), caller)
+
+    def check(self) -> None:
+        """Make sure that it serves: one that only answers, such as a replica, does not."""
+        self._eval(_CHECK, (f"{self._prefix}:alive",))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._redis.connection_pool.disconnect()
+
+    def _begin_anew(self) -> None:
+        self._redis = self._connect()
+
+    def _keys(self, key: Key) -> tuple[str, str, str]:
+        """Return the keys of a tool. The braces keep those of a server together where keys are spread."""
+        server, tool = key
+        place = f"{self._prefix}:{{{self._digest(self._scope, server)}}}"
+        name = self._digest(tool)
+        return f"{place}:breaker:{name}", f"{place}:budget", f"{place}:repeats:{name}"
+
+    def _digest(self, *texts: str) -> str:
+        found = hashlib.blake2b(digest_size=12, key=self._secret)
+        for text in texts:
+            found.update(text.encode(errors="surrogatepass") + b"\0")
+        return found.hexdigest()
+
+    def _run(self, script: _Script, keys: tuple[str, ...], *arguments: object) -> tuple[bytes, float, bool]:
+        said, left, noted = self._eval(script, keys, *arguments)
+        return said, float(left), bool(noted)
+
+    def _eval(self, script: _Script, keys: tuple[str, ...], *arguments: object) -> Any:
+        given = cast(tuple[str, ...], (*keys, *arguments))
+        try:
+            try:
+                return self._redis.evalsha(script.name, len(keys), *given)
+            except exceptions.NoScriptError:
+                return self._redis.eval(script.text, len(keys), *given)
+        except Exception as failed:  # also what the library raises where a connection is closed while it is used
+            raise StoreAway(_reason(failed)) from None
+
+
+def _connected(url: str, patience: float) -> "redis.Redis":
+    scheme, separator, rest = url.partition("://")
+    known = _SCHEMES.get(scheme.lower())
+    if known is None or not separator or not rest:
+        raise ValueError(_WRONG)
+    try:
+        pool = cast(Any, redis.BlockingConnectionPool).from_url(
+            f"{known}://{rest}",
+            max_connections=_MOST_CONNECTIONS,
+            timeout=patience,
+            socket_timeout=patience,
+            socket_connect_timeout=patience,
+            protocol=2,  # the newer one takes another round trip to connect, and says nothing that is needed here
+        )
+        pool.connection_class(**pool.connection_kwargs)  # does not connect yet: wrong options show themselves here
+        return redis.Redis(connection_pool=pool)
+    except Exception:  # whatever it is, its text may hold a password
+        raise ValueError(_WRONG) from None
+
+
+def _shown(url: str) -> str:
+    """Return a URL without what is secret in it, or no part of it where that may be anywhere."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return _UNNAMED
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # a password with a sign in it that ends the host
+        return _UNNAMED
+    path = parts.path if parts.scheme == "unix" or parts.path[1:].isdecimal() else ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{path}"
+
+
+def _kind(failing: Failing) -> str:
+    if failing.key == NOBODY:
+        return "nameless"
+    if not _limits.counts_as_outage(failing.failure):
+        return "closes"
+    return "again" if failing.is_counted else "counts"
+
+
+def _secret_of(client: "redis.Redis") -> bytes:
+    """Return what all processes know and readers of a copy of the data do not: short values cannot be guessed then."""
+    password = cast(Any, client).connection_pool.connection_kwargs.get("password") or ""
+    return hashlib.blake2b(str(password).encode(), digest_size=16).digest()
+
+
+# By the class of the library, nearest first: its texts may hold addresses and names of users.
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (exceptions.AuthenticationError, "it does not know the user or the password"),
+    (exceptions.NoPermissionError, "the user may not do that"),
+    (exceptions.ReadOnlyError, "it is a replica, which cannot be written to"),
+    (exceptions.OutOfMemoryError, "it has no memory left"),
+    (exceptions.BusyLoadingError, "it is loading its data"),
+    (exceptions.TimeoutError, "it does not answer in time"),
+    (exceptions.ConnectionError, "the connection failed"),
+    (exceptions.ResponseError, "it refuses what it is asked"),
+    (Exception, "it cannot be used"),
+)
+
+
+def _reason(failed: Exception) -> str:
+    return next(said for kind, said in _REASONS if isinstance(failed, kind))

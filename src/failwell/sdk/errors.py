@@ -1,0 +1,97 @@
+"""Errors of the MCP SDKs: JSON-RPC errors, and what an exception out of `call_tool` means."""
+
+from types import FrameType
+from typing import Any
+
+from failwell._log import log
+from failwell._sdks import needs
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+
+# Header mismatch, missing client capability, unsupported version, URL elicitation: a client answers them by itself.
+_OF_THE_PROTOCOL = frozenset((-32020, -32021, -32022, -32042))
+
+
+def is_protocol_error(exc: BaseException) -> bool:
+    """Return whether an exception stands for an error of the protocol and not for the failure of a tool."""
+    return _code(exc) in _OF_THE_PROTOCOL
+
+
+def is_rpc_error(exc: BaseException) -> bool:
+    """Return whether an exception stands for a JSON-RPC error: `McpError` in mcp 1, `MCPError` in mcp 2."""
+    return isinstance(_code(exc), int)
+
+
+def _code(exc: BaseException) -> object:
+    return getattr(getattr(exc, "error", None), "code", None)
+
+
+try:
+    from pydantic import ValidationError
+except ImportError as missing:
+    raise ImportError(needs("mcp")) from missing
+
+
+_SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")
+_CHECKS = ("_validate_tool_result", "validate_tool_result")
+_BROKEN_RESULT = Failure(
+    type="INTERNAL",
+    message="The tool ran, but its result does not match its output schema.",
+    outcome="executed",
+    retryable=False,
+    recoverable=False,
+)
+_UNREADABLE_RESULT = Failure(
+    type="INTERNAL", message="The server's answer is no valid result of a tool.", outcome="unknown", retryable=None
+)
+
+
+class Passing(BaseException):
+    """Carries an exception that is no failure of a tool past all retries. Never leaves the hook."""
+
+    def __init__(self, exception: Exception) -> None:
+        self.exception = exception
+
+
+class Useless(ToolFailure):
+    """The tool was run, and the SDK refuses what came back; `raw` is the result, or the SDK's exception."""
+
+    kind = "ToolFailure"
+
+    def __init__(self, failure: Failure, raw: Any) -> None:
+        super().__init__(failure)
+        self.raw = raw
+
+
+def failure_of_exception(exc: Exception) -> Any:
+    """Return the result of a call that succeeded although an exception came out of it.
+
+    Raises:
+        Useless: the tool ran, but what came back is of no use.
+        Passing: it is no failure of the tool: an error of the protocol, of the session, or a mistake of the program.
+        Exception: the exception itself, a JSON-RPC error.
+    """
+    frames = _frames_of_session(exc)
+    check = next((frame for frame in frames if frame.f_code.co_name in _CHECKS), None)
+    names = {frame.f_code.co_name for frame in frames}
+    if check is not None and "list_tools" in names:
+        log.info("a result was not checked against its schema: the tools could not be listed, %s", type(exc).__name__)
+        return check.f_locals["result"]
+    if check is not None:
+        raise Useless(_BROKEN_RESULT, check.f_locals["result"]) from exc
+    if isinstance(exc, ValidationError) and "send_request" in names:
+        raise Useless(_UNREADABLE_RESULT, exc) from exc
+    if is_rpc_error(exc) and not is_protocol_error(exc):
+        raise exc
+    raise Passing(exc)
+
+
+def _frames_of_session(exc: Exception) -> list[FrameType]:
+    """Return the frames of the SDK's session that an exception came through, the outermost first."""
+    found: list[FrameType] = []
+    trace = exc.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") in _SESSION_MODULES:
+            found.append(trace.tb_frame)
+        trace = trace.tb_next
+    return found

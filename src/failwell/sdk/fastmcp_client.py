@@ -1,0 +1,105 @@
+"""Hook fastmcp's `Client`, versions 2.14 to 4: the error it raises for a failed call carries the failure.
+
+Needs fastmcp 2.14 or newer: `pip install 'failwell[fastmcp]'`.
+"""
+
+import functools
+from typing import Any
+
+from failwell._sdks import supported
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+from failwell.sdk.mcp_client import FailedResult, Hook
+from failwell.sdk.patches import Patches
+
+try:
+    from fastmcp import Client
+    from fastmcp.exceptions import ToolError
+    from mcp.types import TextContent
+except ImportError as missing:
+    raise ImportError("this needs fastmcp 2.14 or newer: pip install 'failwell[fastmcp]'") from missing
+
+__all__ = ["FailedCall", "attach", "wrap"]
+
+_WRAPPED = "_failwell_hook"
+
+
+def check_version() -> None:
+    """Do nothing if the installed version is one we know.
+
+    Raises:
+        ValueError: it is not.
+    """
+    supported("fastmcp", who="failwell")
+
+
+class FailedCall(ToolFailure, ToolError):
+    """A tool call failed. It is a `ToolError` of fastmcp too; its text is the one for the model."""
+
+    kind = "ToolFailure"
+
+    def __init__(self, failure: Failure, text: str | None = None, result: FailedResult | None = None) -> None:
+        super().__init__(failure)
+        self.text = text or failure.message
+        self.result = result
+        self.args = (self.text,)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def attach(patches: Patches) -> None:
+    """Hook every client of the process; its sessions are hooked as those of the mcp SDK.
+
+    Raises:
+        ValueError: this version is not supported.
+    """
+    check_version()
+    hooked: Any = Client
+    patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
+
+
+def wrap(client: Any, hook: Hook) -> bool:
+    """Hook one client, connected or not, and its copies; return whether it was hooked before.
+
+    Raises:
+        ValueError: this version is not supported.
+    """
+    check_version()
+    was_wrapped = _WRAPPED in vars(client)
+    setattr(client, _WRAPPED, hook)
+    if not was_wrapped:
+        # Not functions on the client itself: a copy, such as `client.new()`, would go on calling the first.
+        client.__class__ = _hooked_class(client.__class__)
+    return was_wrapped
+
+
+@functools.cache
+def _hooked_class(cls: type[Any]) -> type[Any]:
+    async def call_tool_mcp(self: Any, name: str, arguments: dict[str, Any], *rest: Any, **options: Any) -> Any:
+        hook: Hook = getattr(self, _WRAPPED)
+        return await hook.call(functools.partial(bare, self), self.session, name, arguments, rest, options)
+
+    bare = cls.call_tool_mcp
+    hooked = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "_parse_call_tool_result": _raising(cls._parse_call_tool_result),
+        "call_tool_mcp": functools.wraps(bare)(call_tool_mcp),
+    }
+    return type(cls.__name__, (cls,), hooked)
+
+
+def _raising(original: Any) -> Any:
+    @functools.wraps(original)
+    async def _parse_call_tool_result(self: Any, name: str, result: Any, raise_on_error: bool = False) -> Any:  # noqa: FBT001, FBT002 - the signature is fastmcp's
+        if raise_on_error and isinstance(result, FailedResult) and not result.is_fallback:
+            raise FailedCall(result.failure, _text(result), result)
+        return await original(self, name, result, raise_on_error=raise_on_error)
+
+    return _parse_call_tool_result
+
+
+def _text(result: FailedResult) -> str | None:
+    return next((block.text for block in result.content if isinstance(block, TextContent)), None)

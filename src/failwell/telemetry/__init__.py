@@ -1,1 +1,0 @@
-"""What became of tool calls, written down: records, who writes them, where to, and whether agents recovered."""

@@ -1,0 +1,110 @@
+"""Every exception class of the libraries we know has a rule, or a reason for having none."""
+
+import importlib
+import inspect
+import sys
+
+import pytest
+
+from failwell.exceptions import rules
+
+LIBRARIES = {
+    "httpx": ["httpx"],
+    "httpx2": ["httpx2"],
+    "httpcore": ["httpcore"],
+    "requests": ["requests.exceptions"],
+    "urllib3": ["urllib3.exceptions"],
+    "aiohttp": ["aiohttp", "aiohttp.client_exceptions", "aiohttp.web_exceptions", "aiohttp.http_exceptions"],
+    "websockets": ["websockets.exceptions"],
+    "mcp": [
+        "mcp", "mcp.shared.exceptions", "mcp.server.mcpserver.exceptions", "mcp.server.auth.provider",
+        "mcp.client.auth",
+    ],
+    "fastmcp": ["fastmcp.exceptions", "fastmcp.server.middleware.rate_limiting"],
+    "pydantic": ["pydantic", "pydantic.errors"],
+    "pydantic_core": ["pydantic_core"],
+    "pydantic_settings": ["pydantic_settings"],
+    "jsonschema": ["jsonschema.exceptions"],
+    "jsonschema_rs": ["jsonschema_rs"],
+    "msgspec": ["msgspec"],
+    "yaml": ["yaml"],
+    "starlette": ["starlette.exceptions", "starlette.websockets", "starlette.requests"],
+    "anyio": ["anyio"],
+    "tenacity": ["tenacity"],
+}  # fmt: skip
+
+STANDARD = [
+    "argparse", "asyncio", "binascii", "concurrent.futures", "concurrent.futures.process", "configparser", "csv",
+    "email.errors", "ftplib", "getopt", "gzip", "http.client", "http.cookies", "imaplib", "io", "ipaddress", "json",
+    "locale", "lzma", "multiprocessing", "multiprocessing.pool", "netrc", "pickle", "plistlib", "poplib", "queue",
+    "re", "shutil", "smtplib", "socket", "sqlite3", "ssl", "struct", "subprocess", "tarfile", "tomllib",
+    "urllib.error", "webbrowser", "xml.dom", "xml.etree.ElementTree", "xml.parsers.expat", "xml.sax", "xmlrpc.client",
+    "zipfile", "zipimport", "zlib", "zoneinfo",
+]  # fmt: skip
+
+WITHOUT_A_RULE = {
+    "ProcessError": "multiprocessing's base class, never raised itself",
+    "RegistryError": "shutil's, for a programming mistake",
+    "InvalidStateError": "a future used wrongly: a programming mistake",
+    "CancelledError": "nobody said why it was cancelled",
+    "BrokenBarrierError": "asyncio's, for a programming mistake",
+    "SendfileNotAvailableError": "never leaves the event loop",
+    "PickleError": "pickle's base class, never raised itself",
+    "ArgumentTypeError": "argparse turns it into an ArgumentError",
+    "RemoteTraceback": "holds the text of a traceback, as the cause of what a worker raised",
+    "SubprocessError": "subprocess's base class, never raised itself",
+    "Warning": "sqlite3 does not raise it any more",
+}
+
+
+def exception_classes(modules: list[str], package: str | None = None) -> list[type]:
+    found = {
+        thing: None
+        for name in modules
+        for thing in vars(importlib.import_module(name)).values()
+        if inspect.isclass(thing)
+        and issubclass(thing, Exception)
+        and not issubclass(thing, Warning)
+        and not thing.__name__.startswith("_")
+    }
+    return [cls for cls in found if package is None or cls.__module__.partition(".")[0] == package]
+
+
+@pytest.mark.parametrize("package", LIBRARIES)
+def test_every_exception_of_a_library_has_a_rule(package: str) -> None:
+    classes = exception_classes(LIBRARIES[package], package)
+
+    assert classes
+    assert [cls.__qualname__ for cls in classes if not rules.plan_of(cls).libraries] == []
+
+
+def test_every_exception_of_the_standard_library_has_a_rule_or_a_reason() -> None:
+    classes = [cls for cls in exception_classes(STANDARD) if cls.__module__ != "builtins"]
+
+    def is_sure(cls: type) -> bool:
+        return any(not is_guess for _, is_guess in rules.plan_of(cls).standard)
+
+    bare = [cls for cls in classes if cls.__module__.partition(".")[0] in sys.stdlib_module_names and not is_sure(cls)]
+    assert sorted({cls.__qualname__ for cls in bare} - set(WITHOUT_A_RULE)) == []
+    assert len(classes) > 100
+
+
+def test_every_rule_says_its_code_or_what_it_depends_on() -> None:
+    listed = list(rules.listed())
+
+    assert [(package, name) for package, name, meaning in listed if not meaning] == []
+    assert all(package and name for package, name, _ in listed)
+    assert ("builtins", "FileNotFoundError", "FILE_NOT_FOUND") in listed
+
+
+def test_every_fixed_verdict_makes_a_failure_of_a_catalog_code() -> None:
+    from failwell import codes
+    from failwell.exceptions.verdicts import failure_from
+
+    fixed = [rule for rule in rules.tables().values() if not callable(rule)]
+
+    for verdict in fixed:
+        failure = failure_from(verdict)
+        assert codes.get(failure.code) is not None
+        assert failure.origin == "mapped"
+    assert len(fixed) > 200

@@ -1,0 +1,273 @@
+"""Rules for libraries that the tests do without: classes with their names, modules and attributes."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.exceptions.caught import caught
+from tests.exceptions.seen import mapped, seen
+
+
+def lookalike(path: str, *args: object, cause: BaseException | None = None, **attributes: object) -> BaseException:
+    """Return an exception of a class such as `oracledb.DatabaseError<Error`, bases from left to right."""
+    module, _, names = path.partition(".")
+    base: type[BaseException] = Exception
+    for name in reversed(names.split("<")):
+        base = type(name, (base,), {"__module__": f"{module}.planted"})
+    exc = base(*args)
+    for name, value in attributes.items():
+        setattr(exc, name, value)
+    exc.__cause__ = cause
+    return exc
+
+
+def _oracle(number: int = 0, code: str = "", **more: Any) -> BaseException:
+    error = SimpleNamespace(code=number, full_code=code or f"ORA-{number:05}", message="planted")
+    return lookalike("oracledb.DatabaseError<Error", error, **more)
+
+
+# What libpq and psycopg say where a look-up, a certificate or a full server is needed to provoke it.
+LIBPQ = {
+    "failed to resolve host 'planted'": "NOT_FOUND HOST_NOT_FOUND not_executed",
+    'could not translate host name "planted" to address': "NOT_FOUND HOST_NOT_FOUND not_executed",
+    'could not translate host name "planted" to address: Temporary failure in name resolution': (
+        "TRANSIENT DNS_TEMPORARY not_executed"
+    ),
+    "connection failed: FATAL:  sorry, too many clients already": "TRANSIENT RESOURCE_EXHAUSTED not_executed",
+    "connection failed: FATAL:  the database system is starting up": "TRANSIENT SERVICE_UNAVAILABLE not_executed",
+    "connection failed: SSL error: certificate verify failed": "INTERNAL TLS_VERIFY_FAILED not_executed",
+    'connection to server at "planted", port 5432 failed: No route to host': "TRANSIENT CONNECTION_FAILED not_executed",
+    "consuming input failed: server closed the connection unexpectedly": "TRANSIENT CONNECTION_LOST unknown",
+}
+
+LOOKALIKES = {
+    "ora-00001": (_oracle(1), "CONFLICT ALREADY_EXISTS rejected"),
+    "ora-00942": (_oracle(942), "NOT_FOUND TABLE_NOT_FOUND rejected"),
+    "ora-00060": (_oracle(60), "CONFLICT DEADLOCK not_executed"),
+    "ora-20001": (_oracle(20001), "VALIDATION VALIDATION_ERROR rejected"),
+    "ora-unknown": (_oracle(31415), "INTERNAL UPSTREAM_ERROR unknown"),
+    "dpy-4011": (_oracle(code="DPY-4011"), "TRANSIENT CONNECTION_LOST unknown"),
+    "dpy-6005": (
+        _oracle(code="DPY-6005", cause=ConnectionRefusedError(111, "planted")),
+        "TRANSIENT CONNECTION_REFUSED not_executed",
+    ),
+    "odbc": (lookalike("pyodbc.IntegrityError<Error", "23505", "planted"), "CONFLICT ALREADY_EXISTS rejected"),
+    "odbc-sign-in": (lookalike("pyodbc.InterfaceError<Error", "28000", "planted"), "PERMISSION UNAUTHORIZED rejected"),
+    "odbc-unsaid": (lookalike("pyodbc.ProgrammingError<Error", "HY000", "planted"), "VALIDATION QUERY_ERROR rejected"),
+    "sql-server": (lookalike("pymssql.OperationalError<Error", 1205, b"planted"), "CONFLICT DEADLOCK not_executed"),
+    "sql-server-number": (lookalike("pymssql.Error", number=18456), "PERMISSION UNAUTHORIZED rejected"),
+    "sql-server-unsaid": (lookalike("pymssql.DataError<Error"), "VALIDATION INVALID_ARGUMENT rejected"),
+    "snowflake": (
+        lookalike("snowflake.ProgrammingError<DatabaseError<Error", sqlstate="42S02"),
+        "NOT_FOUND TABLE_NOT_FOUND rejected",
+    ),
+    "trino": (
+        lookalike("trino.TrinoUserError<Error", error_name="TABLE_NOT_FOUND"),
+        "NOT_FOUND TABLE_NOT_FOUND rejected",
+    ),
+    "trino-unsaid": (lookalike("trino.TrinoQueryError<Error"), "VALIDATION QUERY_ERROR rejected"),
+    "django": (
+        lookalike("django.IntegrityError<Error", cause=lookalike("psycopg.UniqueViolation<Error", sqlstate="23505")),
+        "CONFLICT ALREADY_EXISTS rejected",
+    ),
+    "django-unsaid": (lookalike("django.OperationalError<Error", "planted"), "TRANSIENT CONNECTION_LOST unknown"),
+    "mysqlclient": (
+        lookalike("MySQLdb.OperationalError<MySQLError", 1213, "planted"),
+        "CONFLICT DEADLOCK not_executed",
+    ),
+    "old-sqlalchemy": (
+        lookalike("sqlalchemy.ProgrammingError<Error", "planted", sqlstate="42P01"),
+        "NOT_FOUND TABLE_NOT_FOUND rejected",
+    ),
+    "neo4j": (
+        lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Statement.SyntaxError"),
+        "VALIDATION QUERY_ERROR rejected",
+    ),
+    "neo4j-deadlock": (
+        lookalike("neo4j.TransientError<Neo4jError", code="Neo.TransientError.Transaction.DeadlockDetected"),
+        "CONFLICT DEADLOCK not_executed",
+    ),
+    "neo4j-transient": (
+        lookalike("neo4j.TransientError<Neo4jError", code="Neo.TransientError.General.Planted"),
+        "TRANSIENT SERVICE_UNAVAILABLE not_executed",
+    ),
+    "cassandra": (lookalike("cassandra.WriteTimeout<Timeout"), "TRANSIENT UPSTREAM_TIMEOUT unknown"),
+    "mongo-bulk-concern": (
+        lookalike(
+            "pymongo.BulkWriteError<OperationFailure", details={"writeErrors": [], "writeConcernErrors": [{"code": 64}]}
+        ),
+        "TRANSIENT UPSTREAM_TIMEOUT unknown",
+    ),
+    "mongo-unlabelled": (lookalike("pymongo.OperationFailure", code=None), "INTERNAL UPSTREAM_ERROR unknown"),
+    "elastic-bare": (lookalike("elastic_transport.ConnectionTimeout"), "TRANSIENT UPSTREAM_TIMEOUT unknown"),
+    "elastic-bare-lost": (lookalike("elastic_transport.ConnectionError"), "TRANSIENT CONNECTION_LOST unknown"),
+    "genai": (
+        lookalike("google.ClientError<APIError", code=429, details={"error": {"status": "RESOURCE_EXHAUSTED"}}),
+        "TRANSIENT RATE_LIMITED not_executed",
+    ),
+    "resumable-media": (
+        lookalike("google.InvalidResponse", response=SimpleNamespace(status_code=503, headers={})),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "resumable-media-bare": (lookalike("google.InvalidResponse"), "INTERNAL BAD_UPSTREAM_RESPONSE unknown"),
+    "google-retry-bare": (lookalike("google.RetryError"), "TRANSIENT UPSTREAM_TIMEOUT unknown"),
+    "google-refresh-later": (
+        lookalike("google.RefreshError", "planted", retryable=True),
+        "TRANSIENT SERVICE_UNAVAILABLE not_executed",
+    ),
+    "google-call-bare": (lookalike("google.GoogleAPICallError"), "TRANSIENT UPSTREAM_ERROR unknown"),
+    "grpc-bare": (lookalike("grpc.RpcError"), "INTERNAL INTERNAL_ERROR unknown"),
+    "grpclib": (
+        lookalike("grpclib.GRPCError", status=SimpleNamespace(name="ALREADY_EXISTS")),
+        "CONFLICT ALREADY_EXISTS rejected",
+    ),
+    "aws-stream": (
+        lookalike("botocore.EventStreamError<ClientError", response={"Error": {"Code": "throttlingException"}}),
+        "TRANSIENT RATE_LIMITED unknown",
+    ),
+    "aws-stream-unsaid": (
+        lookalike("botocore.EventStreamError<ClientError", response={"Error": {"Code": "x"}}),
+        "TRANSIENT UPSTREAM_ERROR unknown",
+    ),
+    "aws-bare": (lookalike("botocore.ClientError"), "TRANSIENT UPSTREAM_ERROR unknown"),
+    "aws-http": (
+        lookalike("botocore.HTTPClientError", kwargs={"error": ConnectionResetError("planted")}),
+        "TRANSIENT CONNECTION_LOST unknown",
+    ),
+    "aws-http-bare": (lookalike("botocore.HTTPClientError"), "TRANSIENT CONNECTION_LOST unknown"),
+    "aws-unreachable-bare": (lookalike("botocore.EndpointConnectionError"), "TRANSIENT CONNECTION_FAILED not_executed"),
+    "s3-transfer-bare": (lookalike("boto3.S3UploadFailedError", "planted"), "TRANSIENT UPSTREAM_ERROR unknown"),
+    "azure-storage": (
+        lookalike("azure.HttpResponseError", status_code=409, error_code=SimpleNamespace(value="LeaseAlreadyPresent")),
+        "CONFLICT LOCKED rejected",
+    ),
+    "docker": (
+        lookalike("docker.DockerException", cause=ConnectionRefusedError(111, "planted")),
+        "TRANSIENT CONNECTION_REFUSED not_executed",
+    ),
+    "docker-bare": (lookalike("docker.DockerException"), "INTERNAL CONFIG_ERROR not_executed"),
+    "paramiko": (
+        lookalike("paramiko.NoValidConnectionsError", errors={("planted", 22): ConnectionRefusedError(111, "planted")}),
+        "TRANSIENT CONNECTION_REFUSED not_executed",
+    ),
+    "paramiko-bare": (lookalike("paramiko.NoValidConnectionsError"), "TRANSIENT CONNECTION_FAILED not_executed"),
+    "selenium": (lookalike("selenium.NoSuchElementException<WebDriverException"), "NOT_FOUND NOT_FOUND rejected"),
+    "playwright": (lookalike("playwright.TimeoutError<Error"), "TRANSIENT TIMEOUT unknown"),
+    "openai-bare": (
+        lookalike("openai.APITimeoutError<APIConnectionError<APIError"),
+        "TRANSIENT UPSTREAM_TIMEOUT unknown",
+    ),
+    "groq": (
+        lookalike("groq.RateLimitError<APIStatusError<APIError", status_code=429, body={"error": {"code": "x"}}),
+        "TRANSIENT RATE_LIMITED not_executed",
+    ),
+    "slack-bare": (lookalike("slack_sdk.SlackApiError"), "TRANSIENT UPSTREAM_ERROR unknown"),
+    "slack-dict": (
+        lookalike("slack_sdk.SlackApiError", response={"error": "is_archived"}),
+        "CONFLICT PRECONDITION_FAILED rejected",
+    ),
+    "github-limit-bare": (
+        lookalike("github.RateLimitExceededException<GithubException"),
+        "TRANSIENT RATE_LIMITED not_executed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_what_carries_the_attributes_of_a_library_is_told_like_it(name: str) -> None:
+    exc, expected = LOOKALIKES[name]
+
+    assert seen(exc) == expected
+
+
+@pytest.mark.parametrize("sentence", LIBPQ)
+def test_what_libpq_says_of_a_connection_is_told(sentence: str) -> None:
+    exc = lookalike("psycopg2.OperationalError<DatabaseError<Error", sentence)
+
+    assert seen(exc) == LIBPQ[sentence]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "psycopg.OperationalError<Error",
+        "asyncpg.PostgresError",
+        "pymysql.MySQLError",
+        "oracledb.Error",
+        "pyodbc.Error",
+        "sqlalchemy.DBAPIError<StatementError",
+        "redis.ConnectionError",
+        "redis.ResponseError",
+        "redis.TimeoutError",
+        "pymongo.OperationFailure",
+        "pymongo.BulkWriteError",
+        "elastic_transport.ApiError",
+        "opensearchpy.TransportError",
+        "neo4j.Neo4jError",
+        "botocore.ClientError",
+        "grpc.RpcError",
+        "google.GoogleAPICallError",
+        "googleapiclient.HttpError",
+        "kubernetes.ApiException",
+        "azure.HttpResponseError",
+        "azure.ResourceExistsError",
+        "openai.APIStatusError",
+        "github.GithubException",
+        "slack_sdk.SlackApiError",
+        "stripe.StripeError",
+        "docker.DockerException",
+        "google.RefreshError",
+        "grpclib.GRPCError",
+        "duckdb.CatalogException",
+        "trino.Error",
+    ],
+)
+@pytest.mark.parametrize("junk", [None, 7, "planted", b"planted", [], [[]], {"planted": {}}, object(), lambda: 1 / 0])
+def test_attributes_of_another_kind_change_nothing_but_the_answer(path: str, junk: object) -> None:
+    names = (
+        "response",
+        "status",
+        "status_code",
+        "code",
+        "body",
+        "details",
+        "headers",
+        "errors",
+        "args",
+        "errno",
+        "meta",
+        "resp",
+        "content",
+        "data",
+        "error",
+        "orig",
+        "trailing_metadata",
+        "kwargs",
+        "info",
+        "json_body",
+        "sqlstate",
+    )
+    exc = lookalike(path)
+    for name in names:
+        if name != "args" or isinstance(junk, list):
+            setattr(exc, name, junk)
+
+    assert mapped(exc).type
+
+
+def test_a_hostile_text_of_libpq_changes_nothing_but_the_answer() -> None:
+    class OperationalError(Exception):
+        __module__ = "psycopg"
+
+        def __str__(self) -> str:
+            raise RuntimeError("planted")
+
+    class Error(OperationalError):
+        __module__ = "psycopg"
+
+    assert mapped(caught(_raise, Error())).type
+
+
+def _raise(exc: BaseException) -> None:
+    raise exc

@@ -1,0 +1,125 @@
+"""Rules of users, and how they stand to ours."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from failwell import errors
+from failwell.exceptions import rules
+from failwell.exceptions.engine import from_exception
+from failwell.exceptions.rules import rule
+from failwell.failure import Failure
+from tests.exceptions.caught import UNMAPPED
+
+
+class AcmeError(Exception):
+    number = 7
+
+
+class AcmeSubError(AcmeError):
+    pass
+
+
+def test_a_users_rule_holds_for_the_class_and_those_below_it() -> None:
+    with rule(AcmeError, "QUOTA_EXHAUSTED"):
+        assert from_exception(AcmeError("hunter2")).code == "QUOTA_EXHAUSTED"
+        assert from_exception(AcmeSubError("hunter2")).code == "QUOTA_EXHAUSTED"
+        with rule(AcmeSubError, "GONE"):
+            assert from_exception(AcmeSubError("hunter2")).code == "GONE"
+
+    assert from_exception(AcmeError("hunter2")) == UNMAPPED
+
+
+def test_a_users_rule_may_look_at_the_exception_and_use_codes_of_its_own() -> None:
+    class OutOfStock(AcmeError):
+        """Nobody else has a rule for it."""
+
+    @rule(OutOfStock)
+    def of_acme(exc: OutOfStock) -> dict[str, Any]:
+        return {
+            "code": "OUT_OF_STOCK",
+            "type": "CONFLICT",
+            "message": "Nothing left.",
+            "details": {"number": exc.number},
+        }
+
+    failure = from_exception(OutOfStock())
+
+    assert (failure.type, failure.code, failure.message) == ("CONFLICT", "OUT_OF_STOCK", "Nothing left.")
+    assert failure.details == {"number": 7}
+    assert from_exception(AcmeError()) == UNMAPPED
+
+
+def test_a_users_rule_may_be_named_without_importing_the_class() -> None:
+    with rule((__name__.partition(".")[0], "AcmeError"), {"type": "TRANSIENT", "retry_after": 5}):
+        failure = from_exception(AcmeSubError())
+
+    assert (failure.type, failure.code, failure.retry_after) == ("TRANSIENT", None, 5)
+
+
+def test_a_users_rule_goes_before_ours_and_the_latest_first() -> None:
+    with rule(TimeoutError, "SERVER_BUSY"):
+        assert from_exception(TimeoutError()).code == "SERVER_BUSY"
+        with rule(TimeoutError, lambda exc: "GONE" if exc.args else None):
+            assert from_exception(TimeoutError("x")).code == "GONE"
+            assert from_exception(TimeoutError()).code == "SERVER_BUSY"
+
+    assert from_exception(TimeoutError()).code == "TIMEOUT"
+
+
+def test_a_users_rule_may_point_at_another_exception_or_give_a_whole_failure() -> None:
+    with rule(AcmeError, lambda _: errors.NotFound("No such thing.")):
+        assert from_exception(AcmeError()).message == "No such thing."
+    with rule(AcmeError, lambda _: TimeoutError()):
+        assert from_exception(AcmeError()).code == "TIMEOUT"
+    with rule(AcmeError, lambda _: Failure(message="So it is.")):
+        assert from_exception(AcmeError()) == Failure(message="So it is.")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda exc: 1 / 0,
+        lambda exc: {"code": 7},
+        lambda exc: {"outcome": "maybe"},
+        lambda exc: object(),
+        lambda exc: {"x": 1},
+    ],
+)
+def test_a_users_rule_that_fails_is_logged_and_ours_decide(broken: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with rule(TimeoutError, broken), caplog.at_level(logging.ERROR, "failwell"):
+        assert from_exception(TimeoutError()) == from_exception(TimeoutError())
+        assert from_exception(TimeoutError()).code == "TIMEOUT"
+
+    assert {record.name for record in caplog.records} == {"failwell"}
+    assert "a rule for TimeoutError failed" in caplog.text
+
+
+@pytest.mark.parametrize("key", [int, "acme.Error", ("acme",), ("acme", 7), AcmeError("x"), ("", "Error")])
+def test_a_rule_for_what_is_no_exception_class_is_refused(key: Any) -> None:
+    with pytest.raises(TypeError, match="a rule is for an exception class or a tuple"):
+        rule(key, "GONE")
+
+
+@pytest.mark.parametrize("verdict", ["not a code", 7, ["GONE"], ""])
+def test_a_rule_that_is_none_is_refused(verdict: Any) -> None:
+    with pytest.raises(TypeError, match="a rule must be a code such as 'NOT_FOUND', a dict of fields or a function"):
+        rule(AcmeError, verdict)
+
+
+def test_taking_a_rule_back_twice_does_no_harm() -> None:
+    registration = rule(AcmeError, "GONE")
+    registration.remove()
+    registration.remove()
+
+    assert from_exception(AcmeError()) == UNMAPPED
+
+
+def test_user_rules_leave_the_tables_alone() -> None:
+    before = dict(rules.tables())
+
+    with rule(TimeoutError, "GONE"):
+        from_exception(TimeoutError())
+
+    assert dict(rules.tables()) == before

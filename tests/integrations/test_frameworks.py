@@ -1,0 +1,119 @@
+"""What the adapters of agent frameworks share. The adapters are tested with their frameworks, in tests/stacks."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+import failwell as fw
+from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
+
+RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
+TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
+SENT = {"content": [{"type": "text", "text": "Sent."}], "isError": False}
+
+
+class Paused(Exception):
+    """What a framework raises to ask somebody: not a failure of the tool."""
+
+
+class Tool:
+    """A tool that answers in order, and notes what it is called with and whether it was asked what it is."""
+
+    def __init__(self, *answers: Any, description: Any = None) -> None:
+        self.answers = list(answers)
+        self.description = description
+        self.calls: list[dict[str, Any]] = []
+        self.asked = 0
+
+    async def make(self, arguments: dict[str, Any]) -> Any:
+        self.calls.append(arguments)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def describe(self) -> Any:
+        self.asked += 1
+        return self.description
+
+
+def run(tool: Tool, **options: Any) -> tuple[Any, list[float]]:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    caller = fw.client.Caller(sleep=sleep, chance=lambda: 0.0, **options)
+    made = call(caller, tool.make, server="mail", tool="send", arguments={"to": "ada"}, describe=tool.describe)
+    return asyncio.run(made), waits
+
+
+def test_a_success_is_the_very_object_and_nobody_asks_what_the_tool_is() -> None:
+    tool = Tool(SENT)
+
+    result, waits = run(tool)
+
+    assert result is SENT
+    assert (tool.calls, tool.asked, waits) == ([{"to": "ada"}], 0, [])
+
+
+def test_a_rate_limit_is_waited_out() -> None:
+    tool = Tool(RATE_LIMITED, SENT)
+
+    result, waits = run(tool)
+
+    assert result is SENT
+    assert waits == [0.5]
+
+
+@pytest.mark.parametrize(("annotations", "calls"), [({}, 1), ({"readOnlyHint": True}, 2)], ids=["acts", "reads"])
+def test_an_ambiguous_failure_is_retried_only_if_the_tool_says_it_is_safe(
+    annotations: dict[str, bool], calls: int
+) -> None:
+    tool = Tool(TIMED_OUT, SENT, description={"name": "send", "annotations": annotations})
+
+    result, _ = run(tool)
+
+    assert len(tool.calls) == calls
+    assert tool.asked == 1
+    assert isinstance(result, FailedResult) is (calls == 1)
+
+
+def test_a_json_rpc_error_becomes_a_result_with_a_failure() -> None:
+    result, _ = run(Tool(MCPError(-32602, "to must be an address")))
+
+    assert isinstance(result, FailedResult)
+    assert result.failure.code == "INVALID_ARGUMENT"
+    assert "Next: Correct the input" in text_of(result)
+
+
+def test_what_a_framework_raises_passes_untouched() -> None:
+    asking = Paused("may I?")
+
+    with pytest.raises(Paused) as raised:
+        run(Tool(asking))
+
+    assert raised.value is asking
+
+
+def test_a_fallback_is_marked_as_one() -> None:
+    tool = Tool(*[TIMED_OUT] * 3, description={"annotations": {"readOnlyHint": True}})
+
+    result, _ = run(tool, fallbacks={"send": lambda failure, arguments: "put in the outbox"})
+
+    assert isinstance(result, FailedResult)
+    assert result.is_fallback
+    assert "fallback" in text_of(result)
+    assert "put in the outbox" in text_of(result)
+
+
+def test_connections_without_a_name_do_not_share_one() -> None:
+    class Connection:
+        pass
+
+    one, other = Connection(), Connection()
+
+    assert connection_name(one) == connection_name(one) != connection_name(other)
+    assert connection_name({}) != connection_name(one)

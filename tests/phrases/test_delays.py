@@ -1,0 +1,124 @@
+"""How long a service asks to wait."""
+
+import math
+from email.utils import formatdate
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from failwell.phrases.delays import delay_in_duration, delay_in_headers, delay_in_retry_after
+
+NOW = 1_700_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "delay"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": " 7 "}, 7),
+        ({"retry-after": "0"}, 0),
+        ({"retry-after": "7.5"}, 7.5),
+        ({"retry-after": formatdate(NOW + 90, usegmt=True)}, 90),
+        ({"retry-after": formatdate(NOW - 90, usegmt=True)}, 0),
+        ({"retry-after": "Tue, 14 Nov 2023 22:14:50"}, 90),
+        ({"retry-after": "2023-11-14T22:14:50Z"}, 90),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"x-amz-retry-after": "250"}, 0.25),
+        ({"x-ms-retry-after-ms": "20"}, 0.02),
+        ({"grpc-retry-pushback-ms": "3000"}, 3),
+        ({"grpc-retry-pushback-ms": "-1"}, None),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 40)}, 40),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "40"}, 40),
+        ({"x-ratelimit-remaining": "5", "x-ratelimit-reset": "40"}, None),
+        ({"x-ratelimit-reset": "40"}, None),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "12"}, 12),
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": str(int(NOW + 5) * 1000)}, 5),
+        ({"ratelimit": "limit=10, remaining=0, reset=30"}, 30),
+        ({"ratelimit": '"default";r=0;t=31'}, 31),
+        ({"ratelimit": '"default";r=4;t=31'}, None),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"}, 90),
+        (
+            {
+                "x-ratelimit-remaining-requests": "3",
+                "x-ratelimit-reset-requests": "1m30s",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "120ms",
+            },
+            0.12,
+        ),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2023-11-14T22:13:50+00:00",
+            },
+            30,
+        ),
+        ({}, None),
+    ],
+)
+def test_every_header_that_names_a_delay(headers: dict[str, str], delay: float | None) -> None:
+    assert delay_in_headers(headers, now=NOW) == delay
+
+
+def test_a_reset_counts_where_the_caller_knows_that_the_limit_is_reached() -> None:
+    headers = {"x-ratelimit-reset": "40"}
+
+    assert delay_in_headers(headers, limited=True, now=NOW) == 40
+
+
+def test_of_several_limits_that_are_used_up_the_longest_counts_and_no_other() -> None:
+    headers = {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+        "x-ratelimit-reset": "3600",
+    }
+
+    assert delay_in_headers(headers, limited=True, now=NOW) == 360
+
+
+def test_the_servers_own_clock_goes_before_ours() -> None:
+    headers = {"date": formatdate(NOW, usegmt=True), "retry-after": formatdate(NOW + 30, usegmt=True)}
+
+    assert delay_in_headers(headers, now=NOW + 3600) == 30
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", " ", "-1", "-0.5", "nan", "inf", "1e3", "+5", "0x10",
+     "\u0663", "\uff17", "1" * 21, "9" * 20, "1_000", "soon", "7 s",
+     "1.2.3", None, True, -3, math.nan, math.inf, b"7", "Tue, 99 Nov 2023 22:14:50 GMT", "x" * 10_000],
+)  # fmt: skip
+def test_what_is_no_delay_is_none(value: object) -> None:
+    assert delay_in_retry_after(value, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "delay"),
+    [
+        ("3.5s", 3.5),
+        ("1h2m3s", 3723),
+        ("250ms", 0.25),
+        ({"seconds": 4, "nanos": 500_000_000}, 4.5),
+        ({"seconds": "4"}, 4),
+        (SimpleNamespace(seconds=2, nanos=0), 2),
+        ("", None),
+        ("s", None),
+        ("1.1.1s", None),
+        ({"seconds": -1}, None),
+        (None, None),
+    ],
+)
+def test_durations_of_rpc_details(value: object, delay: float | None) -> None:
+    assert delay_in_duration(value) == delay
+
+
+@given(st.text(max_size=60) | st.from_regex(r"[0-9.smhd:\-]{0,40}"), st.booleans())
+def test_no_header_makes_it_raise_or_give_anything_but_a_delay(value: str, limited: bool) -> None:
+    for name in ("retry-after", "retry-after-ms", "x-ratelimit-reset", "ratelimit", "date", "x-ratelimit-reset-tokens"):
+        delay = delay_in_headers({name: value, "x-ratelimit-remaining": "0"}, limited=limited, now=NOW)
+
+        assert delay is None or (delay >= 0 and math.isfinite(delay))

@@ -1,0 +1,254 @@
+"""What passes the gateway, and that it passes as it is."""
+
+import asyncio
+import gzip
+import json
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, web
+
+from tests.proxy.http.scripts import answering, streaming, through
+from tests.proxy.http.setting import (
+    ACCEPT,
+    Answered,
+    ask,
+    call,
+    event,
+    failing,
+    gateway,
+    scripted,
+    success,
+)
+
+
+def test_a_success_passes_byte_for_byte() -> None:
+    body = b'{"result" : {"content":[], "isError":false},\n "id":1, "jsonrpc":"2.0"}'
+    answer = through(answering(web.Response(body=body, content_type="application/json")), call())
+
+    assert (answer.status, answer.body) == (200, body)
+
+
+ODD = {
+    "half a surrogate pair": rb'"paid \ud83d"',
+    "no number": b"NaN",
+    "a large number": b"1e999",
+    "a wrong byte": b'"\xff"',
+    "too deep": b"[" * 100_000 + b"]" * 100_000,
+}
+WORDS = [(), ("--retry",), ("--flip-unflagged", "work")]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_a_success_that_a_strict_reader_refuses_passes_byte_for_byte(odd: bytes, words: tuple[str, ...]) -> None:
+    body = b'{"jsonrpc":"2.0", "id":1, "result":{"content":[], "structuredContent":{"odd":' + odd + b"}}}"
+    answer = through(answering(web.Response(body=body, content_type="application/json")), call(), *words)
+
+    assert (answer.status, answer.body) == (200, body)
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("odd", [odd for name, odd in ODD.items() if name != "too deep"])
+def test_an_event_that_a_strict_reader_refuses_is_the_answer(odd: bytes, words: tuple[str, ...]) -> None:
+    sent = b'data: {"jsonrpc":"2.0", "id":1, "result":{"content":[], "structuredContent":{"odd":' + odd + b"}}}\n\n"
+    answer = through(streaming(sent), call(), *words)
+
+    assert answer.body == sent
+
+
+@pytest.mark.parametrize("data", [b"{broken", b"[" * 100_000], ids=["no JSON", "too deep"])
+def test_an_event_that_nobody_can_tell_passes_before_the_failure(data: bytes) -> None:
+    answer = through(streaming(b"data: " + data + b"\n\n"), call())
+
+    assert answer.body.startswith(b"data: " + data + b"\n\n")
+    assert answer.failure["code"] == "CONNECTION_LOST"
+
+
+def test_a_failing_result_becomes_structured() -> None:
+    failure = through(answering(failing()), call()).failure
+
+    assert (failure["code"], failure["retry_after"], failure["tool"]) == ("RATE_LIMITED", 30, "work")
+
+
+def test_a_json_rpc_error_of_a_tool_becomes_a_result() -> None:
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "connection refused"}}
+    answer = through(answering(error), call())
+
+    assert answer.message["result"]["isError"] is True
+    assert answer.message["result"]["_meta"]["dev.failwell/original"] == {"error": error["error"]}
+
+
+def test_headers_pass_both_ways_and_authorization_too() -> None:
+    seen: list[web.Request] = []
+    response = web.json_response(success(), headers={"Mcp-Session-Id": "s1", "X-Own": "1"})
+    answer = through(
+        answering(response, seen=seen), call(), Authorization="Bearer t", Mcp_Method="tools/call", Mcp_Name="work"
+    )
+
+    assert {name: seen[0].headers[name] for name in ("Authorization", "Mcp-Method", "Mcp-Name")} == {
+        "Authorization": "Bearer t",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "work",
+    }
+    assert (answer.headers["Mcp-Session-Id"], answer.headers["X-Own"]) == ("s1", "1")
+
+
+def test_headers_of_the_operator_are_sent_where_the_client_has_none() -> None:
+    seen: list[web.Request] = []
+    words = ("--header", "X-Key: k", "--header", "Authorization: no")
+    through(answering(success(), seen=seen), call(), *words, Authorization="Bearer t")
+
+    assert (seen[0].headers["X-Key"], seen[0].headers["Authorization"]) == ("k", "Bearer t")
+
+
+def test_a_packed_answer_arrives_unpacked() -> None:
+    packed = web.Response(
+        body=gzip.compress(json.dumps(failing()).encode()),
+        content_type="application/json",
+        headers={"Content-Encoding": "gzip"},
+    )
+    answer = through(answering(packed), call())
+
+    assert "Content-Encoding" not in answer.headers
+    assert answer.failure["code"] == "RATE_LIMITED"
+
+
+def test_events_pass_and_the_failing_one_keeps_its_id() -> None:
+    note = event({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}})
+    asked = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}})
+    answer = through(
+        streaming(note + asked[:20], asked[20:] + event(failing(), id="e9")[:30], event(failing(), id="e9")[30:]),
+        call(),
+    )
+
+    assert answer.body.startswith(note + asked)
+    assert b"id: e9\n" in answer.body
+    assert answer.failure["code"] == "RATE_LIMITED"
+
+
+def test_a_second_answer_to_the_same_call_is_dropped() -> None:
+    answer = through(streaming(event(success(text="first")) + event(success(text="second"))), call())
+
+    assert answer.messages == [success(text="first")]
+
+
+def test_redirects_within_the_origin_are_followed_and_keep_the_call() -> None:
+    bodies: list[Any] = []
+    moved = web.Response(status=307, headers={"Location": "/mcp/"})
+    answer = through(answering(moved, success(), bodies=bodies), call())
+
+    assert (answer.message, bodies) == (success(), [call(), call()])
+
+
+def test_a_stranger_s_page_is_kept_out_before_the_server_hears_of_it() -> None:
+    seen: list[web.Request] = []
+    answers = [
+        through(answering(success(), seen=seen), call(), Origin="https://evil.example"),
+        through(answering(success(), seen=seen), call(), Host="evil.example"),
+    ]
+
+    assert ([answer.status for answer in answers], seen) == ([403, 403], [])
+
+
+def test_questions_of_browsers_pass_untouched() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=204, headers={"Access-Control-Allow-Origin": request.headers["Origin"]})
+
+    async def run() -> Answered:
+        async with scripted(handle) as url, gateway(url + "/mcp", "--allow-origin", "https://app.example") as base:
+            return await ask("OPTIONS", base + "/mcp", Origin="https://app.example")
+
+    answer = asyncio.run(run())
+
+    assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (204, "https://app.example")
+
+
+def test_sessions_are_ended_by_the_server() -> None:
+    seen: list[web.Request] = []
+
+    async def run() -> Answered:
+        handler = answering(web.Response(status=204), seen=seen)
+        async with scripted(handler) as url, gateway(url + "/mcp") as base:
+            return await ask("DELETE", base + "/mcp", Mcp_Session_Id="s")
+
+    assert asyncio.run(run()).status == 204
+    assert (seen[0].method, seen[0].headers["Mcp-Session-Id"]) == ("DELETE", "s")
+
+
+def test_a_batch_is_answered_call_by_call() -> None:
+    batch = [call(id=1), call(id=2), {"jsonrpc": "2.0", "id": 3, "method": "ping"}]
+    ping = {"jsonrpc": "2.0", "id": 3, "result": {}}
+    answer = through(answering([success(id=1), failing(id=2), ping]), batch)
+
+    assert [message["id"] for message in answer.message] == [1, 2, 3]
+    assert (answer.message[0], answer.message[2]) == (success(id=1), ping)
+    assert answer.message[1]["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
+
+
+async def held_until_closed(request: web.Request, closed: asyncio.Event) -> web.StreamResponse:
+    await request.read()
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    await response.write(b": ping\n\n")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        closed.set()
+    return response
+
+
+@pytest.mark.parametrize("message", [call(), {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}])
+def test_a_client_that_goes_away_cancels_the_call_at_the_server(message: Any) -> None:
+    async def run() -> bool:
+        closed = asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await held_until_closed(request, closed)
+
+        async with scripted(handle) as url, gateway(url + "/mcp") as base, ClientSession() as session:
+            async with session.post(base, data=json.dumps(message), headers=ACCEPT) as response:
+                await response.content.readany()
+                response.close()
+            async with asyncio.timeout(10):
+                return await closed.wait()
+
+    assert asyncio.run(run())
+
+
+def test_large_answers_to_other_requests_are_not_held_in_memory() -> None:
+    """The client reads the first piece of an answer whose last piece the server has not sent yet."""
+
+    async def run() -> bytes:
+        read = asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            await request.read()
+            response = web.StreamResponse(headers={"Content-Type": "application/json"})
+            await response.prepare(request)
+            await response.write(b"[" + b" " * 100_000)
+            await read.wait()
+            await response.write(b"]")
+            return response
+
+        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/read"})
+        async with (
+            scripted(handle) as url,
+            gateway(url + "/mcp") as base,
+            ClientSession() as session,
+            session.post(base, data=message, headers=ACCEPT) as response,
+        ):
+            first = await response.content.readany()
+            read.set()
+            return first[:1] + (await response.read())[-1:]
+
+    assert asyncio.run(run()) == b"[]"
+
+
+def test_a_call_of_a_megabyte_and_its_answer_pass() -> None:
+    text = "x" * 1_000_000
+    bodies: list[Any] = []
+    answer = through(answering(lambda _: success(text=text), bodies=bodies), call(text=text))
+
+    assert bodies == [call(text=text)]
+    assert answer.message == success(text=text)

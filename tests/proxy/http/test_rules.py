@@ -1,0 +1,245 @@
+"""Calls that are made again, refused, flipped or only reported on."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, web
+
+from failwell.proxy.events import Happening
+from failwell.retry._limits import suspended
+from tests.proxy.http.scripts import answering, through
+from tests.proxy.http.setting import (
+    ACCEPT,
+    Answered,
+    Handler,
+    call,
+    event,
+    failing,
+    gateway,
+    listed,
+    post,
+    scripted,
+    success,
+)
+
+
+def in_a_session(handler: Handler, *messages: Any, words: tuple[str, ...]) -> list[Answered]:
+    async def run() -> list[Answered]:
+        async with scripted(handler) as url, gateway(url + "/mcp", *words) as base:
+            return [await post(base, message, Mcp_Session_Id="s") for message in messages]
+
+    return asyncio.run(run())
+
+
+LIST = {"jsonrpc": "2.0", "id": 0, "method": "tools/list"}
+
+
+def busy(body: Any) -> web.Response:
+    return web.Response(status=503, headers={"Retry-After": "0"})
+
+
+def echoed(body: Any) -> Any:
+    return success(id=body["id"])
+
+
+def test_a_failed_call_of_a_safe_tool_is_made_again_under_another_id_and_answered_once() -> None:
+    bodies: list[Any] = []
+    handler = answering(listed("work", readOnlyHint=True), busy, echoed, bodies=bodies)
+    answer = in_a_session(handler, LIST, call(), words=("--retry",))[-1]
+
+    assert answer.message == success()
+    assert [body["id"] for body in bodies] == [0, 1, "failwell-retry-1"]
+    assert bodies[1]["params"] == bodies[2]["params"]
+
+
+ODD = {
+    "no number": b'{"x": NaN, "spaced" : [ 1,2 ]}',
+    "a large number": b'{"x":1e999}',
+    "half a character": rb'{"x":"paid \ud83d", "id": 7}',
+    "a wrong byte": b'{"x":"\xff"}',
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_call_made_again_and_its_answer_say_what_they_said(odd: bytes, kind: str) -> None:
+    bodies: list[bytes] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        if b'"tools/list"' in body:
+            return web.Response(status=404)
+        bodies.append(body)
+        if len(bodies) == 1:
+            return busy(None)
+        id = b'"failwell-retry-1"'
+        answer = b'{"jsonrpc":"2.0","id":' + id + b',"result":{"content":[],"structuredContent":' + odd + b"}}"
+        return web.Response(
+            body=answer if kind == "application/json" else b"data: " + answer + b"\n\n", content_type=kind
+        )
+
+    async def run() -> bytes:
+        asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","arguments":' + odd + b"}}"
+        words = ("--retry", "--retry-safe", "work")
+        async with (
+            scripted(handle) as url,
+            gateway(url + "/mcp", *words) as base,
+            ClientSession() as session,
+            session.post(base, data=asked, headers=ACCEPT) as response,
+        ):
+            return await response.read()
+
+    answered = asyncio.run(run())
+
+    assert len(bodies) == 2
+    assert odd in bodies[1]
+    assert odd in answered
+    assert b'"id":"failwell-retry-1",' in bodies[1]
+    assert b'"id":1,' in answered
+
+
+def test_a_tool_that_may_not_run_twice_is_not_run_twice() -> None:
+    bodies: list[Any] = []
+    handler = answering(listed("work"), busy, echoed, bodies=bodies)
+    answer = in_a_session(handler, LIST, call(), words=("--retry",))[-1]
+
+    assert (answer.failure["code"], len(bodies)) == ("SERVICE_UNAVAILABLE", 2)
+
+
+def test_the_operator_can_say_that_a_tool_may_run_twice() -> None:
+    answer = in_a_session(answering(busy, echoed), call(), words=("--retry", "--retry-safe", "work"))[-1]
+
+    assert answer.message == success()
+
+
+def test_a_call_that_keeps_failing_tells_how_often_it_was_made() -> None:
+    answer = in_a_session(answering(busy), call(), words=("--retry", "--retry-safe", "work"))[-1]
+
+    assert answer.message["result"]["_meta"]["dev.failwell/retry"] == {"attempts": 3}
+    assert answer.message["id"] == 1
+
+
+def test_progress_goes_on_and_never_back_over_the_tries_of_a_call() -> None:
+    def stream(*steps: int, last: dict[str, Any]) -> Callable[[Any], web.Response]:
+        def answer(body: Any) -> web.Response:
+            notes = [
+                {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": step}}
+                for step in steps
+            ]
+            pieces = [*notes, {**last, "id": body["id"]}]
+            return web.Response(body=b"".join(map(event, pieces)), content_type="text/event-stream")
+
+        return answer
+
+    unavailable = failing(text="Service unavailable (503)")
+    handler = answering(stream(1, 2, last=unavailable), stream(1, 2, 3, last=success()))
+    answer = in_a_session(handler, call(), words=("--retry", "--retry-safe", "work"))[-1]
+
+    assert [message["params"]["progress"] for message in answer.messages[:-1]] == [1, 2, 3]
+    assert answer.messages[-1] == success()
+
+
+def test_wrong_arguments_are_refused_before_the_server_sees_them() -> None:
+    bodies: list[Any] = []
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tools = {"jsonrpc": "2.0", "id": 0, "result": {"tools": [{"name": "work", "inputSchema": schema}]}}
+    answer = in_a_session(answering(tools, success(), bodies=bodies), LIST, call(), words=("--validate",))[-1]
+
+    assert (answer.failure["type"], answer.failure["outcome"]) == ("VALIDATION", "not_executed")
+    assert bodies == [LIST]
+
+
+def test_error_texts_in_successes_are_flipped_where_the_operator_says_so() -> None:
+    hidden = success(text='{"error": "rate_limited", "message": "Slow down"}')
+
+    assert through(answering(hidden), call(), "--flip-unflagged", "work").message["result"]["isError"] is True
+    assert through(answering(hidden), call()).message == hidden
+
+
+@pytest.mark.parametrize("answer", [failing(), web.Response(status=503, text="busy")], ids=["a result", "a status"])
+def test_a_dry_run_reports_and_changes_nothing(answer: Any) -> None:
+    seen: list[Happening] = []
+
+    async def run() -> Answered:
+        async with scripted(answering(answer)) as url, gateway(url + "/mcp", "--dry-run", seen=seen) as base:
+            return await post(base, call())
+
+    found = asyncio.run(run())
+
+    assert found.body == (json.dumps(answer).encode() if isinstance(answer, dict) else b"busy")
+    assert [(one.event, one.tool) for one in seen] == [("failure", "work")]
+
+
+def test_a_call_that_was_cancelled_is_not_made_again_nor_answered() -> None:
+    """The server ends the stream of a cancelled call without an answer; the client waits for none."""
+
+    async def run() -> bytes:
+        cancelled = asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            body = json.loads(await request.read())
+            if body["method"] == "notifications/cancelled":
+                cancelled.set()
+                return web.Response(status=202)
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            await response.write(b": ping\n\n")
+            await cancelled.wait()
+            return response
+
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        headers = {**ACCEPT, "Mcp-Session-Id": "s"}
+        async with (
+            scripted(handle) as url,
+            gateway(url + "/mcp", "--retry") as base,
+            ClientSession() as session,
+            session.post(base, data=json.dumps(call()), headers=headers) as response,
+        ):
+            first = await response.content.readany()
+            await post(base, note, Mcp_Session_Id="s")
+            return first + await response.read()
+
+    assert asyncio.run(run()) == b": ping\n\n"
+
+
+def test_a_call_that_waits_for_its_next_try_can_be_cancelled() -> None:
+    """The server knows the call by another id by then, and is told that one."""
+
+    async def run() -> tuple[bytes, list[Any]]:
+        bodies: list[Any] = []
+        cancelled, again = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            body = json.loads(await request.read())
+            bodies.append(body)
+            if body["method"] == "notifications/cancelled":
+                cancelled.set()
+                return web.Response(status=202)
+            if body["id"] == 1 or body["method"] == "tools/list":
+                return web.Response(status=503, headers={"Retry-After": "0"})
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            again.set()
+            await cancelled.wait()
+            return response
+
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        words = ("--retry", "--retry-safe", "work")
+        async with scripted(handle) as url, gateway(url + "/mcp", *words) as base:
+            called = asyncio.create_task(post(base, call(), Mcp_Session_Id="s"))
+            await again.wait()
+            await post(base, note, Mcp_Session_Id="s")
+            return (await called).body, bodies
+
+    body, bodies = asyncio.run(run())
+
+    assert body == b""
+    assert bodies[-1]["params"] == {"requestId": "failwell-retry-1"}
+
+
+def test_a_suspended_tool_names_its_server_only_where_that_has_a_name() -> None:
+    assert suspended(("", "work"), 5.0, most=3).details == {"tool": "work", "failures": 3}
+    assert suspended(("tickets", "work"), 5.0, most=3).details == {"tool": "work", "server": "tickets", "failures": 3}

@@ -1,0 +1,110 @@
+"""A failing call does not wait long for a list of tools, nor at all where the list would change nothing."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from failwell.proxy.http.tools import patience
+from tests.proxy.http.scripts import answering, through
+from tests.proxy.http.setting import Answered, call, failing, gateway, listed, post, scripted
+
+WRONG = "Invalid arguments for tool work"
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(("took", "waits"), [(0.01, 0.25), (0.25, 0.25), (1.5, 1.5), (600.0, 2.0)])
+def test_a_failure_waits_no_longer_than_its_call_took(took: float, waits: float) -> None:
+    assert patience(took) == waits
+
+
+def test_tools_that_are_listed_late_make_the_next_failures_clear() -> None:
+    """The first failure is answered before the server lists its tools, and the list is not lost."""
+    asked: list[str] = []
+
+    async def run() -> list[Answered]:
+        answered, is_listed = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            body = await request.json()
+            asked.append(body["method"])
+            if body["method"] == "tools/call":
+                return web.json_response(failing(id=body["id"], text=WRONG))
+            try:
+                await answered.wait()
+            finally:
+                is_listed.set()
+            tools = [{"name": "work", "inputSchema": SCHEMA}]
+            return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": {"tools": tools}})
+
+        async with scripted(handle) as url, gateway(url + "/mcp") as base:
+            found = [await post(base, call(n="x"))]
+            found.append(await post(base, call(n="x")))
+            answered.set()
+            await is_listed.wait()
+            while len(found) < 50 and not found[-1].failure.get("fields"):  # the gateway may still be reading the list
+                found.append(await post(base, call(n="x")))
+            return found
+
+    first, second, *_, last = asyncio.run(run())
+
+    assert [answer.failure.get("fields") for answer in (first, second)] == [None, None]
+    assert [field["path"] for field in last.failure["fields"]] == ["n"]
+    assert asked.count("tools/list") == 1
+
+
+async def never(_request: web.Request) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def answered_but_for_the_list(response: Any, asked: list[str]) -> Any:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        asked.append(body["method"])
+        return response() if body["method"] == "tools/call" else await never(request)
+
+    return handle
+
+
+@pytest.mark.parametrize("words", [(), ("--retry",)], ids=["plain", "retry"])
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 501])
+def test_a_call_that_was_refused_whatever_its_tool_asks_for_no_tools(status: int, words: tuple[str, ...]) -> None:
+    asked: list[str] = []
+    handler = answered_but_for_the_list(lambda: web.Response(status=status), asked)
+
+    answer = through(handler, call(), *words)
+
+    assert answer.failure["http_status"] == status
+    assert asked == ["tools/call"]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_a_call_that_may_have_taken_effect_asks_whether_its_tool_may_run_twice(status: int) -> None:
+    asked: list[str] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        asked.append(body["method"])
+        if body["method"] == "tools/list":
+            return web.json_response({**listed("work"), "id": body["id"]})
+        return web.Response(status=status)
+
+    assert through(handle, call(), "--retry").failure["outcome"] == "unknown"
+    assert asked == ["tools/call", "tools/list"]
+
+
+@pytest.mark.parametrize(
+    "response", [{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}, {}, []]
+)
+def test_a_server_that_knows_of_no_list_is_asked_once(response: Any) -> None:
+    bodies: list[Any] = []
+
+    async def run() -> list[Answered]:
+        handler = answering(failing(), response, failing(), bodies=bodies)
+        async with scripted(handler) as url, gateway(url + "/mcp") as base:
+            return [await post(base, call()) for _ in range(3)]
+
+    assert [answer.failure["code"] for answer in asyncio.run(run())] == ["RATE_LIMITED"] * 3
+    assert [body["method"] for body in bodies].count("tools/list") == 1

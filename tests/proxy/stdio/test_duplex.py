@@ -1,0 +1,248 @@
+"""Both ways in one thread: nobody waits for anybody who waits for the proxy."""
+
+import json
+import os
+import pty
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from failwell.proxy.options import parse
+from failwell.proxy.stdio import pump
+from failwell.proxy.stdio.duplex import Duplex
+from failwell.proxy.stdio.first_lines import FirstLines
+from failwell.proxy.stdio.process import Child
+from failwell.proxy.stdio.pump import Outlet, Pump, taken_of, to_client, to_server
+from failwell.proxy.stdio.runner import Proxy
+from failwell.proxy.stdio.tracker import Tracker
+from tests.proxy.clients import HELLO, SERVER, Client
+
+# Says three megabytes before it reads anything, and then how much it has read.
+TALKATIVE = """
+import os, sys
+os.write(1, b'{"jsonrpc":"2.0","method":"first"}\\n')
+said = (b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"' + b"x" * 99_900 + b'"}}\\n') * 30
+while said:
+    said = said[os.write(1, said):]
+print('{"jsonrpc":"2.0","method":"read","params":%d}' % len(sys.stdin.buffer.readline()), flush=True)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--restart",), ("--retry",)], ids=["plain", "restart", "two threads"])
+def test_a_client_that_reads_late_can_still_write(options: tuple[str, ...]) -> None:
+    with Client(*options) as client:
+        large = client.ask_call("look", n=1, do="size:3000000")
+        other = client.ask_call("look", n=2, more="y" * 3_000_000)
+        answers = [client.receive() for _ in range(2)]
+        after = client.call("act", n=1, do="fail:404 Not Found")
+
+    assert [answer["id"] for answer in answers] == [large, other]
+    assert len(answers[0]["result"]["content"][0]["text"]) == 3_000_000
+    assert after["result"]["_meta"]["dev.failwell/failure"]["type"] == "NOT_FOUND"
+
+
+def test_a_server_that_reads_late_can_still_write() -> None:
+    client = Client(command=[sys.executable, "-I", "-c", TALKATIVE])
+    first = client.receive()
+    client.send(b'{"jsonrpc":"2.0","method":"x","params":"' + b"y" * 3_000_000 + b'"}\n')
+    lines = [client.receive() for _ in range(31)]
+    client.close()
+
+    assert first["method"] == "first"
+    assert lines[-1] == {"jsonrpc": "2.0", "method": "read", "params": 3_000_043}
+
+
+def test_calls_that_a_server_did_not_read_before_it_died_were_not_made() -> None:
+    dying = "import os, time; os.read(0, 200_000); os.write(1, b'{}\\n'); os.read(0, 1); os._exit(3)"
+    client = Client(command=[sys.executable, "-I", "-c", dying])
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look","arguments":{"x":"%s"}}}\n'
+    client.send(call % (1, b"x") + call % (2, b"y" * 3_000_000) + call % (3, b"z"))
+    answers = {answer["id"]: answer for answer in client.rest() if answer}
+    client.close()
+
+    told = {id: answer["result"]["_meta"]["dev.failwell/failure"]["outcome"] for id, answer in answers.items()}
+    assert told == {1: "unknown", 2: "not_executed", 3: "not_executed"}
+
+
+@contextmanager
+def over_sockets(*options: str) -> Iterator[socket.socket]:
+    """Yield the client's end, as a host written for Node has it."""
+    ours, its = socket.socketpair()
+    parsed = parse([*options, "--", *SERVER])
+    proxy = Proxy(parsed, Child(parsed.command), None, source=its.fileno(), target=its.fileno())
+    thread = threading.Thread(target=proxy.session.run)
+    thread.start()
+    with ours, its:
+        yield ours
+        ours.shutdown(socket.SHUT_WR)
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_sockets_are_served_as_pipes_are() -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look","arguments":{"n":1,"do":"%s"}}}\n'
+    with over_sockets() as client, client.makefile("rb") as lines:
+        client.sendall(hello + b"\n" + call % (2, b"fail:404 Not Found") + call % (3, b"size:2000000"))
+        answers = [json.loads(lines.readline()) for _ in range(3)]
+
+    assert [answer["id"] for answer in answers] == [1, 2, 3]
+    assert "dev.failwell/failure" in answers[1]["result"]["_meta"]
+    assert len(answers[2]["result"]["content"][0]["text"]) == 2_000_000
+
+
+def test_a_file_is_written_to_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "answers"
+    source, to = os.pipe()
+    with path.open("wb") as file:
+        assert to_client(file.fileno()) is None
+        parsed = parse(["--", *SERVER])
+        proxy = Proxy(parsed, Child(parsed.command), None, source=source, target=file.fileno())
+        thread = threading.Thread(target=proxy.session.run)
+        thread.start()
+        os.write(to, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode() + b"\n")
+        os.close(to)
+        thread.join(30)
+
+    assert json.loads(path.read_text())["id"] == 1
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    source, target = os.pipe()
+    yield source, target
+    for end in (source, target):
+        try:
+            os.close(end)
+        except OSError:
+            continue  # the test has closed it
+
+
+def test_an_outlet_to_a_client_leaves_the_pipe_as_it_is(pipe: tuple[int, int]) -> None:
+    source, target = pipe
+    outlet = to_client(target)
+    assert outlet is not None
+
+    assert outlet.taken_of(b"hello", 0) == 5
+    assert os.get_blocking(target)
+    outlet.close()
+    assert os.write(target, b"!") == 1
+    assert os.read(source, 10) == b"hello!"
+
+
+def test_an_outlet_takes_what_fits_and_tells_how_much(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pump, "_PATIENCE", 0.0)
+    source, target = pipe
+    outlet = to_server(target)
+    data = os.urandom(1 << 20)
+
+    taken = outlet.taken_of(data, 10)
+    assert 10 < taken < len(data)
+    assert outlet.taken_of(data, taken) == taken
+    assert os.read(source, 1 << 20) == data[10:taken]
+    outlet.close()
+    assert os.get_blocking(target)
+
+
+def test_an_outlet_waits_a_moment_for_a_reader(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pump, "_PATIENCE", 30.0)
+    source, target = pipe
+    outlet = to_server(target)
+    data = os.urandom(1 << 20)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.extend(iter(lambda: os.read(source, 1 << 16), b"")))
+    reader.start()
+
+    assert outlet.taken_of(data, 0) == len(data)
+    os.close(target)
+    reader.join()
+    assert b"".join(got) == data
+
+
+def test_an_outlet_without_a_reader_takes_nothing(pipe: tuple[int, int]) -> None:
+    source, target = pipe
+    outlet: Outlet = to_server(target)
+    os.close(source)
+
+    assert outlet.taken_of(b"hello", 2) == 2
+
+
+def test_there_is_no_outlet_where_there_is_no_poll(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("select.poll")
+
+    assert to_client(pipe[1]) is None
+
+
+def test_what_a_server_took_in_part_is_told_line_by_line(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pump, "_PATIENCE", 0.0)
+    watch = Tracker(lambda _: pytest.fail("nothing fails"), lambda _: None)
+    opening = FirstLines(lambda: watch, is_lazy=True)
+    (source, to), (stdout, its_stdout), (come, target) = os.pipe(), os.pipe(), os.pipe()
+    up, down = Pump(source, opening.from_client, print), Pump(stdout, opening.from_server, print)
+    opening.up, opening.down = up, down
+    client = to_client(target)
+    assert client is not None
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look"}}'
+    lines = b"".join((call % id).ljust(999) + b"\n" for id in range(14))
+    os.write(pipe[1], b"x" * 56_000)
+    os.write(to, lines)
+
+    both = Duplex(up, down, server=to_server(pipe[1]), client=client, opening=opening)
+    both.run()
+    both.leave()
+    rest, taken = both.take_unsent()
+
+    sent = [asked.id for asked in watch.pending.values() if asked.is_sent]
+    assert 0 < len(sent) < 14
+    assert (list(watch.pending), sent) == (list(range(14)), list(range(len(sent))))
+    assert rest == lines[1000 * len(sent) :]
+    assert os.read(pipe[0], 1 << 17)[56_000:] == lines[: 1000 * len(sent) + taken]
+    assert (both.take_unsent(), both.take_unwritten()) == ((b"", 0), b"")
+    for end in (source, to, stdout, its_stdout, come, target):
+        os.close(end)
+
+
+def test_an_end_that_somebody_told_not_to_block_is_waited_for(pipe: tuple[int, int]) -> None:
+    source, target = pipe
+    for end in pipe:
+        os.set_blocking(end, False)
+    line = b"x" * 3_000_000 + b"\n"
+    came: list[bytes] = []
+    reader = threading.Thread(target=Pump(source, lambda _: None, came.append).run)
+    reader.start()
+
+    assert taken_of(line, target) == len(line)
+    os.close(target)
+    reader.join(30)
+    assert came == [line]
+
+
+def test_an_end_that_cannot_be_waited_for_is_tried_again() -> None:
+    pump._wait_for(-1, is_read=True)
+
+    assert taken_of(b"hello", -1) == 0
+
+
+def test_a_terminal_has_to_be_told_only_once_that_nothing_more_comes() -> None:
+    terminal, its = pty.openpty()
+    come, target = os.pipe()
+    parsed = parse(["--", *SERVER])
+    proxy = Proxy(parsed, Child(parsed.command), None, source=its, target=target)
+    thread = threading.Thread(target=proxy.session.run, daemon=True)
+    thread.start()
+    with os.fdopen(come, "rb") as lines:
+        os.write(terminal, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        answer = json.loads(lines.readline())
+        os.write(terminal, b"\x04")
+        thread.join(30)
+
+    assert (answer["id"], thread.is_alive()) == (1, False)
+    for end in (terminal, its, target):
+        os.close(end)

@@ -1,0 +1,210 @@
+"""What lines mean, without any process."""
+
+from typing import Any
+
+import pytest
+
+from failwell.proxy.messages import encode
+from failwell.proxy.stdio.first_lines import FirstLines
+from failwell.proxy.stdio.pump import Pump, taken_of
+from failwell.proxy.stdio.tracker import _MOST_PENDING, Tracker
+
+
+class Refusing:
+    """Stands where a settler stands, and only notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.answered: list[Any] = []
+
+    def answer(self, asked: Any, line: bytes) -> bytes | None:
+        self.answered.append((asked.id, asked.tool, line))
+        return b"upgraded\n"
+
+
+def watch() -> tuple[Tracker, Refusing]:
+    settler = Refusing()
+    return Tracker(lambda _: settler, lambda _: None), settler  # type: ignore[arg-type, return-value]
+
+
+def call(id: Any, tool: str = "look") -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}}) + b"\n"
+
+
+def failing(id: Any) -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "result": {"content": [], "isError": True}}) + b"\n"
+
+
+@pytest.mark.parametrize("id", [1, -1, "1", "", 1.5, 2**70])
+def test_every_kind_of_id_finds_its_call(id: Any) -> None:
+    one, settler = watch()
+    one.from_client(call(id))
+
+    assert one.from_server(failing(id)) == b"upgraded\n"
+    assert [(found, tool) for found, tool, _ in settler.answered] == [(id, "look")]
+
+
+def test_a_number_and_a_text_are_different_ids() -> None:
+    one, _settler = watch()
+    one.from_client(call(1))
+
+    assert one.from_server(failing("1")) is None
+    assert one.from_server(failing(1)) == b"upgraded\n"
+
+
+def test_requests_of_the_server_do_not_answer_those_of_the_client() -> None:
+    one, _settler = watch()
+    one.from_client(call(1))
+
+    assert one.from_server(b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n') is None
+    assert one.from_client(b'{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}\n') is None
+    assert 1 in one.pending
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\n",
+        b"[]\n",
+        b"[[1]]\n",
+        b"null\n",
+        b'{"id":1}\n',
+        b'{"id":null,"method":"tools/call"}\n',
+        b'{"id":true,"method":"tools/call","params":{"name":"x"}}\n',
+        b'{"id":[1],"method":"tools/call","params":[1]}\n',
+        b'{"method":"notifications/cancelled","params":{"requestId":{}}}\n',
+        b'{"method":5}\n',
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b'{"jsonrpc":"2.0","method":"notifications/progress"}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":[]}\n',
+    ],
+)
+def test_lines_that_make_no_sense_pass_both_ways(line: bytes) -> None:
+    one, settler = watch()
+
+    assert one.from_client(line) is None
+    assert one.from_server(line) is None
+    assert settler.answered == []
+
+
+def test_a_call_without_a_name_is_not_a_tool_s() -> None:
+    one, settler = watch()
+    one.from_client(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
+    one.from_client(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":[1]}\n')
+
+    assert one.from_server(failing(1)) is None
+    assert one.from_server(failing(2)) is None
+    assert settler.answered == []
+
+
+def test_a_cancelled_call_is_forgotten() -> None:
+    one, _settler = watch()
+    one.from_client(call(1))
+    one.from_client(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
+
+    assert one.pending == {}
+    assert one.from_server(failing(1)) is None
+
+
+def test_calls_that_nobody_answers_do_not_pile_up() -> None:
+    one, _ = watch()
+    for id in range(2 * _MOST_PENDING):
+        one.from_client(call(id))
+        one.sent()
+
+    assert len(one.pending) == _MOST_PENDING
+    assert 2 * _MOST_PENDING - 1 in one.pending
+
+
+@pytest.mark.parametrize("changed", [RuntimeError, StopIteration])
+def test_an_answer_that_comes_while_the_oldest_call_is_forgotten_does_no_harm(changed: type[Exception]) -> None:
+    class Changing(dict[Any, Any]):
+        def __iter__(self) -> Any:
+            raise changed  # as a dictionary does if another thread changes it
+
+    one, _ = watch()
+    one.pending = Changing.fromkeys(range(_MOST_PENDING))
+    one.from_client(call("last"))
+
+    assert one.pending["last"].tool == "look"
+
+
+def test_answers_to_a_batch_are_told_apart() -> None:
+    one, _settler = watch()
+    one.from_client(b"[" + call(1).strip() + b"," + call(2).strip() + b"]\n")
+
+    assert (
+        one.from_server(b"[" + failing(2).strip() + b',{"id":1,"result":{}}]\n') == b'[upgraded,{"id":1,"result":{}}]\n'
+    )
+    assert one.calls == {"look": 2}
+
+
+def test_an_id_that_is_used_again_is_a_new_request() -> None:
+    one, _settler = watch()
+    for _ in range(2):
+        one.from_client(call(1))
+        assert one.from_server(failing(1)) == b"upgraded\n"
+
+    assert one.from_server(failing(1)) == b""
+
+
+def test_only_whole_lines_count_as_sent() -> None:
+    one, _ = watch()
+    for id in (1, 2, 3):
+        one.from_client(call(id))
+    one.sent_only(call(1) + b"[" + call(2).strip() + b"]\n")
+
+    assert [asked.is_sent for asked in one.pending.values()] == [True, True, False]
+
+
+def test_what_passed_before_the_watch_was_loaded_is_looked_at_then() -> None:
+    one, _ = watch()
+    opening = FirstLines(lambda: one)
+    hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+
+    assert opening.from_client(hello) is None
+    assert one.handshake == []
+    assert opening.from_client(call(2)) is None
+    assert one.handshake == [hello]
+    assert [asked.is_sent for asked in one.pending.values()] == [True, False]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+def test_lines_are_the_same_however_they_are_cut(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"one\nkeep\r\n\ndrop\nchange\nlast"
+    parts = [data[at : at + size] for at in range(0, len(data), size)]
+    monkeypatch.setattr("os.read", lambda *_: parts.pop(0) if parts else b"")
+    changes = {b"drop\n": b"", b"change\n": b"changed\n"}
+    written: list[bytes] = []
+
+    rest = Pump(0, changes.get, written.append).run()
+
+    assert b"".join(written) == b"one\nkeep\r\n\nchanged\n"
+    assert rest == b"last"
+
+
+def test_what_a_closed_end_does_not_take_is_told() -> None:
+    assert taken_of(b"abc", -1) == 0
+
+
+@pytest.mark.parametrize("params", ["[1]", '{"uri":[1]}', "[" * 100_000 + "]" * 100_000])
+def test_what_is_to_last_and_makes_no_sense_does_no_harm(params: str) -> None:
+    one, _ = watch()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":' + params.encode() + b"}\n"
+
+    assert one.from_client(line) is None
+    assert one.from_client(call(2)) is None
+    assert 2 in one.pending
+
+
+def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.proxy.stdio.tracker._MOST_ANSWERED", 10)
+    one, _ = watch()
+    for id in range(25):
+        one.from_client(call(id))
+        one.from_server(failing(id))
+
+    assert one.from_server(failing(24)) == b""
+    assert one.from_server(failing(11)) == b""
+    assert one.from_server(failing(1)) is None
+    assert len(one.answered_ids) <= 20

@@ -1,0 +1,291 @@
+"""`failwell proxy` as hosts start it: exit codes, signals, bad input."""
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from failwell import dialects
+from failwell.proxy import command, options
+from failwell.proxy.options import BadOption, help_text, parse
+from failwell.proxy.stdio import process, restarts, session
+from failwell.proxy.stdio.restarts import refuse_client
+from tests.proxy.clients import HELLO, SERVER
+
+INITIALIZE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode() + b"\n"
+
+
+@contextlib.contextmanager
+def start(*argv: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "failwell", "proxy", *argv]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run(*argv: str, sent: bytes = b"") -> tuple[int, bytes, str]:
+    with start(*argv) as process:
+        stdout, stderr = process.communicate(sent, timeout=30)
+    return process.returncode, stdout, stderr.decode()
+
+
+def test_a_command_that_does_not_exist_is_told_to_both_sides() -> None:
+    code, stdout, stderr = run("--", "no-such-program", sent=INITIALIZE)
+
+    assert code == 127
+    assert stderr == "failwell: cannot start no-such-program: No such file or directory\n"
+    assert json.loads(stdout) == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32603, "message": "failwell: cannot start no-such-program: No such file or directory"},
+    }
+
+
+def test_a_file_that_is_no_program_is_told_too(tmp_path: Path) -> None:
+    code, stdout, stderr = run(str(tmp_path))
+
+    assert (code, stdout) == (126, b"")
+    assert stderr == f"failwell: cannot start {tmp_path}: Permission denied\n"
+
+
+def test_a_client_that_says_nothing_is_not_waited_for() -> None:
+    with start("--", "no-such-program") as process:
+        assert process.wait(timeout=30) == 127
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        ((), "there is no command to start; write it behind --, such as: failwell proxy -- npx some-server"),
+        (("--",), "there is no command to start; write it behind --, such as: failwell proxy -- npx some-server"),
+        (("--nonsense", "--", "x"), "there is no option --nonsense; see failwell proxy --help"),
+        (("--dialect", "klingon", "x"), "--dialect must be one of compact, envelope, flat, meta, xml, not 'klingon'"),
+        (("--attempts", "0", "x"), "--attempts must be a whole number from 1 to 100, not '0'"),
+        (("--deadline=soon", "x"), "--deadline must be a number of seconds, not 'soon'"),
+        (("--deadline=nan", "x"), "--deadline must be a number of seconds, not 'nan'"),
+        (("--retry=yes", "x"), "--retry takes no value"),
+        (("--events", "--", "x"), "--events needs a value: --events WHERE"),
+        (("--events=", "x"), "--events must be a file, or the address of a store"),
+        (("--flip-unflagged", ", ,", "x"), "--flip-unflagged must name tools, separated by commas, not ', ,'"),
+    ],
+)
+def test_misuse_is_told_in_one_line(argv: tuple[str, ...], told: str) -> None:
+    with pytest.raises(BadOption) as refused:
+        parse(list(argv))
+
+    assert str(refused.value) == told
+
+
+def test_misuse_ends_with_2_before_anything_is_started(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    missing = tmp_path / "nowhere" / "events"
+
+    code, stdout, stderr = run("--events", str(missing), "--", "touch", str(started))
+
+    assert (code, stdout, stderr) == (2, b"", f"failwell: --events {missing}: No such file or directory\n")
+    assert not started.exists()
+
+
+def test_options_end_where_the_command_begins() -> None:
+    found = parse(["--retry", "--attempts=5", "--flip-unflagged", "a, b", "npx", "--validate", "--", "x"])
+
+    assert found.command == ["npx", "--validate", "--", "x"]
+    assert (found.retry, found.attempts, found.flip_unflagged, found.validate) == (True, 5, ("a", "b"), False)
+
+
+def test_the_help_names_every_option() -> None:
+    assert all(f"  {row[0]}" in help_text() for row in options.TABLE)
+    assert run("--help") == (0, help_text().encode(), "")
+
+
+def test_every_dialect_can_be_chosen() -> None:
+    assert tuple(dialects.DIALECTS) == options.DIALECTS
+
+
+def test_the_exit_code_and_standard_error_are_the_server_s() -> None:
+    code, stdout, stderr = run("--", "sh", "-c", "echo hello >&2; exit 5")
+
+    assert (code, stdout, stderr) == (5, b"", "hello\n")
+
+
+def test_the_end_of_input_ends_the_server_and_the_summary_follows() -> None:
+    params = {"name": "act", "arguments": {"do": "fail:404 Not Found"}}
+    call = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}).encode() + b"\n"
+    code, stdout, stderr = run("--", *SERVER, sent=INITIALIZE + call)
+
+    assert (code, stdout.count(b"\n")) == (0, 2)
+    assert stderr == "failwell: 1 call, 1 failed\nfailwell:   act: 1 call, 1 failed (NOT_FOUND 1)\n"
+    assert run("--quiet", "--", *SERVER, sent=INITIALIZE + call)[2] == ""
+
+
+@pytest.mark.parametrize(("server", "code"), [((), 143), (("--stubborn",), 137)])
+def test_sigterm_ends_the_server_and_then_the_proxy(server: tuple[str, ...], code: int) -> None:
+    with start("--grace", "0.1", "--", *SERVER, *server) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(INITIALIZE)
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(timeout=30) == code
+
+
+def test_other_signals_reach_the_server_and_do_not_end_the_proxy() -> None:
+    says = (
+        "import os, signal, sys; signal.signal(signal.SIGHUP, lambda *_: os.write(1, b'reloaded\\n')); "
+        "os.write(1, b'up\\n'); sys.stdin.read()"
+    )
+    with start("--", sys.executable, "-I", "-c", says) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.send_signal(signal.SIGHUP)
+
+        assert process.stdout.readline() == b"reloaded\n"
+        assert process.communicate(timeout=30)[0] == b""
+
+
+def test_a_program_that_leaves_a_grandchild_behind_is_not_waited_for() -> None:
+    with start("--", "sh", "-c", "sleep 60 & echo $!; exit 4") as process:
+        assert process.stdout is not None
+        grandchild = int(process.stdout.readline())
+        try:
+            assert process.wait(timeout=30) == 4
+        finally:
+            os.kill(grandchild, signal.SIGKILL)
+
+
+def test_closed_streams_do_no_harm() -> None:
+    command = f"exec {sys.executable} -m failwell proxy -- sh -c 'exit 6' <&- >&-"
+    assert subprocess.run(["sh", "-c", command], timeout=30, check=False).returncode == 6
+
+
+def test_every_way_to_end_takes_less_than_two_seconds_at_most() -> None:
+    default = options.ProxyOptions().grace
+    after_death = session._LAST_LINES + session._LAST_ANSWERS
+    client_left = process._UNTIL_CLOSED + default + process._AFTER_TERMINATION + after_death
+    signalled = default + after_death
+    never_spoke = session._FIRST_LINE + after_death
+
+    assert max(client_left, signalled, never_spoke) <= 2
+
+
+def test_nothing_heavy_is_loaded_before_the_server_runs() -> None:
+    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
+    found = subprocess.run([sys.executable, "-I", "-c", loaded], capture_output=True, text=True, check=True, env=bare)
+    names = found.stdout.split()
+
+    assert {"msgspec", "typing", "threading", "re", "signal", "subprocess", "json", "typer"}.isdisjoint(names)
+
+
+def test_a_child_is_started_without_posix_spawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "posix_spawnp")
+    with pytest.raises(FileNotFoundError):
+        process.Child(["no-such-program"])
+    started = process.Child(["sh", "-c", "read line; echo $line; kill -9 $$"])
+    os.write(started.stdin, b"hello\n")
+
+    assert os.read(started.stdout, 100) == b"hello\n"
+    assert started.wait() == 137
+    started.terminate()
+    os.close(started.stdin)
+    os.close(started.stdout)
+
+
+def test_restarts_wait_longer_each_time_and_stop() -> None:
+    now = 0.0
+    deaths = restarts.Restarts(clock=lambda: now)
+
+    assert [deaths.delay() for _ in range(6)] == [0.0, 0.1, 0.2, 0.4, 0.8, None]
+    now = 100.0
+    assert deaths.delay() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "told"),
+    [
+        (["--nonsense"], 2, "failwell: there is no option --nonsense; see failwell proxy --help\n"),
+        (["--events", "/no/where", "x"], 2, "failwell: --events /no/where: No such file or directory\n"),
+        (["--", "no-such-program"], 127, "failwell: cannot start no-such-program: No such file or directory\n"),
+        (["--", "/"], 126, "failwell: cannot start /: Permission denied\n"),
+        (["--", "a\0b"], 126, "failwell: cannot start a\0b: embedded null byte\n"),
+    ],
+)
+def test_what_cannot_start_says_why(
+    argv: list[str], code: int, told: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+
+    command.run_and_exit(argv)
+
+    assert ended == [code]
+    assert capfd.readouterr() == ("", told)
+
+
+def test_validation_that_is_not_installed_is_told(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+    assert command.main(["--validate", "x"]) == 2
+    assert capfd.readouterr().err == "failwell: --validate needs jsonschema-rs: pip install 'failwell[validation]'\n"
+
+
+def test_the_help_is_the_same_everywhere(capfd: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--help"]) == 0
+    assert capfd.readouterr().out == help_text()
+
+
+def test_a_bug_of_the_proxy_is_one_line_too(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(command, "parse", lambda _: 1 / 0)
+
+    command.run_and_exit([])
+
+    assert ended == [70]
+    assert capfd.readouterr().err == "failwell: the proxy failed: ZeroDivisionError\n"
+
+
+def test_each_request_of_a_client_without_a_server_is_answered_once() -> None:
+    source, to = os.pipe()
+    come, target = os.pipe()
+    os.write(to, b'{"jsonrpc":"2.0","method":"x"}\nnonsense\n' + INITIALIZE)
+
+    refuse_client("no server", source=source, target=target)
+
+    assert json.loads(os.read(come, 1000))["error"] == {"code": -32603, "message": "failwell: no server"}
+    for end in (source, to, come, target):
+        os.close(end)
+
+
+def test_a_client_that_leaves_without_a_word_is_not_answered() -> None:
+    source, to = os.pipe()
+    come, target = os.pipe()
+    os.close(to)
+
+    refuse_client("no server", source=source, target=target)
+
+    os.close(target)
+    assert os.read(come, 1000) == b""
+    for end in (source, come):
+        os.close(end)
+
+
+def test_the_log_is_for_its_owner_only(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    run("--events", str(log), "--", "true")
+
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600

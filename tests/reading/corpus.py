@@ -1,0 +1,136 @@
+"""Real failures of real servers, and how well a reader does on them: data in `tests/data`, shared with the benchmark.
+
+The failures were labelled by two readers; `category_ok` lists every right answer. What counts is how rules do on
+servers that are not here, so `cross_validated` leaves whole servers out.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from msgspec import Struct
+
+import failwell as fw
+from failwell.phrases import texts
+from failwell.reading import flat_text
+from failwell.reading.evidence import Context
+from failwell.reading.flat_text import deciding_phrase
+
+DATA = Path(__file__).parents[1] / "data"
+CERTAIN = flat_text.CERTAIN
+
+Row = dict[str, Any]
+
+
+class Answer(Struct, frozen=True):
+    """What a reader says of one failure."""
+
+    type: str | None = None
+    retryable: bool | None = None
+    confidence: float = 0.0
+    fields: frozenset[str] = frozenset()
+
+
+class Score(Struct, frozen=True):
+    """Shares of all failures, unless said otherwise."""
+
+    right: float
+    answered: float
+    unsafe: int
+    fields: float  # of those with fields labelled
+    found: float  # of those that were not flagged
+
+
+@cache
+def failures() -> tuple[Row, ...]:
+    return _rows("corpus/dev.jsonl")
+
+
+@cache
+def successes() -> tuple[Row, ...]:
+    return _rows("successes.jsonl")
+
+
+@cache
+def repairs() -> tuple[Row, ...]:
+    return _rows("repairs.jsonl")
+
+
+def _rows(name: str) -> tuple[Row, ...]:
+    rows = [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+    for row in rows:
+        if isinstance(row.get("raw"), str):
+            row["raw"] = json.loads(row["raw"])
+    return tuple(rows)
+
+
+def known(row: Row) -> dict[str, Any]:
+    """What a client knows of the call beside its answer."""
+    return {
+        "tool": row["tool"],
+        "arguments": row["arguments"],
+        "input_schema": row.get("inputSchema"),
+        "annotations": row.get("annotations"),
+    }
+
+
+def is_unflagged(row: Row) -> bool:
+    return bool(row["signal"] == "unflagged_in_band")
+
+
+def answer(row: Row) -> Answer | None:
+    """What `read` says of a failure; None if it takes it for a success."""
+    found = fw.read(row["raw"], **known(row), unflagged=is_unflagged(row))
+    if found is None:
+        return None
+    names = frozenset(problem.path.partition(".")[0].partition("[")[0] for problem in found.fields)
+    return Answer(found.type, found.retryable, 1.0 if found.confidence is None else found.confidence, names)
+
+
+def score(rows: Iterable[Row], reader: Callable[[Row], Answer | None] = answer) -> Score:
+    rows = list(rows)
+    answers = [reader(row) for row in rows]
+    pairs = [(row, found or Answer()) for row, found in zip(rows, answers, strict=True)]
+    labelled = [(row, found) for row, found in pairs if row["fields"]]
+    unflagged = [found for row, found in zip(rows, answers, strict=True) if is_unflagged(row)]
+    return Score(
+        right=_share(found.type in row["category_ok"] for row, found in pairs),
+        answered=_share(found.confidence >= CERTAIN for _, found in pairs),
+        unsafe=sum(is_unsafe(row, found) for row, found in pairs),
+        fields=_share(set(row["fields"]) <= found.fields for row, found in labelled),
+        found=_share(found is not None for found in unflagged),
+    )
+
+
+def is_unsafe(row: Row, found: Answer) -> bool:
+    """A failure that no retry mends, called retryable with confidence."""
+    return found.retryable is True and found.confidence >= CERTAIN and not row["retryable"]
+
+
+def _share(values: Iterable[bool]) -> float:
+    values = list(values)
+    return sum(values) / len(values) if values else 1.0
+
+
+def cross_validated(rows: Iterable[Row]) -> Score:
+    """Score each server with rules that do not know it: without the phrases that only its own texts stand for."""
+    rows = list(rows)
+    servers: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if phrase := _deciding_phrase(row):
+            servers[phrase].add(row["server"])
+    answers: dict[str, Answer | None] = {}
+    for server in {row["server"] for row in rows}:
+        own = {phrase for phrase, where in servers.items() if where == {server}}
+        reduced = texts.table().without(own)
+        with patch.object(texts, "table", lambda reduced=reduced: reduced):
+            answers |= {row["id"]: answer(row) for row in rows if row["server"] == server}
+    return score(rows, lambda row: answers[row["id"]])
+
+
+def _deciding_phrase(row: Row) -> str | None:
+    return deciding_phrase(row["text"], Context(**known(row)))

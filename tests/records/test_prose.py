@@ -1,0 +1,40 @@
+"""The pages on records and recovery name what the code has."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from failwell.records._record import Kind, Record
+from failwell.records._recovery import RECOVERED, VERDICTS, Recovery
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows(page: str, head: str) -> list[list[str]]:
+    """Return the cells of the table with this head."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    body = text.partition(f"\n| {head} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return [line.strip("| ").split(" | ") for line in body]
+
+
+def words(cells: list[list[str]]) -> list[str]:
+    return [word for cell in cells for word in re.findall(r"`(\w+)`", cell[0])]
+
+
+def test_the_page_names_every_field_and_every_kind() -> None:
+    assert sorted(words(rows("telemetry.md", "field | what"))) == sorted(Record.__struct_fields__)
+    assert sorted(words(rows("telemetry.md", "kind | what happened"))) == sorted(get_args(Kind))
+
+
+def test_the_page_names_every_verdict_and_says_which_are_recoveries() -> None:
+    table = rows("recovery.md", "verdict | what happened | recovered?")
+
+    assert words(table) == list(VERDICTS)
+    assert {cell[0].strip("`") for cell in table if cell[-1] == "yes"} == RECOVERED
+
+
+def test_every_figure_on_the_page_is_one_of_the_summary() -> None:
+    named = words(rows("recovery.md", "figure | what it counts"))
+
+    assert named
+    assert all(hasattr(Recovery, name) for name in named)

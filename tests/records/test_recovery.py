@@ -1,0 +1,303 @@
+"""Whether agents recovered: each verdict on a session made for it, and what holds for any records."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import failwell as fw
+from failwell.records._record import Record, described
+from failwell.records._recovery import BELOW, VERDICTS, recovery, troubles
+from tests.records.samples import DOWN, MISSING, record, session
+
+WRONG = fw.Failure(code="VALIDATION_FAILED", message="id is required.")
+
+
+def verdicts(records: list[Record]) -> list[tuple[Any, ...]]:
+    return [(trouble.tool, trouble.code, trouble.verdict, trouble.after, trouble.by) for trouble in troubles(records)]
+
+
+SESSIONS = {
+    "nothing failed": (session(("find", None), ("list", None)), []),
+    "the next call of the tool succeeds": (
+        session(("find", MISSING), ("find", None)),
+        [("find", "NOT_FOUND", "at_once", 1, None)],
+    ),
+    "so does it with other tools between": (
+        session(("find", MISSING), ("list_tasks", None), ("find", None)),
+        [("find", "NOT_FOUND", "at_once", 1, None)],
+    ),
+    "it takes three calls": (
+        session(("find", MISSING), ("find", MISSING), ("find", MISSING), ("find", None)),
+        [("find", "NOT_FOUND", "later", 3, None)],
+    ),
+    "each code is a trouble": (
+        session(("find", WRONG), ("find", MISSING), ("find", None)),
+        [("find", "VALIDATION_FAILED", "later", 2, None), ("find", "NOT_FOUND", "at_once", 1, None)],
+    ),
+    "another tool does it at once": (
+        session(("find", DOWN), ("search", None), ("other", None)),
+        [("find", "SERVICE_UNAVAILABLE", "elsewhere", None, "search")],
+    ),
+    "the tool that the failure names does it later": (
+        session(("find", MISSING), ("other", DOWN), ("list_tasks", None)),
+        [
+            ("find", "NOT_FOUND", "elsewhere", None, "list_tasks"),
+            ("other", "SERVICE_UNAVAILABLE", "elsewhere", None, "list_tasks"),
+        ],
+    ),
+    "some other tool much later is no recovery": (
+        session(("find", DOWN), ("other", DOWN), ("search", None)),
+        [
+            ("find", "SERVICE_UNAVAILABLE", "given_up", None, None),
+            ("other", "SERVICE_UNAVAILABLE", "elsewhere", None, "search"),
+        ],
+    ),
+    "nothing follows": (session(("find", MISSING)), [("find", "NOT_FOUND", "given_up", None, None)]),
+    "the same call fails three times": (
+        session(("find", MISSING, "a"), ("find", MISSING, "a"), ("find", MISSING, "a"), ("search", None)),
+        [("find", "NOT_FOUND", "looped", None, None)],
+    ),
+    "three other calls fail": (
+        session(("find", MISSING, "a"), ("find", MISSING, "b"), ("find", MISSING, "c")),
+        [("find", "NOT_FOUND", "given_up", None, None)],
+    ),
+    "a loop that ended well is none": (
+        session(("find", MISSING, "a"), ("find", MISSING, "a"), ("find", MISSING, "a"), ("find", None, "b")),
+        [("find", "NOT_FOUND", "later", 3, None)],
+    ),
+    "calls nobody knows the arguments of are no loop": (
+        session(("find", MISSING), ("find", MISSING), ("find", MISSING)),
+        [("find", "NOT_FOUND", "given_up", None, None)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_each_session_gets_its_verdicts(name: str) -> None:
+    records, expected = SESSIONS[name]
+
+    assert verdicts(records) == expected
+
+
+def test_a_call_that_succeeded_after_retries_saved_a_turn() -> None:
+    found = troubles(
+        [
+            record(1, "retry", DOWN, call="1", elapsed=0.1, delay=2.0),
+            record(3.2, "retry", DOWN, call="1", attempt=2, elapsed=2.2, delay=1.0),
+            record(4.4, "recovered", call="1", attempt=3, elapsed=3.4),
+        ]
+    )
+
+    assert [(one.verdict, one.code, one.retries, one.calls_wasted, one.seconds_wasted) for one in found] == [
+        ("by_retry", "SERVICE_UNAVAILABLE", 2, 0, pytest.approx(3.2))
+    ]
+
+
+def test_retries_in_vain_belong_to_the_failed_call() -> None:
+    records = [
+        record(1, "retry", DOWN, call="1", elapsed=0.1, delay=2.0),
+        record(3.2, "failure", DOWN, call="1", attempt=2, elapsed=2.2),
+        record(4, "success", call="2", elapsed=0.1),
+    ]
+
+    found = troubles(records)
+
+    assert [(one.verdict, one.retries, one.calls_wasted, one.seconds_wasted, one.began) for one in found] == [
+        ("at_once", 1, 1, 2.2, 1)
+    ]
+
+
+def test_a_call_that_was_cut_off_has_failed() -> None:
+    assert verdicts([record(1, "retry", DOWN, call="1", delay=2.0)]) == [
+        ("find", "SERVICE_UNAVAILABLE", "given_up", None, None)
+    ]
+
+
+def test_a_corrected_call_saved_a_turn_and_one_corrected_in_vain_did_not() -> None:
+    helped = [record(1, "failure", WRONG, call="1"), record(2, "repaired", call="1")]
+    in_vain = [record(3, "failure", WRONG, call="2"), record(4, "repaired", WRONG, call="2")]
+
+    assert [one.verdict for one in troubles([*helped, *in_vain])] == ["by_repair", "given_up"]
+    assert recovery([*helped, *in_vain]).turns_saved == 1
+
+
+def test_a_fallback_answers_for_one_call_but_the_tool_stays_in_trouble() -> None:
+    records = [
+        record(1, "failure", DOWN, call="1"),
+        record(2, "failure", DOWN, call="2"),
+        record(3, "fallback", DOWN, call="2"),
+    ]
+
+    assert [one.verdict for one in troubles(records)] == ["given_up", "by_fallback"]
+
+
+def test_a_call_left_alone_because_it_may_have_taken_effect_is_a_duplicate_prevented() -> None:
+    lost = fw.Failure(code="CONNECTION_LOST", message="Gone.", outcome="unknown")
+    sent = record(1, "failure", lost, call="1", decision="verify")
+    seen_by_server = record(1, "failure", lost, call="1", decision="verify", source="guard")
+
+    assert recovery([sent]).duplicates_prevented == 1
+    assert recovery([seen_by_server]).duplicates_prevented == 0
+
+
+def test_what_is_no_call_is_not_counted() -> None:
+    records = [record(1, "lost", source="recorder"), record(2, "breaker"), record(3, "died"), record(4, "success")]
+
+    assert (recovery(records).calls, recovery(records).failed) == (1, 0)
+
+
+def test_a_name_that_comes_back_after_the_end_of_its_call_is_that_of_another() -> None:
+    records = [
+        record(1, "failure", MISSING, call="1"),
+        record(2, "failure", MISSING, call="1"),
+        record(3, "retry", DOWN, call="1", delay=1.0),
+        record(4, "recovered", call="1"),
+    ]
+
+    assert recovery(records).calls == 3
+    assert [(one.code, one.verdict, one.after) for one in troubles(records)] == [
+        ("NOT_FOUND", "later", 2),
+        ("SERVICE_UNAVAILABLE", "by_retry", None),
+    ]
+
+
+def test_calls_that_nobody_named_are_calls_of_their_own() -> None:
+    records = [record(1, "failure", MISSING), record(2, "failure", MISSING), record(3, "success")]
+
+    assert [(one.verdict, one.calls) for one in troubles(records)] == [("later", 2)]
+
+
+def test_tools_of_two_servers_are_two_tools() -> None:
+    records = [
+        record(1, "failure", MISSING, server="one", call="1"),
+        record(2, "success", server="two", call="2"),
+    ]
+
+    assert [(one.server, one.verdict) for one in troubles(records)] == [("one", "elsewhere")]
+
+
+def test_the_summary_adds_up() -> None:
+    one = session(("find", MISSING), ("find", None), ("search", DOWN))
+    two = [record(1, "retry", DOWN, call="1", delay=1.0, session="t"), record(3, "recovered", call="1", session="t")]
+
+    found = recovery([*one, *two])
+
+    assert (found.sessions, found.calls, found.failed) == (2, 4, 2)
+    assert {name: count for name, count in found.verdicts.items() if count} == {
+        "by_retry": 1,
+        "at_once": 1,
+        "given_up": 1,
+    }
+    assert (found.calls_wasted, found.seconds_wasted, found.turns_saved) == (2, 2.0, 1)
+    assert found.rate == pytest.approx(2 / 3)
+
+
+def test_without_trouble_there_is_no_rate() -> None:
+    assert recovery([]).rate is None
+
+
+CHOICES: dict[str, list[Any]] = {
+    "time": [float(at) for at in range(21)],
+    "what": [described(failure) for failure in (MISSING, DOWN, WRONG)],
+    "kind": ["success", "recovered", "failure", "refused", "retry", "repaired", "fallback", "unflagged", "flipped"],
+    "session": ["a", "b"],
+    "source": ["client", "proxy"],
+    "tool": ["find", "search"],
+    "call": ["", "1", "2", "3", "4"],
+    "elapsed": [None, 0.0, 1.5],
+    "arguments": [None, "x", "y"],
+}
+
+
+def chosen(number: int) -> Record:
+    """Return the record of a number: drawing one number is many times quicker than drawing every field."""
+    values: dict[str, Any] = {}
+    for name, choices in CHOICES.items():
+        number, at = divmod(number, len(choices))
+        values[name] = choices[at]
+    return Record(**values.pop("what"), **values)
+
+
+drawn = st.integers(0, math.prod(map(len, CHOICES.values())) - 1).map(chosen)
+sessions = st.lists(drawn, max_size=12)
+
+
+@given(sessions)
+def test_every_failed_call_belongs_to_exactly_one_trouble(records: list[Record]) -> None:
+    found = recovery(records)
+    seen = [trouble for trouble in troubles(records) if trouble.verdict not in BELOW]
+
+    assert sum(trouble.calls for trouble in seen) == found.failed
+    assert sum(found.verdicts.values()) == len(troubles(records))
+    assert set(found.verdicts) == set(VERDICTS)
+
+
+@given(sessions, st.randoms())
+def test_it_does_not_matter_how_sessions_are_mixed(records: list[Record], random: Any) -> None:
+    apart = {
+        key: [one for one in records if (one.session, one.source) == key]
+        for key in dict.fromkeys((one.session, one.source) for one in records)
+    }
+    keys = list(apart)
+    random.shuffle(keys)
+    mixed = [one for key in keys for one in apart[key]]
+
+    assert Counter(troubles(mixed)) == Counter(troubles(records))
+    assert recovery(mixed).verdicts == recovery(records).verdicts
+
+
+@given(sessions)
+def test_a_success_of_every_tool_at_the_end_leaves_nothing_given_up(records: list[Record]) -> None:
+    ends = [
+        record(99.0, "success", call=f"end {tool}", session=name, source=source, tool=tool)
+        for name in "ab"
+        for source in ("client", "proxy")
+        for tool in ("find", "search")
+    ]
+
+    found = recovery([*records, *ends])
+
+    assert (found.verdicts["given_up"], found.verdicts["looped"], found.verdicts["elsewhere"]) == (0, 0, 0)
+
+
+SUSPENDED = fw.Failure(code="CIRCUIT_OPEN", message="Calls are suspended.")
+
+
+def test_a_clock_that_is_set_back_within_a_call_changes_no_verdict() -> None:
+    rows = [record(10.0, "retry", DOWN, call="1", attempt=1), record(9.8, "recovered", call="1", attempt=2)]
+
+    assert [(one.verdict, one.calls) for one in troubles(rows)] == [("by_retry", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (
+            [
+                record(1, "failure", MISSING, tool="a", call="1"),
+                record(2, "failure", DOWN, tool="b", call="2"),
+                record(3, "fallback", DOWN, tool="b", call="2"),
+            ],
+            [("a", "NOT_FOUND", "given_up"), ("b", "SERVICE_UNAVAILABLE", "by_fallback")],
+        ),
+        (
+            [record(1, "failure", DOWN, call="1"), record(2, "repaired", MISSING, call="1"), record(3, call="2")],
+            [("find", "NOT_FOUND", "at_once")],
+        ),
+        (
+            [record(1, "retry", DOWN, call="1"), record(2, "refused", SUSPENDED, call="1")],
+            [("find", "SERVICE_UNAVAILABLE", "given_up")],
+        ),
+        (
+            [record(1, "retry", DOWN, tool="a", call="1"), record(2, tool="b", call="1")],
+            [("a", "SERVICE_UNAVAILABLE", "elsewhere")],
+        ),
+    ],
+    ids=["a fallback is no help", "a correction that failed", "a suspended retry", "a name used again"],
+)
+def test_a_verdict_is_on_what_the_agent_got(rows: list[Record], found: list[tuple[str, str, str]]) -> None:
+    assert [(one.tool, one.code, one.verdict) for one in troubles(rows)] == found

@@ -1,0 +1,98 @@
+"""What the pages on limits and fleets show works as it is shown."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tools.pictures import fleet
+
+import failwell as fw
+from failwell.proxy.options import parse
+from failwell.retry import Policy, Run
+from failwell.retry._fleet import FleetLimits
+from tests.retry.fleet.servers import RedisServer
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def compose() -> dict[str, Any]:
+    [text] = blocks("fleet.md", "yaml")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, make: Any) -> None:
+    [line] = [block for block in blocks("limits.md", "text") if block.startswith("user ")]
+    own_redis.client.execute_command("ACL", "SETUSER", *shlex.split(line)[1:])
+    warnings: list[str] = []
+    limits: FleetLimits = make(
+        own_redis.url.replace("//", "//failwell:PASSWORD@").replace("/0", "/1"), warn=warnings.append
+    )
+    for number in range(150):
+        run = Run(Policy(), limits, "s", "t", arguments=number)
+        run.begin(0.0)
+        run.failed(fw.RateLimited("m").failure, 0.0, jitter=0)
+    limits.succeeded(("s", "t"), {}, 0.0, paid=14)
+    limits.released(("s", "t"), caller=1)
+    limits.flush()
+    limits._store.check()
+
+    assert warnings == []
+
+
+def test_the_proxy_in_the_example_takes_its_options() -> None:
+    service = compose()["services"]["proxy"]
+    words = shlex.split(service["command"][-1].replace("$${", "${"))
+    options = parse(words[words.index("proxy") + 1 :])
+
+    assert service["command"][:2] == ["sh", "-c"]
+    assert options.limits == "redis://:${LIMITS_PASSWORD}@limits:6379/0"
+    assert (options.workers, options.retry, options.listen) == (2, True, ("0.0.0.0", 8080))
+    assert options.events is not None
+
+
+def test_the_dashboard_in_the_example_takes_its_options() -> None:
+    service = compose()["services"]["dashboard"]
+    words = shlex.split(service["command"][-1])
+    named = [word for word in words[words.index("dashboard") :] if word.startswith("--")]
+    told = subprocess.run(
+        [sys.executable, "-m", "failwell", "dashboard", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert named == ["--store", "--listen"]
+    assert [name for name in (*named, "FAILWELL_DASHBOARD_TOKEN") if name not in told] == []
+    assert "FAILWELL_DASHBOARD_TOKEN" in service["environment"]
+
+
+def test_every_name_in_the_example_is_that_of_a_service() -> None:
+    example = compose()
+    services = example["services"]
+
+    assert {name for service in services.values() for name in service.get("depends_on", ())} <= set(services)
+    hosts = set(re.findall(r"@(\w+)[:/]", str(services)))
+    assert hosts == {"limits", "events"}
+    assert set(example["volumes"]) == {"events"}
+
+
+def test_the_picture_is_the_one_that_is_drawn() -> None:
+    assert (DOCS / "pictures" / "fleet.svg").read_text(encoding="utf-8") == fleet.picture()
+
+
+@pytest.mark.parametrize("page", ["fleet.md", "limits.md"])
+def test_commands_on_the_pages_take_their_options(page: str) -> None:
+    commands = [block for block in blocks(page, "text") if block.startswith("failwell proxy ")]
+    for command in commands:
+        options = parse(shlex.split(command.replace("\\\n", " "))[2:])
+        assert options.limits is not None
+
+    assert len(commands) == (1 if page == "fleet.md" else 0)

@@ -1,0 +1,344 @@
+"""A guarded tool always answers, leaks nothing, and says honestly what may have happened."""
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import failwell as fw
+
+SECRET = "hunter" + "2hunter2"
+
+
+def seen(result: dict[str, Any]) -> fw.Failure:
+    found = fw.read(result)
+    assert found is not None
+    return found
+
+
+def called(tool: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    answer = tool(*args, **kwargs)
+    return asyncio.run(answer) if asyncio.iscoroutine(answer) else answer
+
+
+def both(body: Callable[[], Any]) -> list[Callable[..., Any]]:
+    async def tool() -> Any:
+        return body()
+
+    def sync_tool() -> Any:
+        return body()
+
+    sync_tool.__name__ = "tool"
+    return [tool, sync_tool]
+
+
+def raising(exc: BaseException) -> Callable[[], Any]:
+    def body() -> Any:
+        raise exc
+
+    return body
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["async", "sync"])
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        ("done", fw.success("done")),
+        ({"a": 1}, fw.success({"a": 1})),
+        (None, fw.success(None)),
+        (fw.succeed([1]), fw.success([1])),
+        ({"content": [], "isError": False, "_meta": {"k": 1}}, {"content": [], "isError": False, "_meta": {"k": 1}}),
+    ],
+    ids=str,
+)
+def test_a_value_is_a_success(kind: int, value: Any, result: dict[str, Any]) -> None:
+    tool = fw.guard(both(lambda: value)[kind])
+
+    assert called(tool) == result
+
+
+def test_a_page_with_content_is_a_value() -> None:
+    page = {"content": ["a", "b"], "title": "page"}
+
+    assert fw.guard(lambda: page)() == fw.success(page)
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["async", "sync"])
+@pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
+def test_failures_that_are_raised_or_returned_arrive_alike(kind: int, dialect: str) -> None:
+    failure = fw.Failure(code="NOT_FOUND", message="Task 7 does not exist.", tool="tool")
+    bodies = [raising(fw.NotFound(failure)), lambda: failure, lambda: fw.fail(failure)]
+
+    found = [seen(called(fw.guard(dialect=dialect)(both(body)[kind]))) for body in bodies]
+
+    assert found == [failure] * 3
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["async", "sync"])
+def test_a_crash_reaches_the_agent_as_an_id_and_the_log_as_a_traceback(
+    kind: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = called(fw.guard(both(raising(KeyError(SECRET)))[kind]))
+
+    found = seen(result)
+    assert (found.code, found.tool, found.retryable, found.outcome) == ("INTERNAL_ERROR", "tool", None, "unknown")
+    assert SECRET not in json.dumps(result)
+    [record] = caplog.records
+    assert found.id
+    assert found.id in record.getMessage()
+    assert record.exc_info
+    assert SECRET in caplog.text
+    assert record.levelno == logging.ERROR
+
+
+@pytest.mark.parametrize(("level", "has_traceback"), [(logging.INFO, False), (logging.DEBUG, True)])
+def test_a_failure_that_a_rule_understands_is_logged_in_one_line(
+    level: int, has_traceback: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(level, logger="failwell"):
+        found = seen(fw.guard(raising(ConnectionRefusedError(111, "Connection refused")))())
+
+    [record] = caplog.records
+    assert record.getMessage() == f"tool body failed, id {found.id}: ConnectionRefusedError(111, 'Connection refused')"
+    assert (record.levelno, bool(record.exc_info)) == (logging.WARNING, has_traceback)
+
+
+def test_what_was_raised_on_purpose_is_not_logged_as_a_crash(caplog: pytest.LogCaptureFixture) -> None:
+    result = fw.guard(raising(fw.NotFound("m")))()
+
+    assert seen(result).id is None
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("how", "outcome"),
+    [
+        ({}, "unknown"),
+        ({"hints": {"readOnlyHint": True}}, "not_executed"),
+        ({"hints": fw.Hints(idempotent=True)}, "not_executed"),
+        ({"single_effect": True}, "not_executed"),
+    ],
+    ids=str,
+)
+def test_the_outcome_of_an_operation_is_that_of_the_call_only_if_nothing_else_can_have_happened(
+    how: dict[str, Any], outcome: str
+) -> None:
+    assert fw.from_exception(ConnectionRefusedError()).outcome == "not_executed"
+
+    result = fw.guard(**how)(raising(ConnectionRefusedError()))()
+
+    assert seen(result).outcome == outcome
+
+
+def test_an_outcome_that_the_author_declares_stands() -> None:
+    assert seen(fw.guard(raising(fw.RateLimited("m")))()).outcome == "not_executed"
+
+
+@pytest.mark.parametrize(
+    "exc", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(1), GeneratorExit()], ids=repr
+)
+@pytest.mark.parametrize("how", [{}, {"limit": fw.server.Limit(1)}], ids=["plain", "limited"])
+def test_cancellation_passes_through(exc: BaseException, how: dict[str, Any]) -> None:
+    tool = fw.guard(**how)(raising(exc))
+
+    with pytest.raises(type(exc)):
+        tool()
+
+
+def test_cancelling_a_running_tool_cancels_it() -> None:
+    @fw.guard
+    async def slow() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def cancel() -> None:
+        task = asyncio.create_task(slow())  # type: ignore[arg-type]  # still a coroutine function
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+
+
+def mail(to: str, subject: str = "") -> str:
+    return f"{to}: {subject.upper()}"
+
+
+@pytest.mark.parametrize("how", [{}, {"observers": [fw.records.Meter()]}], ids=["plain", "full"])
+def test_arguments_that_do_not_fit_are_field_problems(how: dict[str, Any]) -> None:
+    found = seen(fw.guard(**how)(mail)(subjct="x"))
+
+    assert (found.code, found.outcome) == ("VALIDATION_FAILED", "not_executed")
+    assert found.fields == (
+        fw.FieldProblem(path="to", kind="missing", required=True),
+        fw.FieldProblem(path="subjct", kind="unknown", sent="x", did_you_mean="subject"),
+    )
+
+
+def test_a_type_error_inside_the_body_is_not_blamed_on_the_caller() -> None:
+    assert seen(fw.guard(mail)(to="a", subject=5)).code == "INTERNAL_ERROR"
+
+    def wrong_call() -> None:
+        mail()  # type: ignore[call-arg]  # that is the point
+
+    assert seen(fw.guard(wrong_call)()).code == "INTERNAL_ERROR"
+
+
+def test_a_schema_is_checked_before_the_body_runs() -> None:
+    ran: list[str] = []
+
+    @fw.guard(schema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    def tool(**arguments: Any) -> str:
+        ran.append("ran")
+        return "ok"
+
+    found = seen(tool(n="five"))
+
+    assert (found.code, found.outcome, [problem.path for problem in found.fields]) == (
+        "VALIDATION_FAILED",
+        "not_executed",
+        ["n"],
+    )
+    assert ran == []
+    assert tool(n=5) == fw.success("ok")
+
+
+def test_arguments_by_position_are_checked_by_name() -> None:
+    @fw.guard(schema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    def double(n: int) -> str:
+        return str(2 * n)
+
+    assert double(5) == fw.success("10")
+
+
+def test_an_invalid_schema_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="type"):
+        fw.guard(schema={"type": "objekt"})(mail)
+
+
+def test_a_value_that_cannot_be_sent_is_a_failure_of_the_tool() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+
+    assert seen(fw.guard(lambda: loop)()).type == "INTERNAL"
+
+
+def test_a_clock_that_breaks_does_not_break_the_answer() -> None:
+    def broken() -> str:
+        raise ZeroDivisionError
+
+    answer = fw.guard(dialect="envelope", clock=broken)(lambda: fw.error("m"))()
+
+    found = fw.read(answer)
+    assert found is not None
+    assert found.message == "m"
+
+
+def test_one_call_too_many_is_told_when_to_come_again() -> None:
+    limit = fw.server.Limit(1, retry_after=2.5)
+
+    @fw.guard(limit=limit)
+    def outer() -> Any:
+        return fw.guard(limit=limit)(lambda: "inner")()
+
+    found = seen(outer())
+
+    assert (found.code, found.retry_after, found.outcome) == ("SERVER_BUSY", 2.5, "not_executed")
+    assert limit.running == 0
+    assert seen(fw.guard(limit=limit)(raising(fw.NotFound("m")))()).code == "NOT_FOUND"
+    assert limit.running == 0
+
+
+def test_a_limit_without_a_place_is_misuse() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        fw.server.Limit(0)
+
+
+def test_a_meter_counts_calls_failures_and_time() -> None:
+    meter = fw.records.Meter()
+    tool = fw.guard(observers=[meter], tool="t")(lambda fail: raising(fw.NotFound("m"))() if fail else "ok")
+
+    for fail in (False, True, True, False, False):
+        tool(fail)
+
+    usage = meter.snapshot()["t"]
+    assert (usage.calls, usage.failures, usage.failed) == (5, {"NOT_FOUND": 2}, 2)
+    assert usage.seconds >= usage.slowest > 0
+    assert meter.reset() == {"t": usage}
+    assert meter.snapshot() == {}
+
+
+def test_a_meter_loses_no_call_of_any_thread() -> None:
+    meter = fw.records.Meter()
+    tool = fw.guard(observers=[meter], tool="t")(lambda: "ok")
+    threads = [threading.Thread(target=lambda: [tool() for _ in range(500)]) for _ in range(8)]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert meter.snapshot()["t"].calls == 4000
+
+
+def test_an_observer_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(observation: fw.records.Observation) -> None:
+        raise RuntimeError("broken observer")
+
+    meter = fw.records.Meter()
+
+    assert fw.guard(observers=[broken, meter], tool="t")(lambda: "ok")() == fw.success("ok")
+    assert meter.snapshot()["t"].calls == 1
+    assert "an observer of tool t failed" in caplog.text
+
+
+def test_names_and_docs_of_the_tool_stay() -> None:
+    assert (fw.guard(mail).__name__, fw.guard(mail).__wrapped__) == ("mail", mail)  # type: ignore[attr-defined]  # set by wraps
+
+
+def test_misuse_is_told_when_decorating() -> None:
+    with pytest.raises(ValueError, match="did you mean 'flat'"):
+        fw.guard(dialect="flt")
+
+    def stream() -> Any:
+        yield 1
+
+    with pytest.raises(TypeError, match="yields"):
+        fw.guard(stream)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"), [({"dialekt": "xml"}, "dialekt"), ({"version": "2"}, "compact has no setting 'version'")]
+)
+def test_wrong_settings_are_told_when_decorating(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        fw.guard(**settings)
+
+
+@pytest.mark.parametrize("wrong", ["xml", classmethod(print)])
+def test_a_guard_takes_functions_only(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="takes a function"):
+        fw.guard(wrong)
+
+
+def test_a_callable_object_is_a_tool_too() -> None:
+    class Tool:
+        async def __call__(self, n: int) -> str:
+            return f"{n}"
+
+    assert called(fw.guard(Tool()), 5) == fw.success("5")
+
+
+def test_an_asynchronous_action_of_a_guarded_group_is_awaited() -> None:
+    async def slow() -> str:
+        return "done"
+
+    group = fw.Group("jobs")
+    group.add("slow", slow)
+
+    assert asyncio.run(fw.guard(group)(action="slow")) == fw.success("done")

@@ -1,5 +1,0 @@
-"""One PostgreSQL for all tests of records: starting one takes longer than most of them."""
-
-from tests.mapping.servers import postgres
-
-__all__ = ["postgres"]
