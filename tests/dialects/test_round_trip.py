@@ -29,6 +29,11 @@ def test_a_whole_result_reads_back_as_the_canonical_failure(dialect: str, failur
 
 
 @given(failure=failures)
+@example(
+    fw.Failure(
+        message="m", fields=tuple(fw.FieldProblem(path="a" * 300 + end, message=f"{end} " * 200) for end in "xyz")
+    )
+)
 def test_canonical_twice_changes_nothing(failure: fw.Failure) -> None:
     once = fw.dialects.canonical(failure)
 

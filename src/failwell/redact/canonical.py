@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
-from failwell.failure import Failure, FieldProblem, path_keys
+from failwell.failure import Failure, FieldProblem, one_per_path, path_keys
 from failwell.redact.scrubber import clean, clean_again, is_secret_name, placeholder
 
 # Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
@@ -60,7 +60,7 @@ def canonical(failure: Failure) -> Failure:
     if failure.actions:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
-        changes["fields"] = tuple(map(_safe_problem, failure.fields[:_MOST_FIELDS]))
+        changes["fields"] = _safe_problems(failure.fields)
     if failure.details:
         changes["details"] = json_safe(failure.details)
     if failure.extra:
@@ -117,6 +117,14 @@ def _without(text: str, hidden: Iterable[str]) -> str:
         elif secret:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", placeholder("value"), text)
     return text
+
+
+def _safe_problems(problems: tuple[FieldProblem, ...]) -> tuple[FieldProblem, ...]:
+    safe = tuple(map(_safe_problem, problems[:_MOST_FIELDS]))
+    if len({problem.path for problem in safe}) == len(safe):
+        return safe
+    # Paths that were cut may have become equal: they are merged, and what that makes too long is cut again.
+    return tuple(map(_safe_problem, one_per_path(safe)))
 
 
 def _safe_problem(problem: FieldProblem) -> FieldProblem:
