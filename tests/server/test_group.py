@@ -347,6 +347,15 @@ class TestTheGroupedSchema:
         st.sampled_from([{}, {"additionalProperties": False}, {"additionalProperties": True}, {"anyOf": [{}]}]),
     )
 
+    def test_takes_an_argument_that_an_action_requires_and_does_not_describe(self):
+        group = Group("any")
+        group.add("x", lambda **given: given, schema={"properties": {}, "required": ["a"]})
+        takes = jsonschema_rs.validator_for(group.schema, offline=True).is_valid
+
+        assert group.call({"action": "x", "a": 1}) == {"a": 1}
+        assert takes({"action": "x", "a": 1})
+        assert not takes({"action": "x", "b": 1})
+
     @given(
         st.dictionaries(st.sampled_from(["x", "y", "z"]), schemas, min_size=1, max_size=3),
         st.dictionaries(st.sampled_from("abcd"), st.sampled_from([1, "t", None]), max_size=3),
