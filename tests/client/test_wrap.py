@@ -13,7 +13,7 @@ from mcp.types import CallToolResult
 
 import failwell as fw
 from failwell.dialects._placement import META_KEY, RETRY_KEY
-from failwell.sdk.mcp_client import FailedResult
+from failwell.integrations.mcp import FailedResult
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, Silence, never, rpc
 from tests.matrix import sdks
 

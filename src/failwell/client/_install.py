@@ -13,6 +13,7 @@ from failwell.retry import Policy
 T = TypeVar("T")
 
 _DEFAULT = Policy()
+_ABSENT = object()
 _lock = RLock()
 
 
@@ -48,6 +49,31 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
     return session
 
 
+class Patches:
+    """Replaces attributes of classes or objects; `undo` restores each, unless somebody replaced it once more."""
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Any, str, Any, Any]] = []
+
+    def put(self, owner: Any, name: str, new: Any) -> None:
+        """Replace an attribute; remember what the owner itself had there, or that it only inherited it."""
+        self._done.append((owner, name, owner.__dict__.get(name, _ABSENT), new))
+        setattr(owner, name, new)
+
+    def undo(self) -> list[str]:
+        """Put everything back; return the names of what others have replaced since, which stays as it is."""
+        kept: list[str] = []
+        while self._done:
+            owner, name, before, new = self._done.pop()
+            if owner.__dict__.get(name) is not new:
+                kept.append(name)
+            elif before is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+        return kept
+
+
 class Installation:
     """What `install` did: one sentence in `says`, and the `caller` that every call goes through."""
 
@@ -77,7 +103,7 @@ class _Process:
     def hook_transport(self, integration: Any) -> None:
         """Let refused calls over HTTP be heard, for sessions do not know their transport."""
         if self.transport is None:
-            patches = _sdks.load("patches").Patches()
+            patches = Patches()
             integration.attach_transport(patches)
             self.transport = patches
 
@@ -127,7 +153,7 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
     with _lock:
         again = _process.patches is not None
         if not again:
-            patches = _sdks.load("patches").Patches()
+            patches = Patches()
             integration.attach(patches, _process.current)
             _process.patches = patches
         _process.hook_transport(integration)

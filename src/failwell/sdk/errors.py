@@ -8,6 +8,11 @@ from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 
+try:
+    from pydantic import ValidationError
+except ImportError as missing:
+    raise ImportError(needs("mcp")) from missing
+
 # Header mismatch, missing client capability, unsupported version, URL elicitation: a client answers them by itself.
 _OF_THE_PROTOCOL = frozenset((-32020, -32021, -32022, -32042))
 
@@ -22,14 +27,14 @@ def is_rpc_error(exc: BaseException) -> bool:
     return isinstance(_code(exc), int)
 
 
+def is_flagged(result: Any) -> bool:
+    """Return whether a `CallToolResult` says that it is an error: `isError` in mcp 1, `is_error` in mcp 2."""
+    fields = type(result).model_fields  # asking for the other name may warn that it is deprecated
+    return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
+
+
 def _code(exc: BaseException) -> object:
     return getattr(getattr(exc, "error", None), "code", None)
-
-
-try:
-    from pydantic import ValidationError
-except ImportError as missing:
-    raise ImportError(needs("mcp")) from missing
 
 
 _SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")

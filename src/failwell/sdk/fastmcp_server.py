@@ -1,4 +1,4 @@
-"""Protect servers of fastmcp, versions 2.14 to 4: a middleware that answers failures, outermost in the chain."""
+"""Protect servers of fastmcp, versions 2 to 4: a middleware that answers failures, outermost in the chain."""
 
 import functools
 import inspect
@@ -8,13 +8,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
-from fastmcp.server.middleware import Middleware
-from fastmcp.tools import FunctionTool
-from pydantic import ValidationError
-
 from failwell._log import log
-from failwell._sdks import supported
+from failwell._sdks import needs, supported
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
@@ -24,21 +19,22 @@ from failwell.server._answers import Answers, opened, package_raising, packages_
 from failwell.server._protection import Called, Protection
 from failwell.server._schemas import SchemaChecks
 
-__all__ = ["FailwellMiddleware", "attach"]
-
-
 try:
-    from fastmcp.tools import Tool
+    from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+    from fastmcp.server.middleware import Middleware
+    from fastmcp.tools import FunctionTool, Tool
     from mcp.types import CallToolResult, TextContent
+    from pydantic import ValidationError
 except ImportError as missing:
-    raise ImportError("this needs fastmcp 2.14 or newer: pip install 'failwell[fastmcp]'") from missing
+    raise ImportError(needs("fastmcp")) from missing
 
+__all__ = ["FailwellMiddleware", "attach"]
 
 # Middleware that lists all the tools it is given. To pass by it saves copies of every schema.
 _HIDE_NOTHING = frozenset((("failwell", "FailwellMiddleware"), ("fastmcp", "DereferenceRefsMiddleware")))
 
 
-class Layout(NamedTuple):
+class FastmcpServerLayout(NamedTuple):
     """What differs between versions; `store` is what every tool of a server is added to."""
 
     store: Callable[[Any], Any]
@@ -49,7 +45,7 @@ class Layout(NamedTuple):
     failed: Callable[[dict[str, Any]], Any]  # a wire-shaped result as the result of a middleware
 
 
-def layout() -> Layout:
+def layout() -> FastmcpServerLayout:
     """Return the layout of the installed version.
 
     Raises:
@@ -59,8 +55,8 @@ def layout() -> Layout:
     low_level = _beneath if version < (4,) else _nothing
     failed = _replaced if version < (3, 4) else _flagged
     if version < (3,):
-        return Layout(_manager, _managed, _listed_2, _key, low_level, failed)
-    return Layout(_provider, _provided, _listed, _name_in, low_level, failed)
+        return FastmcpServerLayout(_manager, _managed, _listed_2, _key, low_level, failed)
+    return FastmcpServerLayout(_provider, _provided, _listed, _name_in, low_level, failed)
 
 
 def _manager(server: Any) -> Any:
@@ -215,9 +211,9 @@ class FailwellMiddleware(Middleware):
         store.add_tool = add_tool
         low_level = _LAYOUT.low_level(server)
         if low_level is not None:
-            from failwell.sdk import lowlevel_1  # with fastmcp 2 and 3
+            from failwell.sdk import mcp_lowlevel_1  # with fastmcp 2 and 3
 
-            lowlevel_1.attach(low_level, self.protection, is_inner=True)
+            mcp_lowlevel_1.attach(low_level, self.protection, is_inner=True)
 
     def name_what_is_in_the_way(self, server: Any) -> None:
         """Log, once each, which middleware of a server works against this one."""

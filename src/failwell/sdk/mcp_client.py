@@ -1,7 +1,4 @@
-"""Hook the client sessions of the mcp SDK, versions 1 and 2; failed calls give results that carry the failure.
-
-Needs the mcp SDK: `pip install 'failwell[mcp]'`.
-"""
+"""Hook the client sessions of the mcp SDK, versions 1 and 2; failed calls give results that carry the failure."""
 
 import functools
 import itertools
@@ -12,11 +9,11 @@ from weakref import WeakKeyDictionary, ref
 
 from failwell._sdks import needs, supported
 from failwell.client import Answer, Caller, Descriptions, Page
+from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
 from failwell.failure import Failure
 from failwell.sdk import mcp_http
-from failwell.sdk.errors import Passing, Useless, failure_of_exception
-from failwell.sdk.patches import Patches
+from failwell.sdk.errors import Passing, Useless, failure_of_exception, is_flagged
 
 try:
     import anyio
@@ -29,9 +26,36 @@ except ImportError as missing:
 
 __all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "attach_transport", "detach", "wrap"]
 
-
 FALLBACK_KEY = "dev.failwell/fallback"
 REPAIR_KEY = "dev.failwell/repair"
+
+_LONGEST_LISTING = 10.0
+_WRAPPED = "_failwell_hook"
+
+
+class McpClientLayout(NamedTuple):
+    """What differs between versions."""
+
+    forgets_server: bool  # a session does not keep what its server is called
+    request: Callable[[Any], Any]  # a request as a session sends it
+    message: Callable[[Any], Any]  # a JSON-RPC message as a transport passes it on
+    next_cursor: str
+
+
+def layout() -> McpClientLayout:
+    """Return the layout of the installed version.
+
+    Raises:
+        ValueError: it is not one we know.
+    """
+    if supported("mcp", who="failwell") < (2,):
+        wrappers = vars(types)
+        return McpClientLayout(True, wrappers["ClientRequest"], wrappers["JSONRPCMessage"], "nextCursor")
+    return McpClientLayout(False, _unchanged, _unchanged, "next_cursor")
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 class FailedResult(CallToolResult):
@@ -72,7 +96,7 @@ def result_of(answer: Answer) -> Any:
         return answer.result if answer.repaired is None else _noted(answer)
     if answer.is_fallback:
         return _made(FallbackResult, _fallback_wire(answer, failure), answer, failure)
-    if failure.severity == "warning" and isinstance(answer.result, CallToolResult) and not _is_flagged(answer.result):
+    if failure.severity == "warning" and isinstance(answer.result, CallToolResult) and not is_flagged(answer.result):
         return answer.result
     wire = encode(failure, attempts=answer.attempts if answer.attempts > 1 else None)
     wire["content"] = [_text(answer.text)]
@@ -115,19 +139,8 @@ def _meta(result: Any) -> dict[str, Any]:
     return dict(getattr(result, "meta", None) or {})
 
 
-def _is_flagged(result: CallToolResult) -> bool:
-    fields = type(result).model_fields
-    return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
-
-
-_LONGEST_LISTING = 10.0
-_WRAPPED = "_failwell_hook"
 _counter = itertools.count(1)
 _lock = Lock()
-
-
-def _is_1() -> bool:
-    return supported("mcp", who="failwell") < (2,)
 
 
 class Known:
@@ -211,7 +224,7 @@ def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
     Raises:
         ValueError: this version is not supported.
     """
-    is_1 = _is_1()
+    version = layout()
     original = ClientSession.call_tool
 
     @functools.wraps(original)
@@ -225,7 +238,7 @@ def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
         return await hook.call(bare, self, name, arguments, rest, options)
 
     patches.put(ClientSession, "call_tool", call_tool)
-    if is_1:
+    if version.forgets_server:
         patches.put(ClientSession, "initialize", _remembering(ClientSession.initialize))
 
 
@@ -235,7 +248,7 @@ def attach_transport(patches: Patches) -> None:
     Raises:
         ValueError: this version is not supported.
     """
-    mcp_http.attach(patches, is_1=_is_1())
+    mcp_http.attach(patches, layout().message)
 
 
 def detach() -> None:
@@ -254,7 +267,7 @@ def wrap(session: Any, hook: Hook) -> bool:
         ValueError: this version is not supported.
         RuntimeError: the client is not connected, so that it has no session yet.
     """
-    _is_1()
+    layout()  # a version that is not supported is refused
     session = session if isinstance(session, ClientSession) else session.session
     was_wrapped = _WRAPPED in vars(session)
     setattr(session, _WRAPPED, hook)
@@ -291,11 +304,9 @@ def _server_name(session: Any) -> str | None:
 async def _page(session: "ref[Any]", cursor: str | None) -> Page:
     """Fetch a page of `tools/list` past the session's own cache, which decides how it checks results."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-    request: Any = types.ListToolsRequest(params=params)
-    is_1 = _is_1()
-    if is_1:
-        request = vars(types)["ClientRequest"](request)
+    version = layout()
     connected: Any = session()
     with anyio.fail_after(_LONGEST_LISTING):
+        request = version.request(types.ListToolsRequest(params=params))
         listed = await connected.send_request(request, types.ListToolsResult)
-    return Page(listed.tools, listed.nextCursor if is_1 else listed.next_cursor)
+    return Page(listed.tools, getattr(listed, version.next_cursor))

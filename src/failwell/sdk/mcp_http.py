@@ -6,18 +6,18 @@ one fixed sentence.
 
 import dataclasses
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from failwell._json import is_object, parse_json
 from failwell._sdks import needs
+from failwell.client._install import Patches
 from failwell.dialects import _compact
 from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
 from failwell.redact.canonical import canonical
-from failwell.sdk.patches import Patches
 
 try:
     from mcp import types
@@ -33,8 +33,11 @@ _SAY_WHEN = (429, 503)
 _HTTP_PACKAGES = ("httpx", "httpx2")
 
 
-def attach(patches: Patches, *, is_1: bool) -> None:
-    """Hook the transport of tool calls, and of the lists of tools we ask for; every other request goes its way."""
+def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
+    """Hook the transport of tool calls, and of the lists of tools we ask for; every other request goes its way.
+
+    *wrap* makes a JSON-RPC message what transports of the installed version pass on.
+    """
     transport: Any = streamable_http.StreamableHTTPTransport
     original: Any = transport._handle_post_request
 
@@ -52,7 +55,8 @@ def attach(patches: Patches, *, is_1: bool) -> None:
             if type(exc).__module__.partition(".")[0] not in _HTTP_PACKAGES:
                 raise
             error = _error(from_exception(exc))
-        await ctx.read_stream_writer.send(_session_message(message.id, error, is_1=is_1))
+        answer = types.JSONRPCError(jsonrpc="2.0", id=message.id, error=types.ErrorData.model_validate(error))
+        await ctx.read_stream_writer.send(SessionMessage(wrap(answer)))
 
     patches.put(transport, "_handle_post_request", _handle_post_request)
 
@@ -109,8 +113,3 @@ def _error(failure: Failure) -> dict[str, Any]:
     """Return a JSON-RPC error that carries the failure, in a form that any client can read."""
     failure = canonical(failure)
     return {"code": _INTERNAL_ERROR, "message": failure.message, "data": json.loads(_compact.encode(failure).text)}
-
-
-def _session_message(request_id: Any, error: dict[str, Any], *, is_1: bool) -> SessionMessage:
-    answer: Any = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData.model_validate(error))
-    return SessionMessage(vars(types)["JSONRPCMessage"](answer) if is_1 else answer)
