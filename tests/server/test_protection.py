@@ -8,8 +8,8 @@ import pytest
 
 import failwell as fw
 from failwell.schema.problems import unknown_tool
-from failwell.server._answers import Answers, opened, unwrapped
-from failwell.server._protection import Called, Protection
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import Responder, original_exception, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
 
@@ -41,19 +41,19 @@ except TypeError:
 
 @pytest.mark.parametrize("value", [5, None, "text", {"content": []}, [fw.NotFound("x").failure]], ids=str)
 def test_a_value_stays_what_it_is(value: Any) -> None:
-    assert opened(value) == (value, None)
-    assert opened(fw.succeed(value)) == (value, None)
+    assert value_or_failure(value) == (value, None)
+    assert value_or_failure(fw.succeed(value)) == (value, None)
 
 
 def test_a_failure_is_found_in_whatever_it_was_returned_as() -> None:
     exc = fw.NotFound("Task 7 does not exist.")
 
-    assert [opened(value) for value in (exc, exc.failure, fw.fail(exc), fw.succeed(exc.failure))] == [
+    assert [value_or_failure(value) for value in (exc, exc.failure, fw.fail(exc), fw.succeed(exc.failure))] == [
         (None, exc.failure)
     ] * 4
 
 
-ANSWERS = Answers("tool", "compact", {}, False)
+ANSWERS = Responder("tool", "compact", {}, False)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ ANSWERS = Answers("tool", "compact", {}, False)
     [(True, False, "unknown"), (True, True, "not_executed"), (False, False, "not_executed")],
 )
 def test_the_outcome_is_that_of_the_whole_call(ran: bool, operation_is_call: bool, outcome: str) -> None:
-    answers = Answers("tool", "compact", {}, operation_is_call)
+    responder = Responder("tool", "compact", {}, operation_is_call)
 
-    assert answers.failure_of(ConnectionRefusedError(), ran=ran).outcome == outcome
+    assert responder.failure_of(ConnectionRefusedError(), ran=ran).outcome == outcome
 
 
 def test_a_body_that_was_never_entered_had_no_effect() -> None:
@@ -95,8 +95,8 @@ def test_what_an_sdk_wrapped_is_found_and_what_an_author_wrapped_is_kept() -> No
     with pytest.raises(RuntimeError) as raised:
         namespace["wrap"](author)
 
-    assert unwrapped(raised.value, {"somesdk"}) is author
-    assert unwrapped(raised.value, {"other"}) is raised.value
+    assert original_exception(raised.value, {"somesdk"}) is author
+    assert original_exception(raised.value, {"other"}) is raised.value
 
 
 def test_annotations_that_cannot_be_read_make_no_tool_safe(caplog: pytest.LogCaptureFixture) -> None:
@@ -104,7 +104,7 @@ def test_annotations_that_cannot_be_read_make_no_tool_safe(caplog: pytest.LogCap
         def model_dump(self, **how: Any) -> Any:
             raise RuntimeError("broken")
 
-    assert Protection().answers(Called("tool", Broken())).operation_is_call is False
+    assert Protection().responder(CallInfo("tool", Broken())).operation_is_call is False
     assert "the annotations of tool tool could not be read" in caplog.text
 
 

@@ -89,7 +89,7 @@ async def hooked(session: ClientSession) -> None:
         return str(arguments)
 
     answer = await fw.client.Caller(hook=print).run(send, server="mail", tool="send", arguments={"to": "ann"})
-    assert_type(answer, fw.client.Answer)
+    assert_type(answer, fw.client.CallResult)
     assert_type(answer.failure, fw.Failure | None)
     assert_type(answer.shown, str)
 

@@ -42,7 +42,7 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
     caller = Caller(policy, **options)
     integration = _sdks.load("mcp_client")
     with _lock:
-        again = sdk.wrap(session, integration.Hook(caller, server))
+        again = sdk.wrap(session, integration.SessionHook(caller, server))
         _process.hook_transport(integration)
     said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
     log.info("A %s %s.", type(session).__name__, said)
@@ -157,7 +157,7 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
             integration.attach(patches, _process.current)
             _process.patches = patches
         _process.hook_transport(integration)
-        _process.hook = integration.Hook(caller)
+        _process.hook = integration.SessionHook(caller)
     if again:
         says = "failwell was installed already: its policy and options are the new ones."
     else:

@@ -22,7 +22,7 @@ from failwell.schema.problems import (
     unknown_problem,
     wrong_type_problem,
 )
-from failwell.schema.tree import REFERENCES, SchemaTree, Spot, closed_names, key_of
+from failwell.schema.tree import REFERENCES, SchemaLocation, SchemaTree, closed_names, key_of
 from failwell.schema.words import (
     array_in_words,
     counted_in_words,
@@ -133,17 +133,17 @@ _MOST_PROBLEMS = 50
 _RANKS = {"missing": 0, "enum": 1, "const": 1, "type": 2, "format": 3}
 
 
-class Complaint(NamedTuple):
-    """One error of the validator, with the place in the arguments and the spot in the schema it speaks of."""
+class Violation(NamedTuple):
+    """One error of the validator, with the place in the arguments and the location in the schema it speaks of."""
 
     error: "ValidationError"
     place: Argument
-    spot: Spot
+    location: SchemaLocation
     tree: SchemaTree
     arguments: Any
 
     @property
-    def said(self) -> Any:
+    def kind(self) -> Any:
         """The error's kind, with the attributes of its keyword."""
         return self.error.kind
 
@@ -158,7 +158,7 @@ class Complaint(NamedTuple):
         return Argument((*self.place.keys, name), sent)
 
 
-Reader = Callable[[Complaint], Iterable[FieldProblem]]
+Reader = Callable[[Violation], Iterable[FieldProblem]]
 
 
 def problems_of(errors: Iterable["ValidationError"], arguments: Any, tree: SchemaTree) -> tuple[FieldProblem, ...]:
@@ -172,10 +172,10 @@ def problems_of(errors: Iterable["ValidationError"], arguments: Any, tree: Schem
 
 def _read(error: "ValidationError", arguments: Any, tree: SchemaTree) -> Iterable[FieldProblem]:
     path = error.evaluation_path
-    spot = tree.spot(path if error.kind.name == "falseSchema" else path[:-1])
+    location = tree.locate(path if error.kind.name == "falseSchema" else path[:-1])
     keys, value = _follow(arguments, error)
-    complaint = Complaint(error, Argument(keys, value, spot.required), spot, tree, arguments)
-    return _READERS.get(error.kind.name, _other)(complaint)
+    violation = Violation(error, Argument(keys, value, location.required), location, tree, arguments)
+    return _READERS.get(error.kind.name, _other)(violation)
 
 
 def _follow(arguments: Any, error: "ValidationError") -> tuple[tuple[str | int, ...], Any]:
@@ -215,131 +215,131 @@ def _is_implied(problem: FieldProblem, first: FieldProblem) -> bool:
     return problem is not first and (problem.kind == "unknown" or (problem.kind == "type" and bool(first.options)))
 
 
-def _required(complaint: Complaint) -> Iterator[FieldProblem]:
-    name = complaint.said.property
-    if complaint.child(name).value is not UNSET:
+def _required(violation: Violation) -> Iterator[FieldProblem]:
+    name = violation.kind.property
+    if violation.child(name).value is not UNSET:
         return  # jsonschema-rs asks for what is required and forbidden, even where it was sent
-    known = complaint.spot.property(name)
-    options = options_of(known, complaint.tree)
-    expected = None if options else schema_in_words(known, complaint.tree)
-    yield missing_problem(complaint.child(name), when=_trigger(complaint, name), expected=expected, options=options)
+    known = violation.location.property(name)
+    options = options_of(known, violation.tree)
+    expected = None if options else schema_in_words(known, violation.tree)
+    yield missing_problem(violation.child(name), when=_trigger(violation, name), expected=expected, options=options)
 
 
-def _trigger(complaint: Complaint, name: str) -> str | None:
+def _trigger(violation: Violation, name: str) -> str | None:
     """Return the path of the key that makes another one required."""
-    rules = complaint.spot.schema.get(str(complaint.keyword))
+    rules = violation.location.schema.get(str(violation.keyword))
     if not is_object(rules):
         return None
     keys = (key for key, needed in rules.items() if is_array(needed) and name in needed)
-    return next((complaint.child(key).path for key in keys if complaint.child(key).value is not UNSET), None)
+    return next((violation.child(key).path for key in keys if violation.child(key).value is not UNSET), None)
 
 
-def _type(complaint: Complaint) -> Iterator[FieldProblem]:
-    yield wrong_type_problem(complaint.place, types_of(complaint.spot.schema) or complaint.said.types)
+def _type(violation: Violation) -> Iterator[FieldProblem]:
+    yield wrong_type_problem(violation.place, types_of(violation.location.schema) or violation.kind.types)
 
 
-def _enum(complaint: Complaint) -> Iterator[FieldProblem]:
-    yield option_problem(complaint.place, complaint.said.options)
+def _enum(violation: Violation) -> Iterator[FieldProblem]:
+    yield option_problem(violation.place, violation.kind.options)
 
 
-def _const(complaint: Complaint) -> Iterator[FieldProblem]:
-    yield option_problem(complaint.place, [complaint.said.expected_value], kind="const")
+def _const(violation: Violation) -> Iterator[FieldProblem]:
+    yield option_problem(violation.place, [violation.kind.expected_value], kind="const")
 
 
-def _format(complaint: Complaint) -> Iterator[FieldProblem]:
-    yield format_problem(complaint.place, complaint.said.format)
+def _format(violation: Violation) -> Iterator[FieldProblem]:
+    yield format_problem(violation.place, violation.kind.format)
 
 
-def _unknown(complaint: Complaint) -> Iterator[FieldProblem]:
-    names = complaint.tree.names(complaint.spot.around)
-    sent = complaint.place.value
+def _unknown(violation: Violation) -> Iterator[FieldProblem]:
+    names = violation.tree.names(violation.location.enclosing)
+    sent = violation.place.value
     free = [name for name in names if name not in sent]
     # Where another part of the schema fails, jsonschema-rs counts the keys it knows as not evaluated.
-    strange = [name for name in complaint.said.unexpected if name not in names] or complaint.said.unexpected
-    yield from (unknown_problem(complaint.child(name), free) for name in strange[:_MOST_PROBLEMS])
+    strange = [name for name in violation.kind.unexpected if name not in names] or violation.kind.unexpected
+    yield from (unknown_problem(violation.child(name), free) for name in strange[:_MOST_PROBLEMS])
 
 
-def _forbidden(complaint: Complaint) -> Iterator[FieldProblem]:
-    keys = complaint.place.keys
+def _forbidden(violation: Violation) -> Iterator[FieldProblem]:
+    keys = violation.place.keys
     is_member = bool(keys) and isinstance(keys[-1], str)
     message = "Key is not allowed" if is_member else "Item is not allowed" if keys else "No arguments are allowed"
-    yield complaint.place.problem("unknown" if is_member else "other", message)
+    yield violation.place.problem("unknown" if is_member else "other", message)
 
 
 def _limit(kind: str, template: str, words: Callable[[dict[str, Any]], str], noun: str = "") -> Reader:
     """Return the reader of a keyword that sets a limit."""
 
-    def read(complaint: Complaint) -> Iterator[FieldProblem]:
-        limit = complaint.said.value
+    def read(violation: Violation) -> Iterator[FieldProblem]:
+        limit = violation.kind.value
         message = template.format(counted_in_words(limit, noun) if noun else limit)
-        yield complaint.place.problem(kind, message, expected=words(complaint.spot.schema))
+        yield violation.place.problem(kind, message, expected=words(violation.location.schema))
 
     return read
 
 
-def _pattern(complaint: Complaint) -> Iterator[FieldProblem]:
-    message = f"String must match the pattern '{complaint.said.pattern}'"
-    yield complaint.place.problem("pattern", message, expected=text_in_words(complaint.spot.schema))
+def _pattern(violation: Violation) -> Iterator[FieldProblem]:
+    message = f"String must match the pattern '{violation.kind.pattern}'"
+    yield violation.place.problem("pattern", message, expected=text_in_words(violation.location.schema))
 
 
-def _unique(complaint: Complaint) -> Iterator[FieldProblem]:
-    expected = array_in_words(complaint.spot.schema)
-    yield complaint.place.problem("unique", "Array items must be unique", expected=expected)
+def _unique(violation: Violation) -> Iterator[FieldProblem]:
+    expected = array_in_words(violation.location.schema)
+    yield violation.place.problem("unique", "Array items must be unique", expected=expected)
 
 
-def _contains(complaint: Complaint) -> Iterator[FieldProblem]:
-    schema = complaint.spot.schema
-    word, count = ("at most", schema.get("maxContains")) if complaint.keyword == "maxContains" else (
+def _contains(violation: Violation) -> Iterator[FieldProblem]:
+    schema = violation.location.schema
+    word, count = ("at most", schema.get("maxContains")) if violation.keyword == "maxContains" else (
         "at least", schema.get("minContains", 1))  # fmt: skip
-    words = schema_in_words(schema.get("contains"), complaint.tree)
+    words = schema_in_words(schema.get("contains"), violation.tree)
     expected = f"{word} {counted_in_words(count, 'item')}{f' that is {words}' if words else ' of the kind asked for'}"
-    yield complaint.place.problem("other", f"Array must contain {expected}", expected=expected)
+    yield violation.place.problem("other", f"Array must contain {expected}", expected=expected)
 
 
-def _too_many_items(complaint: Complaint) -> Iterator[FieldProblem]:
-    expected = f"an array of at most {counted_in_words(complaint.said.limit, 'item')}"
-    message = f"Array must contain at most {counted_in_words(complaint.said.limit, 'item')}"
-    yield complaint.place.problem("length", message, expected=expected)
+def _too_many_items(violation: Violation) -> Iterator[FieldProblem]:
+    expected = f"an array of at most {counted_in_words(violation.kind.limit, 'item')}"
+    message = f"Array must contain at most {counted_in_words(violation.kind.limit, 'item')}"
+    yield violation.place.problem("length", message, expected=expected)
 
 
-def _property_name(complaint: Complaint) -> Iterator[FieldProblem]:
-    error = complaint.said.error
-    place = complaint.child(error.instance)
-    named = Complaint(error, Argument((), error.instance), complaint.spot, complaint.tree, complaint.arguments)
+def _property_name(violation: Violation) -> Iterator[FieldProblem]:
+    error = violation.kind.error
+    place = violation.child(error.instance)
+    named = Violation(error, Argument((), error.instance), violation.location, violation.tree, violation.arguments)
     for problem in _READERS.get(error.kind.name, _other)(named):
         message = f"Invalid key. {problem.message}"
         did_you_mean = problem.did_you_mean
         if problem.options and isinstance(error.instance, str):
-            unsent = [name for name in problem.options if name not in complaint.place.value]
+            unsent = [name for name in problem.options if name not in violation.place.value]
             did_you_mean = unknown_problem(place, map(str, unsent)).did_you_mean
         yield place.problem(
             "unknown", message, expected=problem.expected, options=problem.options, did_you_mean=did_you_mean
         )
 
 
-def _not(complaint: Complaint) -> Iterator[FieldProblem]:
-    schema = complaint.spot.schema.get("not")
+def _not(violation: Violation) -> Iterator[FieldProblem]:
+    schema = violation.location.schema.get("not")
     names = schema.get("required") if is_object(schema) and len(schema) == 1 else None
     if names:
         expected: str | None = f"an object without {' and '.join(map(str, names))}"
     else:
-        words = schema_in_words(schema, complaint.tree)
+        words = schema_in_words(schema, violation.tree)
         expected = f"anything but {words}" if words else None
-    yield complaint.place.problem("other", "Value is not allowed", expected=expected)
+    yield violation.place.problem("other", "Value is not allowed", expected=expected)
 
 
-def _union(complaint: Complaint) -> Iterable[FieldProblem]:
+def _union(violation: Violation) -> Iterable[FieldProblem]:
     branches = [
-        [problem for error in errors for problem in _read(error, complaint.arguments, complaint.tree)]
-        for errors in complaint.said.context
+        [problem for error in errors for problem in _read(error, violation.arguments, violation.tree)]
+        for errors in violation.kind.context
     ]
-    fitting = [index for index, errors in enumerate(complaint.said.context) if not errors]
+    fitting = [index for index, errors in enumerate(violation.kind.context) if not errors]
     if len(fitting) > 1:
-        schemas = complaint.spot.schema.get(str(complaint.keyword), [])
-        words = [_label(schema, complaint.tree, index) for index, schema in enumerate(schemas) if index in fitting]
+        schemas = violation.location.schema.get(str(violation.keyword), [])
+        words = [_label(schema, violation.tree, index) for index, schema in enumerate(schemas) if index in fitting]
         expected = f"exactly one of: {' | '.join(words)}" if words else None
-        return [complaint.place.problem("union", "Value matches more than one alternative", expected=expected)]
-    return nearest_branch(complaint.place, branches)
+        return [violation.place.problem("union", "Value matches more than one alternative", expected=expected)]
+    return nearest_branch(violation.place, branches)
 
 
 def _label(schema: Any, tree: SchemaTree, index: int) -> str:
@@ -349,14 +349,14 @@ def _label(schema: Any, tree: SchemaTree, index: int) -> str:
     return schema.get("title") or with_names or schema_in_words(schema, tree) or f"alternative {index + 1}"
 
 
-def _content(complaint: Complaint) -> Iterator[FieldProblem]:
-    name = complaint.said.value
-    yield complaint.place.problem("format", f"Invalid {name}", expected=f"text in {name}")
+def _content(violation: Violation) -> Iterator[FieldProblem]:
+    name = violation.kind.value
+    yield violation.place.problem("format", f"Invalid {name}", expected=f"text in {name}")
 
 
-def _other(complaint: Complaint) -> Iterator[FieldProblem]:
-    message = "Value could not be checked" if complaint.said.name in _UNCHECKED else "Value is not allowed"
-    yield complaint.place.problem("other", message)
+def _other(violation: Violation) -> Iterator[FieldProblem]:
+    message = "Value could not be checked" if violation.kind.name in _UNCHECKED else "Value is not allowed"
+    yield violation.place.problem("other", message)
 
 
 _UNCHECKED = ("backtrackLimitExceeded", "regexEngineFailure")
@@ -431,7 +431,7 @@ class Checker:
             schema = dict(schema)
         self._tree = SchemaTree(schema)
         self._names = closed_names(schema)
-        recurs = any(True for _ in _reference_problem(schema))
+        recurs = any(True for _ in _references(schema))
         if self._names is not None and not recurs and is_mapping(schema):
             # Said in the schema it costs nothing. Where references lead to the root, it would hold deeper down too.
             properties = {**dict.fromkeys(self._names, True), **schema["properties"]}
@@ -536,13 +536,13 @@ def _reason(error: Exception, schema: Any) -> str:
         return f"{found[0].path}: {found[0].message}" if found else str(error)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
         said = error.message
-        lost = (where for where, reference in _reference_problem(schema) if reference.removeprefix("#") in said)
+        lost = (where for where, reference in _references(schema) if reference.removeprefix("#") in said)
         return f"{next(lost, '$schema')}: {said}"
     problems = problems_of([error], schema, SchemaTree({}))
     return "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
 
 
-def _reference_problem(schema: Any) -> Iterator[tuple[str, str]]:
+def _references(schema: Any) -> Iterator[tuple[str, str]]:
     """Yield the path and the value of every reference in a schema."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), schema)]
     seen: set[int] = set()

@@ -51,14 +51,14 @@ _UNREADABLE_RESULT = Failure(
 )
 
 
-class Passing(BaseException):
+class NotAToolFailure(BaseException):
     """Carries an exception that is no failure of a tool past all retries. Never leaves the hook."""
 
     def __init__(self, exception: Exception) -> None:
         self.exception = exception
 
 
-class Useless(ToolFailure):
+class UnusableResult(ToolFailure):
     """The tool was run, and the SDK refuses what came back; `raw` is the result, or the SDK's exception."""
 
     kind = "ToolFailure"
@@ -72,8 +72,8 @@ def failure_of_exception(exc: Exception) -> Any:
     """Return the result of a call that succeeded although an exception came out of it.
 
     Raises:
-        Useless: the tool ran, but what came back is of no use.
-        Passing: it is no failure of the tool: an error of the protocol, of the session, or a mistake of the program.
+        UnusableResult: the tool ran, but what came back is of no use.
+        NotAToolFailure: it is an error of the protocol, of the session, or a mistake of the program.
         Exception: the exception itself, a JSON-RPC error.
     """
     frames = _frames_of_session(exc)
@@ -83,12 +83,12 @@ def failure_of_exception(exc: Exception) -> Any:
         log.info("a result was not checked against its schema: the tools could not be listed, %s", type(exc).__name__)
         return check.f_locals["result"]
     if check is not None:
-        raise Useless(_BROKEN_RESULT, check.f_locals["result"]) from exc
+        raise UnusableResult(_BROKEN_RESULT, check.f_locals["result"]) from exc
     if isinstance(exc, ValidationError) and "send_request" in names:
-        raise Useless(_UNREADABLE_RESULT, exc) from exc
+        raise UnusableResult(_UNREADABLE_RESULT, exc) from exc
     if is_rpc_error(exc) and not is_protocol_error(exc):
         raise exc
-    raise Passing(exc)
+    raise NotAToolFailure(exc)
 
 
 def _frames_of_session(exc: Exception) -> list[FrameType]:

@@ -7,7 +7,7 @@ from failwell._sdks import needs, supported
 from failwell.client._install import Patches
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
-from failwell.sdk.mcp_client import FailedResult, Hook
+from failwell.sdk.mcp_client import FailedResult, SessionHook
 
 try:
     from fastmcp import Client
@@ -47,7 +47,7 @@ def attach(patches: Patches) -> None:
     patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
 
 
-def wrap(client: Any, hook: Hook) -> bool:
+def wrap(client: Any, hook: SessionHook) -> bool:
     """Hook one client, connected or not, and its copies; return whether it was hooked before.
 
     Raises:
@@ -65,7 +65,7 @@ def wrap(client: Any, hook: Hook) -> bool:
 @functools.cache
 def _hooked_class(cls: type[Any]) -> type[Any]:
     async def call_tool_mcp(self: Any, name: str, arguments: dict[str, Any], *rest: Any, **options: Any) -> Any:
-        hook: Hook = getattr(self, _WRAPPED)
+        hook: SessionHook = getattr(self, _WRAPPED)
         return await hook.call(functools.partial(bare, self), self.session, name, arguments, rest, options)
 
     bare = cls.call_tool_mcp

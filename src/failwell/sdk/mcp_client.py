@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
 from failwell._sdks import needs, supported
-from failwell.client import Answer, Caller, Descriptions, Page
+from failwell.client import Caller, CallResult, ToolListCache, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
 from failwell.failure import Failure
 from failwell.sdk import mcp_http
-from failwell.sdk.errors import Passing, Useless, failure_of_exception, is_flagged
+from failwell.sdk.errors import NotAToolFailure, UnusableResult, failure_of_exception, is_flagged
 
 try:
     import anyio
@@ -24,7 +24,7 @@ except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
 
-__all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "attach_transport", "detach", "wrap"]
+__all__ = ["FailedResult", "FallbackResult", "SessionHook", "attach", "attach_transport", "detach", "wrap"]
 
 FALLBACK_KEY = "dev.failwell/fallback"
 REPAIR_KEY = "dev.failwell/repair"
@@ -71,7 +71,7 @@ class FailedResult(CallToolResult):
 
     @property
     def raw(self) -> Any:
-        """What the last try ended with, untouched: the server's result or an exception; None if none was made."""
+        """What the last try ended with, untouched: the server's result or an exception; None if none was result."""
         return self._raw
 
     @property
@@ -89,44 +89,48 @@ class FallbackResult(FailedResult):
         return True
 
 
-def result_of(answer: Answer) -> Any:
+def result_of(call_result: CallResult) -> Any:
     """Return an answer as a result of the SDK. A success is the very object that the SDK returned."""
-    failure = answer.failure
+    failure = call_result.failure
     if failure is None:
-        return answer.result if answer.repaired is None else _noted(answer)
-    if answer.is_fallback:
-        return _made(FallbackResult, _fallback_wire(answer, failure), answer, failure)
-    if failure.severity == "warning" and isinstance(answer.result, CallToolResult) and not is_flagged(answer.result):
-        return answer.result
-    wire = encode(failure, attempts=answer.attempts if answer.attempts > 1 else None)
-    wire["content"] = [_text(answer.text)]
+        return call_result.result if call_result.repaired is None else _with_repair_note(call_result)
+    if call_result.is_fallback:
+        return _build(FallbackResult, _fallback_wire(call_result, failure), call_result, failure)
+    if (
+        failure.severity == "warning"
+        and isinstance(call_result.result, CallToolResult)
+        and not is_flagged(call_result.result)
+    ):
+        return call_result.result
+    wire = encode(failure, attempts=call_result.attempts if call_result.attempts > 1 else None)
+    wire["content"] = [_text(call_result.text)]
     wire["isError"] = True
-    wire["_meta"] = {**_meta(answer.result), **wire["_meta"]}
-    return _made(FailedResult, wire, answer, failure)
+    wire["_meta"] = {**_meta(call_result.result), **wire["_meta"]}
+    return _build(FailedResult, wire, call_result, failure)
 
 
-def _made(cls: type[FailedResult], wire: dict[str, Any], answer: Answer, failure: Failure) -> FailedResult:
-    made: Any = cls.model_validate(wire)
-    last = answer.exception if answer.is_fallback or answer.result is None else answer.result
-    made._failure = failure
-    made._raw = last.raw if isinstance(last, FailedResult | Useless) else last
-    return cast(FailedResult, made)
+def _build(cls: type[FailedResult], wire: dict[str, Any], call_result: CallResult, failure: Failure) -> FailedResult:
+    result: Any = cls.model_validate(wire)
+    last = call_result.exception if call_result.is_fallback or call_result.result is None else call_result.result
+    result._failure = failure
+    result._raw = last.raw if isinstance(last, FailedResult | UnusableResult) else last
+    return cast(FailedResult, result)
 
 
-def _noted(answer: Answer) -> Any:
+def _with_repair_note(call_result: CallResult) -> Any:
     """Return a success that needed corrected arguments, with a note of what was corrected, but not of the values."""
-    result = answer.result
-    if answer.repaired is None or not isinstance(result, CallToolResult):
+    result = call_result.result
+    if call_result.repaired is None or not isinstance(result, CallToolResult):
         return result
-    changes = [{"path": change.path, "reason": change.reason} for change in answer.repaired.changes]
+    changes = [{"path": change.path, "reason": change.reason} for change in call_result.repaired.changes]
     return result.model_copy(update={"meta": {**_meta(result), REPAIR_KEY: {"changes": changes}}})
 
 
-def _fallback_wire(answer: Answer, failure: Failure) -> dict[str, Any]:
-    value = answer.result
-    content = [_text(answer.shown)]
+def _fallback_wire(call_result: CallResult, failure: Failure) -> dict[str, Any]:
+    value = call_result.result
+    content = [_text(call_result.shown)]
     if isinstance(value, CallToolResult):
-        content = [_text(answer.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
+        content = [_text(call_result.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
     meta = {FALLBACK_KEY: encode(failure)["_meta"][META_KEY]}
     return {"content": content, "isError": False, "_meta": meta}
 
@@ -143,24 +147,24 @@ _counter = itertools.count(1)
 _lock = Lock()
 
 
-class Known:
+class SessionInfo:
     """What is known of a session: what its server is called, and what its tools are. It does not keep it alive."""
 
     def __init__(self, session: Any) -> None:
         self.server = _server_name(session) or f"session {next(_counter)}"
-        self.descriptions = Descriptions(functools.partial(_page, ref(session)), lock=anyio.Lock())
+        self.descriptions = ToolListCache(functools.partial(_page, ref(session)), lock=anyio.Lock())
 
-    async def described(self, session: Any, tool: str) -> Any:
+    async def description_of(self, session: Any, tool: str) -> Any:
         """Return what the server says of a tool, and listen for news of that from then on."""
-        if not isinstance(session._message_handler, _HeardSession):
-            session._message_handler = _HeardSession(session._message_handler, self.descriptions)
+        if not isinstance(session._message_handler, _ToolListListener):
+            session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
         return await self.descriptions.of(tool)
 
 
-class _HeardSession:
+class _ToolListListener:
     """A session's handler of messages that also hears when the list of tools changed."""
 
-    def __init__(self, handler: Any, descriptions: Descriptions) -> None:
+    def __init__(self, handler: Any, descriptions: ToolListCache) -> None:
         self.handler = handler
         self._descriptions = descriptions
 
@@ -170,18 +174,18 @@ class _HeardSession:
         await self.handler(message)
 
 
-_known: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()
+_sessions: WeakKeyDictionary[Any, SessionInfo] = WeakKeyDictionary()
 
 
-def _known_of(session: Any) -> Known:
-    found = _known.get(session)
+def _session_info(session: Any) -> SessionInfo:
+    found = _sessions.get(session)
     if found is None:
         with _lock:
-            found = _known.setdefault(session, Known(session))
+            found = _sessions.setdefault(session, SessionInfo(session))
     return found
 
 
-class Hook(NamedTuple):
+class SessionHook(NamedTuple):
     """How calls are made from now on: through a caller, to a server of a given name."""
 
     caller: Caller
@@ -197,7 +201,7 @@ class Hook(NamedTuple):
         options: dict[str, Any],
     ) -> Any:
         """Call a tool and return a result of the SDK; *original* makes one call."""
-        known = _known_of(session)
+        info = _session_info(session)
 
         async def make_call(sent: dict[str, Any]) -> Any:
             try:
@@ -206,19 +210,19 @@ class Hook(NamedTuple):
                 return failure_of_exception(exc)
 
         try:
-            answer = await self.caller.run(
+            call_result = await self.caller.run(
                 make_call,
-                server=self.server or known.server,
+                server=self.server or info.server,
                 tool=name,
                 arguments=arguments,
-                described=functools.partial(known.described, session, name),
+                description=functools.partial(info.description_of, session, name),
             )
-        except Passing as passing:
-            raise passing.exception from passing.exception.__cause__
-        return result_of(answer)
+        except NotAToolFailure as other:
+            raise other.exception from other.exception.__cause__
+        return result_of(call_result)
 
 
-def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
+def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
     """Hook every session of the process, as long as there is a *current* hook.
 
     Raises:
@@ -239,7 +243,7 @@ def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
 
     patches.put(ClientSession, "call_tool", call_tool)
     if version.forgets_server:
-        patches.put(ClientSession, "initialize", _remembering(ClientSession.initialize))
+        patches.put(ClientSession, "initialize", _keeping_server_name(ClientSession.initialize))
 
 
 def attach_transport(patches: Patches) -> None:
@@ -254,13 +258,13 @@ def attach_transport(patches: Patches) -> None:
 def detach() -> None:
     """Forget every session that is known, and hear its messages no more."""
     with _lock:
-        for session in list(_known):
-            if isinstance(session._message_handler, _HeardSession):
+        for session in list(_sessions):
+            if isinstance(session._message_handler, _ToolListListener):
                 session._message_handler = session._message_handler.handler
-        _known.clear()
+        _sessions.clear()
 
 
-def wrap(session: Any, hook: Hook) -> bool:
+def wrap(session: Any, hook: SessionHook) -> bool:
     """Hook one session, or the session of an mcp `Client`; return whether it was hooked before.
 
     Raises:
@@ -277,20 +281,20 @@ def wrap(session: Any, hook: Hook) -> bool:
 
     @functools.wraps(bare)
     async def call_tool(name: str, arguments: dict[str, Any] | None = None, *rest: Any, **options: Any) -> Any:
-        current: Hook = getattr(session, _WRAPPED)
+        current: SessionHook = getattr(session, _WRAPPED)
         return await current.call(bare, session, name, arguments, rest, options)
 
     session.call_tool = call_tool
     return False
 
 
-def _remembering(original: Any) -> Any:
+def _keeping_server_name(original: Any) -> Any:
     """Return `initialize` of version 1, which drops what the server is called."""
 
     @functools.wraps(original)
     async def initialize(self: Any) -> Any:
         result = await original(self)
-        _known_of(self).server = result.serverInfo.name
+        _session_info(self).server = result.serverInfo.name
         return result
 
     return initialize
@@ -301,7 +305,7 @@ def _server_name(session: Any) -> str | None:
     return None if info is None else str(info.name)
 
 
-async def _page(session: "ref[Any]", cursor: str | None) -> Page:
+async def _page(session: "ref[Any]", cursor: str | None) -> ToolPage:
     """Fetch a page of `tools/list` past the session's own cache, which decides how it checks results."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
     version = layout()
@@ -309,4 +313,4 @@ async def _page(session: "ref[Any]", cursor: str | None) -> Page:
     with anyio.fail_after(_LONGEST_LISTING):
         request = version.request(types.ListToolsRequest(params=params))
         listed = await connected.send_request(request, types.ListToolsResult)
-    return Page(listed.tools, getattr(listed, version.next_cursor))
+    return ToolPage(listed.tools, getattr(listed, version.next_cursor))

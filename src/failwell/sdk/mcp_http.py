@@ -29,7 +29,7 @@ except ImportError as missing:
 _HOOKED = ("tools/call", "tools/list")
 _INTERNAL_ERROR = -32603
 _LEFT_TO_THE_SDK = 404  # it means that the session is gone
-_SAY_WHEN = (429, 503)
+_WITH_RETRY_AFTER = (429, 503)
 _HTTP_PACKAGES = ("httpx", "httpx2")
 
 
@@ -47,9 +47,9 @@ def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
             await original(self, ctx)
             return
         try:
-            await original(self, dataclasses.replace(ctx, client=_Observed(ctx.client)))
+            await original(self, dataclasses.replace(ctx, client=_CheckedClient(ctx.client)))
             return
-        except _Refused as refused:
+        except _HttpRefusal as refused:
             error = refused.error
         except Exception as exc:
             if type(exc).__module__.partition(".")[0] not in _HTTP_PACKAGES:
@@ -61,7 +61,7 @@ def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
     patches.put(transport, "_handle_post_request", _handle_post_request)
 
 
-class _Refused(Exception):
+class _HttpRefusal(Exception):
     """The server answered a tool call with an HTTP error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -69,8 +69,8 @@ class _Refused(Exception):
         self.error = error
 
 
-class _Observed:
-    """An HTTP client that raises `_Refused` for an answer with an error, and is the client itself in all else."""
+class _CheckedClient:
+    """An HTTP client that raises `_HttpRefusal` for an answer with an error, and is the client itself in all else."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class _Observed:
     async def send(self, *args: Any, **kwargs: Any) -> Any:
         response = await self._client.send(*args, **kwargs)
         try:
-            await _look_at(response)
+            await _raise_for_refusal(response)
         except BaseException:
             await response.aclose()
             raise
@@ -90,11 +90,11 @@ class _Observed:
     @asynccontextmanager
     async def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         async with self._client.stream(*args, **kwargs) as response:
-            await _look_at(response)
+            await _raise_for_refusal(response)
             yield response
 
 
-async def _look_at(response: Any) -> None:
+async def _raise_for_refusal(response: Any) -> None:
     if response.status_code < 400 or response.status_code == _LEFT_TO_THE_SDK:
         return
     body: Any = None
@@ -103,10 +103,12 @@ async def _look_at(response: Any) -> None:
     error = _error(from_http(response.status_code, headers=response.headers, body=body))
     stated = body.get("error") if is_object(body) and "jsonrpc" in body else None
     if not is_object(stated) or not isinstance(stated.get("code"), int):
-        raise _Refused(error)
+        raise _HttpRefusal(error)
     # What the server says in its own words stands; when to come back is often said by the headers alone.
-    data = stated.get("data") or (error["data"] if response.status_code in _SAY_WHEN else None)
-    raise _Refused({"code": stated["code"], "message": str(stated.get("message") or error["message"]), "data": data})
+    data = stated.get("data") or (error["data"] if response.status_code in _WITH_RETRY_AFTER else None)
+    raise _HttpRefusal(
+        {"code": stated["code"], "message": str(stated.get("message") or error["message"]), "data": data}
+    )
 
 
 def _error(failure: Failure) -> dict[str, Any]:

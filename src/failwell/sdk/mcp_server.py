@@ -16,8 +16,8 @@ from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
 from failwell.sdk.errors import is_flagged, is_protocol_error, is_rpc_error
-from failwell.server._answers import Answers, opened, package_raising, unwrapped
-from failwell.server._protection import Called, Protection
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
 try:
@@ -89,7 +89,7 @@ class ProtectedServer(HighLevelServer):
 
 def _attach_to_tools(server: Any, protection: Protection) -> str:
     """Protect the tools of a server, those that are added later too, and return what was done."""
-    tools = _Tools(server._tool_manager, protection)
+    tools = _ProtectedTools(server._tool_manager, protection)
     tools.manager.call_tool, tools.manager.list_tools = tools.call, tools.listed
     return "the tool manager of mcp hands over what tools raise and return"
 
@@ -105,16 +105,16 @@ def _attach_to_calls(server: Any, protection: Protection) -> None:
         except Exception as exc:
             if _running.get() is protection or is_protocol_error(exc):
                 raise
-            called = _called(name, server._tool_manager.get_tool(name), context)
-            answers = protection.answers(called)
-            wire, failure = answers.encoded(_failure(unwrapped(exc, _SDK), answers))
+            info = _call_info(name, server._tool_manager.get_tool(name), context)
+            responder = protection.responder(info)
+            wire, failure = responder.encode(_failure(original_exception(exc, _SDK), responder))
             protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
             return CallToolResult.model_validate(wire)
 
     server.call_tool = call
 
 
-class _Tools:
+class _ProtectedTools:
     """What stands before a tool manager."""
 
     def __init__(self, manager: Any, protection: Protection) -> None:
@@ -135,17 +135,17 @@ class _Tools:
             return await self._run(name, arguments, context)
         protection = self.protection
         is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
-        tool, value, answers = self.manager.get_tool(name), None, None
+        tool, value, responder = self.manager.get_tool(name), None, None
         token, started = _running.set(protection), protection.start()
         try:
-            value, failure = opened(await self._run(name, arguments, context))
+            value, failure = value_or_failure(await self._run(name, arguments, context))
             if failure is None:
                 value, failure = self._converted(value, tool, name)
         except Exception as exc:
             if is_nested or is_protocol_error(exc):
                 raise
-            answers = protection.answers(_called(name, tool, context))
-            failure = self._judged(exc, arguments, tool, answers)
+            responder = protection.responder(_call_info(name, tool, context))
+            failure = self._classify(exc, arguments, tool, responder)
         finally:
             _running.reset(token)
         if is_nested and failure is not None:
@@ -154,8 +154,8 @@ class _Tools:
             if not is_nested:
                 protection.finish(name, started, arguments=arguments, context=context)
             return value
-        answers = answers or protection.answers(_called(name, tool, context))
-        wire, failure = answers.encoded(failure)
+        responder = responder or protection.responder(_call_info(name, tool, context))
+        wire, failure = responder.encode(failure)
         protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
         return CallToolResult.model_validate(wire)
 
@@ -173,22 +173,22 @@ class _Tools:
         try:
             return tool.fn_metadata.convert_result(value), None
         except Exception as exc:
-            return None, self.protection.answers(Called(name)).broken_output(exc)
+            return None, self.protection.responder(CallInfo(name)).broken_output(exc)
 
-    def _judged(self, exc: Exception, arguments: dict[str, Any], tool: Any, answers: Answers) -> Failure:
+    def _classify(self, exc: Exception, arguments: dict[str, Any], tool: Any, responder: Responder) -> Failure:
         if tool is None:
-            return unknown_tool(answers.tool, [other.name for other in self._list()])
-        core = unwrapped(exc, _SDK)
+            return unknown_tool(responder.tool, [other.name for other in self._list()])
+        core = original_exception(exc, _SDK)
         refusal = _refusal(tool, arguments, self.checks) if isinstance(core, ValidationError) else None
-        return refusal or _failure(core, answers)
+        return refusal or _failure(core, responder)
 
 
-def _failure(core: Exception, answers: Answers) -> Failure:
+def _failure(core: Exception, responder: Responder) -> Failure:
     if isinstance(core, ToolFailure):
         return core.failure
     if _is_for_the_caller(core) or (is_rpc_error(core) and package_raising(core) not in _SDK):
-        return answers.said(core)
-    return answers.failure_of(core)
+        return responder.failure_of_sdk_error(core)
+    return responder.failure_of(core)
 
 
 def _refusal(tool: Any, arguments: dict[str, Any], checks: SchemaChecks) -> Failure | None:
@@ -209,10 +209,10 @@ def _is_for_the_caller(exc: Exception) -> bool:
     return any(cls.__name__ in _WRITTEN_FOR_THE_CALLER for cls in type(exc).__mro__)
 
 
-def _called(name: str, tool: Any, context: Any) -> Called:
+def _call_info(name: str, tool: Any, context: Any) -> CallInfo:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
-    return Called(name, annotations, has_output_schema, partial(_request_meta, context))
+    return CallInfo(name, annotations, has_output_schema, partial(_request_meta, context))
 
 
 def _request_meta(context: Any) -> Any:
