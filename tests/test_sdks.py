@@ -49,7 +49,7 @@ def test_only_the_modules_of_the_package_sdk_ask_for_the_version_of_an_sdk() -> 
     asking = {
         path.relative_to(SOURCES).parts[0]
         for path in SOURCES.rglob("*.py")
-        if re.search(r"\bsupported\(|metadata\.version\(", path.read_text(encoding="utf-8"))
+        if re.search(r"\bsupported_version\(|metadata\.version\(", path.read_text(encoding="utf-8"))
     }
 
     assert asking == {"_sdks.py", "client", "sdk"}

@@ -42,7 +42,7 @@ def test_a_success_is_handed_on_as_it_is() -> None:
 
     assert answer == CallResult(result=value)
     assert answer.result is value
-    assert (answer.text, answer.shown) == ("", "")
+    assert (answer.text, answer.model_text) == ("", "")
 
 
 def test_an_exception_that_may_pass_is_tried_again() -> None:
@@ -61,7 +61,7 @@ def test_what_is_left_is_told_with_everything() -> None:
     assert answer.exception is broken
     assert answer.failure is not None
     assert (answer.failure.code, answer.failure.tool, answer.attempts) == ("CONNECTION_REFUSED", "look", 2)
-    assert answer.shown == answer.text
+    assert answer.model_text == answer.text
     assert answer.text.startswith("TRANSIENT, CONNECTION_REFUSED in look: ")
 
 
@@ -186,7 +186,7 @@ def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> Non
 def test_what_a_fallback_gave_is_shown_as_one() -> None:
     answer = run(Tool(BUSY), fallbacks={"look": lambda failure, arguments: [1, "ä"]})
 
-    assert answer.shown == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
+    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
 
 
 def test_an_open_breaker_answers_without_a_call() -> None:

@@ -58,7 +58,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
         return render(self.failure, self.hints, attempt=max(self.attempts, 1))
 
     @property
-    def shown(self) -> str:
+    def model_text(self) -> str:
         """What a model may see in place of a result: the failure, or what the fallback gave and that it is one."""
         if not self.is_fallback:
             return self.text

@@ -189,10 +189,10 @@ def _checked_versions() -> str:
     Raises:
         ValueError: one of them is not supported.
     """
-    _sdks.supported("mcp", who="install")
-    says = f"mcp {_sdks.installed('mcp')}"
+    _sdks.supported_version("mcp", who="install")
+    says = f"mcp {_sdks.installed_version('mcp')}"
     try:
-        _sdks.supported("fastmcp", who="install")
+        _sdks.supported_version("fastmcp", who="install")
     except metadata.PackageNotFoundError:
         return says
-    return f"{says}, and of fastmcp {_sdks.installed('fastmcp')}"
+    return f"{says}, and of fastmcp {_sdks.installed_version('fastmcp')}"

@@ -13,6 +13,7 @@ from msgspec import UNSET
 from failwell._json import is_mapping
 from failwell.failure import Failure, FieldProblem
 from failwell.schema.problems import (
+    MOST_PROBLEMS,
     Argument,
     format_problem,
     invalid,
@@ -29,8 +30,6 @@ try:
     from pydantic import ValidationError
 except ImportError as missing:
     raise ImportError("this needs pydantic: pip install 'failwell[pydantic]'") from missing
-
-_MOST_PROBLEMS = 50
 
 
 def failure_of(
@@ -59,7 +58,7 @@ def problems_of(
     known = tuple(names)
     unions: dict[tuple[str | int, ...], dict[tuple[str | int, ...], list[FieldProblem]]] = {}
     found: list[FieldProblem | tuple[str | int, ...]] = []
-    for error in exc.errors(include_url=False)[:_MOST_PROBLEMS]:
+    for error in exc.errors(include_url=False)[:MOST_PROBLEMS]:
         located = _locate(error["loc"], arguments, error["type"])
         place = Argument(located.keys, UNSET if error["type"] in _NOT_SENT else error["input"])
         problem = _READERS.get(error["type"], _other)(

@@ -14,8 +14,87 @@ from failwell.failure import ROOT, Failure, FieldProblem, join_path, split_path
 from failwell.schema.tree import SchemaTree
 from failwell.schema.words import json_type, types_of
 
+_MOST_REPAIRED = 20
+_LONGEST = 100_000  # of a text, in characters
 _DEEPEST = 12
 _BRANCHES = ("anyOf", "oneOf", "allOf")
+_NOTHING = object()
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_FLAGS = {"true": True, "false": False}
+_SHORT_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None."""
+
+    path: str
+    before: Any
+    after: Any
+    reason: str
+
+
+class Repair(Struct, frozen=True, kw_only=True):
+    """Corrected arguments. Below a confidence of 0.7 something that was sent is lost: ask before using them."""
+
+    arguments: dict[str, Any]
+    changes: tuple[Change, ...]
+    confidence: float
+
+
+def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
+    """Return arguments that mend a failed call, or None if the error and the schema do not determine them.
+
+    Nothing is sent, nothing given is changed, and no value is invented. With jsonschema-rs installed, a proposal that
+    the schema would refuse is never made.
+    """
+    if failure.type != "VALIDATION" or not is_object(arguments) or not is_object(schema):
+        return None
+    try:
+        return _repair(failure, arguments, schema)
+    except (RecursionError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None  # a schema that is none, arguments that refer to themselves
+
+
+def _repair(failure: Failure, arguments: dict[str, Any], schema: dict[str, Any]) -> Repair | None:
+    correction = _Correction(copy.deepcopy(arguments), SchemaPart.of(schema))
+    known = _schema_problems(arguments, schema)
+    for problem in _problems_to_mend(failure, known)[:_MOST_REPAIRED]:
+        if not correction.mend(problem):
+            return None
+    if not correction.changes or correction.arguments == arguments:
+        return None
+    left = _schema_problems(correction.arguments, schema)
+    ignored = {problem.path for problem in known or () if problem.kind == "unknown"}
+    if any(problem.path not in ignored or problem.kind != "unknown" for problem in left or ()):
+        return None
+    return Repair(
+        arguments=correction.arguments, changes=tuple(correction.changes), confidence=round(correction.confidence, 2)
+    )
+
+
+def _problems_to_mend(failure: Failure, known: tuple[FieldProblem, ...] | None) -> list[FieldProblem]:
+    """Return what must be mended: what the server named and what the schema refuses, keys that are in the way first."""
+    by_path = {problem.path: problem for problem in known or () if problem.kind != "unknown"}
+    unknown = {problem.path: problem for problem in known or () if problem.kind == "unknown"}
+    for problem in failure.fields:
+        if problem.path != ROOT:
+            by_path[problem.path] = unknown.get(problem.path) or by_path.get(problem.path) or problem
+    is_lost = any(problem.kind == "missing" for problem in by_path.values())
+    if is_lost or not by_path:  # a key nobody knows may be the one that is missed
+        by_path |= unknown
+    return sorted(by_path.values(), key=lambda problem: problem.kind != "unknown")
+
+
+def _schema_problems(arguments: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...] | None:
+    """Return what the schema has against the arguments; None if nobody can tell."""
+    try:
+        from failwell.schema.validator import check_arguments  # needs an optional package
+    except ImportError:
+        return None
+    failure = check_arguments(arguments, schema)
+    return failure.fields if failure else ()
 
 
 class SchemaPart:
@@ -92,13 +171,6 @@ def _alternatives(schema: Any, tree: SchemaTree, depth: int) -> Iterator[dict[st
         branches = found.get(keyword)
         for branch in branches if is_array(branches) else ():
             yield from _alternatives(branch, tree, depth + 1)
-
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
-_FLAGS = {"true": True, "false": False}
-_LONGEST = 100_000
-_SHORT_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 
 
 class Candidate(NamedTuple):
@@ -214,81 +286,6 @@ _COERCIONS: dict[tuple[str, str], tuple[Callable[[Any], Candidate | None], ...]]
     **{("array", type_): (_only_item,) for type_ in ("string", "integer", "number", "boolean", "object")},
 }
 """From what was sent to what is due."""
-
-
-_MOST_REPAIRED = 20
-_NOTHING = object()
-
-
-class Change(Struct, frozen=True, kw_only=True):
-    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None."""
-
-    path: str
-    before: Any
-    after: Any
-    reason: str
-
-
-class Repair(Struct, frozen=True, kw_only=True):
-    """Corrected arguments. Below a confidence of 0.7 something that was sent is lost: ask before using them."""
-
-    arguments: dict[str, Any]
-    changes: tuple[Change, ...]
-    confidence: float
-
-
-def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
-    """Return arguments that mend a failed call, or None if the error and the schema do not determine them.
-
-    Nothing is sent, nothing given is changed, and no value is invented. With jsonschema-rs installed, a proposal that
-    the schema would refuse is never made.
-    """
-    if failure.type != "VALIDATION" or not is_object(arguments) or not is_object(schema):
-        return None
-    try:
-        return _repair(failure, arguments, schema)
-    except (RecursionError, ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return None  # a schema that is none, arguments that refer to themselves
-
-
-def _repair(failure: Failure, arguments: dict[str, Any], schema: dict[str, Any]) -> Repair | None:
-    correction = _Correction(copy.deepcopy(arguments), SchemaPart.of(schema))
-    known = _schema_problems(arguments, schema)
-    for problem in _problems_to_mend(failure, known)[:_MOST_REPAIRED]:
-        if not correction.mend(problem):
-            return None
-    if not correction.changes or correction.arguments == arguments:
-        return None
-    left = _schema_problems(correction.arguments, schema)
-    ignored = {problem.path for problem in known or () if problem.kind == "unknown"}
-    if any(problem.path not in ignored or problem.kind != "unknown" for problem in left or ()):
-        return None
-    return Repair(
-        arguments=correction.arguments, changes=tuple(correction.changes), confidence=round(correction.confidence, 2)
-    )
-
-
-def _problems_to_mend(failure: Failure, known: tuple[FieldProblem, ...] | None) -> list[FieldProblem]:
-    """Return what must be mended: what the server named and what the schema refuses, keys that are in the way first."""
-    by_path = {problem.path: problem for problem in known or () if problem.kind != "unknown"}
-    unknown = {problem.path: problem for problem in known or () if problem.kind == "unknown"}
-    for problem in failure.fields:
-        if problem.path != ROOT:
-            by_path[problem.path] = unknown.get(problem.path) or by_path.get(problem.path) or problem
-    is_lost = any(problem.kind == "missing" for problem in by_path.values())
-    if is_lost or not by_path:  # a key nobody knows may be the one that is missed
-        by_path |= unknown
-    return sorted(by_path.values(), key=lambda problem: problem.kind != "unknown")
-
-
-def _schema_problems(arguments: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...] | None:
-    """Return what the schema has against the arguments; None if nobody can tell."""
-    try:
-        from failwell.schema.validator import check_arguments  # needs an optional package
-    except ImportError:
-        return None
-    failure = check_arguments(arguments, schema)
-    return failure.fields if failure else ()
 
 
 class _Correction:

@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from failwell._sdks import needs, supported
+from failwell._sdks import needs, supported_version
 from failwell.client._install import Patches
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
@@ -42,7 +42,7 @@ def attach(patches: Patches) -> None:
     Raises:
         ValueError: this version is not supported.
     """
-    supported("fastmcp", who="failwell")
+    supported_version("fastmcp", who="failwell")
     hooked: Any = Client
     patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
 
@@ -53,7 +53,7 @@ def wrap(client: Any, hook: SessionHook) -> bool:
     Raises:
         ValueError: this version is not supported.
     """
-    supported("fastmcp", who="failwell")
+    supported_version("fastmcp", who="failwell")
     was_wrapped = _WRAPPED in vars(client)
     setattr(client, _WRAPPED, hook)
     if not was_wrapped:

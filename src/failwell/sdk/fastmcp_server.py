@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from failwell._log import log
-from failwell._sdks import needs, supported
+from failwell._sdks import needs, supported_version
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
@@ -51,7 +51,7 @@ def layout() -> FastmcpServerLayout:
     Raises:
         ValueError: it is not one we know.
     """
-    version = supported("fastmcp")
+    version = supported_version("fastmcp")
     low_level = _beneath if version < (4,) else _nothing
     failed = _replaced if version < (3, 4) else _flagged
     if version < (3,):

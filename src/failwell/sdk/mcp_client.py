@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
-from failwell._sdks import needs, supported
+from failwell._sdks import needs, supported_version
 from failwell.client import Caller, CallResult, ToolListCache, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
@@ -48,7 +48,7 @@ def layout() -> McpClientLayout:
     Raises:
         ValueError: it is not one we know.
     """
-    if supported("mcp", who="failwell") < (2,):
+    if supported_version("mcp", who="failwell") < (2,):
         wrappers = vars(types)
         return McpClientLayout(True, wrappers["ClientRequest"], wrappers["JSONRPCMessage"], "nextCursor")
     return McpClientLayout(False, _unchanged, _unchanged, "next_cursor")
@@ -90,7 +90,7 @@ class FallbackResult(FailedResult):
 
 
 def result_of(call_result: CallResult) -> Any:
-    """Return an answer as a result of the SDK. A success is the very object that the SDK returned."""
+    """Return how a call ended as a result of the SDK. A success is the very object that the SDK returned."""
     failure = call_result.failure
     if failure is None:
         return call_result.result if call_result.repaired is None else _with_repair_note(call_result)
@@ -128,7 +128,7 @@ def _with_repair_note(call_result: CallResult) -> Any:
 
 def _fallback_wire(call_result: CallResult, failure: Failure) -> dict[str, Any]:
     value = call_result.result
-    content = [_text(call_result.shown)]
+    content = [_text(call_result.model_text)]
     if isinstance(value, CallToolResult):
         content = [_text(call_result.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
     meta = {FALLBACK_KEY: encode(failure)["_meta"][META_KEY]}

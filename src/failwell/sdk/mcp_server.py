@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from failwell._sdks import needs, supported
+from failwell._sdks import needs, supported_version
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
@@ -43,7 +43,7 @@ def layout() -> McpServerLayout:
     Raises:
         ValueError: it is not one we know.
     """
-    if supported("mcp") < (2,):
+    if supported_version("mcp") < (2,):
         return McpServerLayout("_mcp_server", mcp_lowlevel_1.attach, has_own_calls=False)
     return McpServerLayout("_lowlevel_server", mcp_lowlevel_2.attach, has_own_calls=True)
 

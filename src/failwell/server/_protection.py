@@ -12,7 +12,7 @@ from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
 from failwell.event import Observer, Sent
 from failwell.failure import Failure
-from failwell.server._contract import declared, publication
+from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
 from failwell.server._responder import Responder, notify
 
@@ -158,7 +158,7 @@ class Protection:
         codes = self.codes_of(tool, function)
         if not codes:
             return {}
-        changes: dict[str, Any] = {"meta": {**(meta or {}), **publication(codes)}}
+        changes: dict[str, Any] = {"meta": {**(meta or {}), **contract_meta(codes)}}
         if self.describe:
             sentence = f"Can fail with: {', '.join(map(_described, codes))}."
             changes["description"] = f"{description}\n\n{sentence}" if description else sentence
