@@ -32,7 +32,7 @@ _A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
 class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is wrong with one argument.
 
-    `sent` is `msgspec.UNSET` when nobody knows what was sent; `None` means that null was. `kind` is one word:
+    `sent` is `msgspec.UNSET` when it is unknown what was sent; `None` means that null was. `kind` is one word:
     `missing`, `type`, `enum`, `unknown`, `format`, `range`, `length`, `pattern`, …
     """
 

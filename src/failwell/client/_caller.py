@@ -312,7 +312,7 @@ class Caller:
 
     @property
     def _success_changes_nothing(self) -> bool:
-        """Whether a success would change nothing, and nobody wants to be told of it."""
+        """Whether a success would change nothing, and there is no hook to tell."""
         one, other, third = self.shared.troubles
         return self.hook is None and not (one or other or third)
 

@@ -50,7 +50,7 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
 
 
 class Patches:
-    """Replaces attributes of classes or objects; `undo` restores each, unless somebody replaced it once more."""
+    """Replaces attributes of classes or objects; `undo` restores each, unless it was replaced again since."""
 
     def __init__(self) -> None:
         self._done: list[tuple[Any, str, Any, Any]] = []
@@ -95,13 +95,13 @@ class _Process:
         self.has_fastmcp = False
 
     def current(self) -> Any:
-        """Return the hook of the moment. fastmcp is hooked once somebody uses it: importing it takes a second."""
+        """Return the current hook. fastmcp is hooked once it is in use: importing it takes a second."""
         if self.hook is not None and not self.has_fastmcp and "fastmcp.client.client" in sys.modules:
             self.hook_fastmcp()
         return self.hook
 
     def hook_transport(self, integration: Any) -> None:
-        """Let refused calls over HTTP be heard, for sessions do not know their transport."""
+        """Hook the HTTP transport, so that refused calls keep their status; sessions do not know their transport."""
         if self.transport is None:
             patches = Patches()
             integration.attach_transport(patches)

@@ -1,4 +1,4 @@
-"""What a server says of its tools: asked for once, and only after a call failed."""
+"""What a server says of its tools: `tools/list` is fetched once, and only after a call failed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -44,7 +44,7 @@ class ToolPage(NamedTuple):
 class ToolListCache:
     """The tools of one session, by name. The list is fetched when the first call failed, with all its pages, and kept.
 
-    A list that cannot be fetched gives no hints and raises nothing; after three vain tries nobody asks again.
+    A list that cannot be fetched gives no hints and raises nothing; after three tries it is not fetched again.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def decode(wire: Wire) -> Failure | None:
     if isinstance(wire.meta.get("retryable"), bool):
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
-        values["retryable"] = None  # left out means that nobody said
+        values["retryable"] = None  # left out means unknown
     message, suggestion, fields = _parts(wire.text)
     if suggestion:
         values["suggestion"] = suggestion

@@ -91,7 +91,7 @@ def encode(
         dialect: how the text is written.
         structured: put the error into `structuredContent` too. Only for tools without an output schema.
         output_schema: the tool has an output schema, so that even a warning must be flagged as an error.
-        attempts: how often the call was tried, if somebody retried it; nobody retries it again then.
+        attempts: how often the call was tried, if it was retried; readers do not retry it again then.
         settings: what the dialect takes, such as envelope's `clock` and `version`.
 
     Raises:

@@ -59,7 +59,7 @@ async def arguments_in(scope: Scope, receive: Receive, largest: int) -> dict[str
     """Return the JSON object in a POST, or the failure of a request that has none.
 
     Raises:
-        Disconnected: nobody waits for an answer any more.
+        Disconnected: the client does not wait for an answer any more.
     """
     if scope["method"] != "POST":
         return _refusal("METHOD_NOT_ALLOWED", "Tools are called with POST.")

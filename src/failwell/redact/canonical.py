@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 from msgspec import UNSET, structs
@@ -18,7 +18,13 @@ _REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
 _LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
 _NAMES = frozenset(name for name, row in _REDACTED.items() if row.redact == "name")
 _OBJECTS = tuple(name for name, row in _REDACTED.items() if row.redact == "object")
-_CODE, _ACTIONS, _PROBLEMS = FIELDS["code"], FIELDS["actions"], FIELDS["fields"]
+_LONGEST_CODE = FIELDS["code"].longest
+_LONGEST_ACTION, _MOST_ACTIONS = FIELDS["actions"].longest, FIELDS["actions"].most
+_MOST_FIELDS = FIELDS["fields"].most
+_PATH, _MESSAGE, _KIND, _SENT, _EXPECTED, _OPTION, _DID_YOU_MEAN = itemgetter(
+    "path", "message", "kind", "sent", "expected", "options", "did_you_mean"
+)(PROBLEM_LENGTHS)
+_NO_OBJECTS: tuple[dict[str, Any], ...] = ({},) * len(_OBJECTS)
 _texts = attrgetter(*_LONGEST)
 _objects = attrgetter(*_OBJECTS)
 
@@ -59,10 +65,11 @@ def canonical(failure: Failure) -> Failure:
     if failure.actions:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
-        changes["fields"] = tuple(map(_safe_problem, failure.fields[: _PROBLEMS.most]))
-    for name, value in zip(_OBJECTS, _objects(failure), strict=True):
-        if value:
-            changes[name] = json_safe(value)
+        changes["fields"] = tuple(map(_safe_problem, failure.fields[:_MOST_FIELDS]))
+    if (objects := _objects(failure)) != _NO_OBJECTS:
+        for name, value in zip(_OBJECTS, objects, strict=True):
+            if value:
+                changes[name] = json_safe(value)
     return structs.replace(failure, **changes) if changes else failure
 
 
@@ -86,12 +93,12 @@ def _remembered_line(text: str, limit: int) -> str:
 
 
 def _safe_code(code: str) -> str | None:
-    code = _known(code, _CODE.longest)
+    code = _known(code, _LONGEST_CODE)
     return codes.canonical_code(code) if is_code(code) else None
 
 
 def _names(names: Iterable[Any]) -> Iterable[str]:
-    cleaned = (_line(name, _ACTIONS.longest) for name in list(names)[: _ACTIONS.most])
+    cleaned = (_line(name, _LONGEST_ACTION) for name in list(names)[:_MOST_ACTIONS])
     return dict.fromkeys(name for name in cleaned if name)
 
 
@@ -118,25 +125,21 @@ def _without(text: str, hidden: Iterable[str]) -> str:
 
 
 def _safe_problem(problem: FieldProblem) -> FieldProblem:
-    longest = PROBLEM_LENGTHS
-    path = _known(problem.path, longest["path"]) or "?"
-    message, sent = problem.message, problem.sent
+    message, sent, options = problem.message, problem.sent, problem.options
     if (secret := _secret_text(problem)) is not None:
         message, sent = _without(message, [secret]), placeholder("value")
     return FieldProblem(
-        path=path,
-        message=_line(message, longest["message"]),
-        kind=problem.kind and _known(problem.kind, longest["kind"]),
-        sent=UNSET if sent is UNSET else _echo(sent, longest["sent"]),
-        expected=problem.expected and _known(problem.expected, longest["expected"]),
-        options=tuple(_echo(list(problem.options), longest["options"])) if problem.options else (),
+        path=_known(problem.path, _PATH) or "?",
+        message=_line(message, _MESSAGE),
+        kind=problem.kind and _known(problem.kind, _KIND),
+        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_MOST_CHARACTERS_SENT),
+        expected=problem.expected and _known(problem.expected, _EXPECTED),
+        options=tuple(json_safe(list(options), text_limit=_OPTION, text_total=_MOST_CHARACTERS_SENT))
+        if options
+        else (),
         required=problem.required,
-        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, longest["did_you_mean"]),
+        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _DID_YOU_MEAN),
     )
-
-
-def _echo(value: Any, text_limit: int) -> Any:
-    return json_safe(value, text_limit=text_limit, text_total=_MOST_CHARACTERS_SENT)
 
 
 class _PlainCopy:

@@ -51,7 +51,7 @@ _SEQUENCES: Final = (
 
 
 def drop_invisible(text: str) -> str:
-    """Return *text* without what nobody sees, its line ends all one character."""
+    """Return *text* without invisible characters, and with one kind of line end."""
     if text.isascii():
         if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
             return text

@@ -66,7 +66,7 @@ def missing_problem(
 
 
 def unknown_problem(place: Argument, names: Iterable[str]) -> FieldProblem:
-    """Return the problem of a key nobody knows, where the keys in *names* could have been sent."""
+    """Return the problem of an unknown key, where the keys in *names* could have been sent."""
     names = tuple(names)
     meant = closest(str(place.keys[-1]), names, most=1)
     options = names if len(names) <= MOST_OPTIONS else ()

@@ -207,7 +207,7 @@ def _by_author(error: _PydanticError) -> FieldProblem:
 
 
 def _other(error: _PydanticError) -> FieldProblem:
-    # An error inside the text is nobody's sentence to the caller, and may echo what was sent.
+    # The text of an exception was not written for the caller, and may echo what was sent.
     return error.place.problem("other", "Invalid value" if "error" in error.context else error.text)
 
 

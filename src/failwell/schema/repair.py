@@ -82,13 +82,13 @@ def _problems_to_mend(failure: Failure, known: tuple[FieldProblem, ...] | None) 
         if problem.path != ROOT:
             by_path[problem.path] = unknown.get(problem.path) or by_path.get(problem.path) or problem
     is_lost = any(problem.kind == "missing" for problem in by_path.values())
-    if is_lost or not by_path:  # a key nobody knows may be the one that is missed
+    if is_lost or not by_path:  # an unknown key may be the one that is missing
         by_path |= unknown
     return sorted(by_path.values(), key=lambda problem: problem.kind != "unknown")
 
 
 def _schema_problems(arguments: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...] | None:
-    """Return what the schema has against the arguments; None if nobody can tell."""
+    """Return what the schema finds wrong with the arguments; None if it cannot be checked."""
     try:
         from failwell.schema.validator import check_arguments  # needs an optional package
     except ImportError:

@@ -237,7 +237,7 @@ def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
     ) -> Any:
         bare: Any = functools.partial(original, self)
         hook = current()
-        if hook is None:  # uninstalled, but somebody still holds this function
+        if hook is None:  # uninstalled, but this function is still in use
             return await bare(name, arguments, *rest, **options)
         return await hook.call(bare, self, name, arguments, rest, options)
 

@@ -363,7 +363,7 @@ def unknown_action(sent: Any, field: str, actions: Sequence[str]) -> Failure:
 
 
 def _problem(error: msgspec.ValidationError) -> FieldProblem:
-    """Return what msgspec says of a value that its schema let pass, or that nobody checked."""
+    """Return what msgspec says of a value that its schema let pass, or that was not checked."""
     message, _, where = str(error).partition(" - at `$")
     path = where.rstrip("`").removeprefix(".") or ROOT
     try:

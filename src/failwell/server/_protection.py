@@ -117,7 +117,7 @@ class Protection:
         return self.responder(info).encode(failure)
 
     def start(self) -> float:
-        """Return when a call began, for `finish`; no clock is read if nobody observes."""
+        """Return when a call began, for `finish`; the clock is read only if there are observers."""
         return perf_counter() if self.observers else 0.0
 
     def finish(

@@ -62,7 +62,7 @@ class Responder(NamedTuple):
             log.warning("tool %s failed, id %s: %r", self.tool, id, exc, exc_info=shown)
 
     def failure_of_sdk_error(self, exc: Exception, *, ran: bool = True) -> Failure:
-        """Return the failure of an SDK's own error, whose text somebody wrote for the caller.
+        """Return the failure of an SDK's own error, whose text was written for the caller.
 
         What it was raised from says what kind of failure it is, else its text does.
         """
