@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.codes import TYPES
+from failwell.failure import FIELDS, PROBLEM_LENGTHS
+from failwell.redact import canonical as bounds
 
 
 def examples(times: float) -> int:
@@ -98,11 +100,11 @@ def long_texts(bound: int, of: st.SearchStrategy[str] = _characters) -> st.Searc
 _words = st.sampled_from(["a", "x_", "tool."])
 _large = st.one_of(
     _numbers,
-    long_texts(1000),
-    about(50).map(lambda count: [None] * count),
-    about(50).map(lambda count: {f"k{number}": number for number in range(count)}),
-    about(8).map(lambda depth: _nested(depth)),
-    about(500).map(lambda count: [[0] * 10] * (count // 11)),
+    long_texts(bounds.LONGEST_TEXT),
+    about(bounds.MOST_ITEMS).map(lambda count: [None] * count),
+    about(bounds.MOST_ITEMS).map(lambda count: {f"k{number}": number for number in range(count)}),
+    about(bounds.DEEPEST).map(lambda depth: _nested(depth)),
+    about(bounds.MOST_NODES).map(lambda count: [[0] * 10] * (count // 11)),
 )
 
 
@@ -115,35 +117,38 @@ def _nested(depth: int) -> Any:
 
 _large_problems = st.builds(
     fw.FieldProblem,
-    path=long_texts(200, _words) | about(20).map(lambda index: f"items[{index}].sku"),
-    kind=st.none() | long_texts(100, _words),
-    message=long_texts(400),
-    sent=_large | long_texts(100),
-    expected=st.none() | long_texts(400),
-    options=about(50).map(lambda count: tuple(range(count))) | st.lists(long_texts(100), max_size=3).map(tuple),
-    did_you_mean=st.none() | long_texts(200, _words),
+    path=long_texts(PROBLEM_LENGTHS["path"], _words) | about(20).map(lambda index: f"items[{index}].sku"),
+    kind=st.none() | long_texts(PROBLEM_LENGTHS["kind"], _words),
+    message=long_texts(PROBLEM_LENGTHS["message"]),
+    sent=_large | long_texts(PROBLEM_LENGTHS["sent"]),
+    expected=st.none() | long_texts(PROBLEM_LENGTHS["expected"]),
+    options=about(bounds.MOST_ITEMS).map(lambda count: tuple(range(count)))
+    | st.lists(long_texts(PROBLEM_LENGTHS["options"]), max_size=3).map(tuple),
+    did_you_mean=st.none() | long_texts(PROBLEM_LENGTHS["did_you_mean"], _words),
 )
-_many_problems = about(20).map(lambda count: tuple(fw.FieldProblem(path=f"items[{at}]") for at in range(count)))
+_many_problems = about(FIELDS["fields"].most).map(
+    lambda count: tuple(fw.FieldProblem(path=f"items[{at}]") for at in range(count))
+)
 
 large_failures = st.builds(
     fw.Failure,
-    message=sentences | long_texts(1000),
+    message=sentences | long_texts(FIELDS["message"].longest),
     code=st.none() | codes | st.sampled_from(["A" * 199, "A" * 200, "X_" * 100]),
     type=st.sampled_from([None, *TYPES]),
     retry_after=st.sampled_from([None, 0, 2**53 - 1, 2**53, 5e-324, 1e15]),
-    kind=st.none() | long_texts(100, _words),
-    suggestion=st.none() | long_texts(500),
-    actions=st.just(()) | about(50).map(lambda count: tuple(f"tool_{at}" for at in range(count))),
+    kind=st.none() | long_texts(FIELDS["kind"].longest, _words),
+    suggestion=st.none() | long_texts(FIELDS["suggestion"].longest),
+    actions=st.just(()) | about(FIELDS["actions"].most).map(lambda count: tuple(f"tool_{at}" for at in range(count))),
     fields=st.one_of(st.just(()), _many_problems, st.lists(_large_problems, max_size=2).map(tuple)),
-    details=st.just({}) | st.dictionaries(detail_names | long_texts(100, _words), _large, max_size=2),
-    tool=st.none() | long_texts(200, _words),
-    action=st.none() | long_texts(200, _words),
+    details=st.just({}) | st.dictionaries(detail_names | long_texts(bounds.LONGEST_KEY, _words), _large, max_size=2),
+    tool=st.none() | long_texts(FIELDS["tool"].longest, _words),
+    action=st.none() | long_texts(FIELDS["action"].longest, _words),
     http_status=st.sampled_from([None, 100, 599]),
-    docs_url=st.none() | long_texts(500, st.just("https://example.com/")),
-    id=st.none() | long_texts(100, _words),
+    docs_url=st.none() | long_texts(FIELDS["docs_url"].longest, st.just("https://example.com/")),
+    id=st.none() | long_texts(FIELDS["id"].longest, _words),
     confidence=st.sampled_from([None, 0.0, 1.0]),
     extra=st.just({})
-    | st.dictionaries(st.sampled_from(["trace", "hint"]) | long_texts(100, _words), _large, max_size=1),
+    | st.dictionaries(st.sampled_from(["trace", "hint"]) | long_texts(bounds.LONGEST_KEY, _words), _large, max_size=1),
 )
 failures = st.one_of(small_failures, small_failures, small_failures, large_failures)
 

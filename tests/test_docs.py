@@ -110,3 +110,26 @@ def test_every_public_name_that_is_imported_is_exported() -> None:
 
     assert len(public) > 30
     assert public - set(fw.__all__) == set()
+
+
+def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
+    from failwell._json import LONGEST_JSON
+    from failwell.failure import FIELDS, PROBLEM_LENGTHS
+    from failwell.redact.canonical import DEEPEST, MOST_CHARACTERS, MOST_NODES
+
+    operations = (DOCS / "operations.md").read_text(encoding="utf-8")
+    security = (DOCS / "security.md").read_text(encoding="utf-8")
+    policy, budget, breaker = fw.Policy(), fw.retry.Budget(), fw.retry.Breaker()
+
+    for line in (
+        f"| a message | {FIELDS['message'].longest:,} characters, a suggestion {FIELDS['suggestion'].longest}; ",
+        f"| field problems of a failure | {FIELDS['fields'].most} |",
+        f"| {MOST_CHARACTERS:,} characters in {MOST_NODES} values, nested {DEEPEST} levels deep |",
+        f"| JSON that `read` parses | {LONGEST_JSON:,} characters; ",
+        f"| tries of one call | `attempts`, {policy.attempts} |",
+        f"| one wait | `max_wait`, {policy.max_wait:.0f} s; ",
+        f"| a budget of {budget.capacity:.0f} tokens ",
+        f"| a breaker: after {breaker.most} failures in a row none for {breaker.pause:.0f} s |",
+    ):
+        assert line in operations
+    assert f"echoed in a field problem, at most {PROBLEM_LENGTHS['sent']} characters of it |" in security

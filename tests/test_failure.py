@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import failwell as fw
+from failwell.failure import FIELDS, PROBLEM_LENGTHS
 from tests.strategies import failures
 from tests.vectors import load
 
@@ -184,3 +185,63 @@ def test_null_for_a_required_field_is_a_missing_one() -> None:
 def test_a_problem_needs_a_path() -> None:
     with pytest.raises(ValueError, match=r"items\[0\]"):
         fw.FieldProblem(path="")
+
+
+def test_every_field_has_a_row_in_the_table_of_fields() -> None:
+    assert tuple(FIELDS) == fw.Failure.__struct_fields__
+    assert {*PROBLEM_LENGTHS, "required"} == set(fw.FieldProblem.__struct_fields__)
+
+
+_JSON_TYPES: dict[str, set[type]] = {
+    "StrType": {str},
+    "LiteralType": {str},
+    "BoolType": {bool},
+    "IntType": {int},
+    "FloatType": {int, float},
+    "VarTupleType": {list},
+    "DictType": {dict},
+    "NoneType": {type(None)},
+}
+
+
+@pytest.mark.parametrize("field", msgspec.inspect.type_info(fw.Failure).fields, ids=lambda field: field.name)
+def test_the_json_types_in_the_table_are_those_of_the_field(field: Any) -> None:
+    declared = [type(one).__name__ for one in getattr(field.type, "types", [field.type])]
+    types = set().union(*(_JSON_TYPES[name] for name in declared))
+    # Only of `retryable` does null say something; elsewhere it is the same as nothing.
+    expected = types if field.name == "retryable" else types - {type(None)}
+
+    assert set(FIELDS[field.name].json) == expected
+
+
+def test_what_follows_from_code_and_type_is_so_in_the_table() -> None:
+    follows = {name for name, row in FIELDS.items() if row.open_part == "follows"}
+
+    assert {"type", *follows} == set(fw.codes.derive(None, None)._fields)
+
+
+@pytest.mark.parametrize("name", [name for name, row in FIELDS.items() if row.redact in ("text", "name")])
+def test_a_text_leaves_redacted_and_no_longer_than_its_row_says(name: str) -> None:
+    whole = fw.Failure(message="m").replace(**{name: "x " * 1000})
+    leak = fw.Failure(message="m").replace(**{name: "see https://ann:s3cret@example.com/"})
+
+    assert len(getattr(fw.dialects.canonical(whole), name)) in (FIELDS[name].longest, FIELDS[name].longest - 1)
+    assert "s3cret" not in getattr(fw.dialects.canonical(leak), name)
+
+
+@pytest.mark.parametrize("name", [name for name, row in FIELDS.items() if row.json == (str,) and not row.redact])
+def test_a_text_that_is_not_redacted_has_a_closed_set_of_values(name: str) -> None:
+    with pytest.raises(ValueError, match=f"unknown {name}"):
+        fw.Failure(message="m").replace(**{name: "s3cret"})
+
+
+def test_no_more_items_leave_than_their_rows_say() -> None:
+    many = fw.Failure(
+        message="m",
+        actions=tuple(f"tool_{number}" for number in range(100)),
+        fields=tuple(fw.FieldProblem(path=f"field_{number}") for number in range(100)),
+    )
+
+    safe = fw.dialects.canonical(many)
+
+    assert (len(safe.actions), len(safe.fields)) == (FIELDS["actions"].most, FIELDS["fields"].most)

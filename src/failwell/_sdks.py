@@ -45,7 +45,7 @@ def needs(package: str) -> str:
     return f"this needs {package} {_dotted(SUPPORTED[package][0])} or newer: pip install 'failwell[{package}]'"
 
 
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """Return the version of a package that is installed, under whichever name.
 
     Raises:
@@ -59,7 +59,7 @@ def installed(package: str) -> str:
         return metadata.version(_ALSO_CALLED[package])
 
 
-def supported(package: str, *, who: str = "protect") -> Version:
+def supported_version(package: str, *, who: str = "protect") -> Version:
     """Return the installed version of an SDK; *who* supports it says so if it is another.
 
     Raises:
@@ -67,7 +67,7 @@ def supported(package: str, *, who: str = "protect") -> Version:
         PackageNotFoundError: it is not installed.
     """
     least, below = SUPPORTED[package]
-    text = installed(package)
+    text = installed_version(package)
     found = tuple(int(number) for number in re.findall(r"\d+", text)[:3])
     if not least <= found < below:
         raise ValueError(f"{who} supports {package} from {_dotted(least)} to below {_dotted(below)}, not {text}")

@@ -3,7 +3,7 @@
     ToolFailure
     ├── NotFound                the thing asked for does not exist
     │   └── Gone                it existed and was removed
-    ├── Conflict                the present state stands against it
+    ├── Conflict                the current state does not allow it
     │   ├── AlreadyExists
     │   ├── PreconditionFailed
     │   └── Locked
@@ -39,6 +39,7 @@ from failwell.failure import Failure, FieldProblem, Severity, as_tuple, missing_
 
 _CLASS_ATTRIBUTES = ("type", "recoverable", "retryable", "outcome", "severity", "http_status", "docs_url")
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
+_LONGEST_NAME = 80
 
 
 class ToolFailure(Exception):
@@ -89,7 +90,7 @@ class ToolFailure(Exception):
         type: Type | None = None,
         kind: str | None = None,
     ) -> None:
-        said: dict[str, Any] = {
+        given: dict[str, Any] = {
             "code": code,
             "suggestion": suggestion,
             "actions": actions if isinstance(actions, str) else tuple(actions),
@@ -107,13 +108,13 @@ class ToolFailure(Exception):
             "type": type,
             "kind": kind,
         }
-        said = {name: value for name, value in said.items() if value not in (None, (), {})}
+        given = {name: value for name, value in given.items() if value not in (None, (), {})}
         if retryable is not UNSET:
-            said["retryable"] = retryable
+            given["retryable"] = retryable
         if isinstance(what, Failure):
-            self.failure = what.replace(**said) if said else what
+            self.failure = what.replace(**given) if given else what
         else:
-            self.failure = Failure(message=what, **(self._from_class(code) | said))
+            self.failure = Failure(message=what, **(self._from_class(code) | given))
         super().__init__(self.failure.message)
 
     @classmethod
@@ -146,9 +147,6 @@ def _rebuilt(cls: type[ToolFailure], failure: Failure, state: dict[str, Any]) ->
     return exc
 
 
-_MOST_OF_A_NAME = 80
-
-
 class NotFound(ToolFailure):
     """The thing asked for does not exist."""
 
@@ -168,7 +166,7 @@ class Gone(NotFound):
 
 
 class Conflict(ToolFailure):
-    """The present state stands against it."""
+    """The current state does not allow it."""
 
     type = "CONFLICT"
     code = "CONFLICT"
@@ -192,7 +190,7 @@ class PreconditionFailed(Conflict):
 
 
 class Locked(Conflict):
-    """Somebody else holds it."""
+    """It is in use by someone else."""
 
     code = "LOCKED"
 
@@ -241,7 +239,7 @@ class Denied(ToolFailure):
 
 
 class Unauthenticated(Denied):
-    """Nobody knows who the caller is."""
+    """The caller is not known: credentials are missing or wrong."""
 
     code = "UNAUTHORIZED"
 
@@ -265,7 +263,7 @@ class RateLimited(Temporary):
 
 
 class TimedOut(Temporary):
-    """It took too long; nobody knows how far it got."""
+    """It took too long; it is unknown how far it got."""
 
     code = "TIMEOUT"
     kind = "TimeoutError"
@@ -291,7 +289,7 @@ class BadGateway(Temporary):
 
 
 class SendFailed(Temporary):
-    """A message could not be sent; nobody knows whether it went out."""
+    """A message could not be sent; it is unknown whether it went out."""
 
     code = "SEND_FAILED"
 
@@ -312,7 +310,7 @@ class Internal(ToolFailure):
 def quoted(value: object) -> str:
     """Return a value that a caller sent as short quoted text, safe inside a sentence."""
     text = " ".join((value if isinstance(value, str) else str(value)).split())
-    short = text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…"
+    short = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
     return "'" + short.replace("'", "\\'") + "'"
 
 

@@ -1,14 +1,14 @@
-"""`Failure`: what went wrong in a tool call, as one immutable value, and the paths that name its fields.
+"""`Failure`: what went wrong in a tool call, as one immutable value, and the paths that name arguments.
 
-Keys are joined by dots, indices stand in brackets, a key that is no plain name is written `["a.b"]`, and the
-arguments as a whole are `(root)`.
+To add a field, add it to the struct and to the table `FIELDS` below it. Redaction, `_meta` and the open parts of
+dialects follow from its row; only dialects that have a field of their own for it need to know it.
 """
 
 import json
 import math
 import re
-from collections.abc import Collection, Iterable
-from typing import Any, Literal, cast, get_args
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
@@ -20,12 +20,10 @@ from failwell.codes import TYPES, Outcome, Type, is_code
 Severity = Literal["warning", "error", "critical"]
 Origin = Literal["declared", "mapped", "read", "inferred"]
 
-ROOT = "(root)"
-"""The path of a problem with the arguments as a whole."""
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+SEVERITIES: tuple[str, ...] = get_args(Severity)
+ORIGINS: tuple[str, ...] = get_args(Origin)
 
-_OUTCOMES: tuple[str, ...] = get_args(Outcome)
-_SEVERITIES: tuple[str, ...] = get_args(Severity)
-_ORIGINS: tuple[str, ...] = get_args(Origin)
 _LONGEST_DELAY = 2**53
 _MOST_SPELLED_OUT = 3
 _A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
@@ -34,7 +32,7 @@ _A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
 class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is wrong with one argument.
 
-    `sent` is `msgspec.UNSET` when nobody knows what was sent; `None` means that null was. `kind` is one word:
+    `sent` is `msgspec.UNSET` when it is unknown what was sent; `None` means that null was. `kind` is one word:
     `missing`, `type`, `enum`, `unknown`, `format`, `range`, `length`, `pattern`, …
     """
 
@@ -147,8 +145,8 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise TypeError(f"retryable must be True, False or None, not {retryable!r}")
         if self.outcome is None:
             force_setattr(self, "outcome", derived.outcome)
-        elif self.outcome not in _OUTCOMES:
-            raise _no_choice("outcome", self.outcome, _OUTCOMES)
+        elif self.outcome not in OUTCOMES:
+            raise _no_choice("outcome", self.outcome, OUTCOMES)
         if self.kind is None:
             force_setattr(self, "kind", derived.kind)
         if self.retry_after is not None and type(self.retry_after) is not int:
@@ -161,12 +159,12 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "fields", one_per_path(self.fields))
         elif type(self.fields) is not tuple:
             force_setattr(self, "fields", ())
-        if self.severity is not None and self.severity not in _SEVERITIES:
-            raise _no_choice("severity", self.severity, _SEVERITIES)
+        if self.severity is not None and self.severity not in SEVERITIES:
+            raise _no_choice("severity", self.severity, SEVERITIES)
         if self.http_status is not None and not (type(self.http_status) is int and 100 <= self.http_status <= 599):
             raise ValueError(f"http_status must be from 100 to 599, not {self.http_status!r}")
-        if self.origin not in _ORIGINS:
-            raise _no_choice("origin", self.origin, _ORIGINS)
+        if self.origin not in ORIGINS:
+            raise _no_choice("origin", self.origin, ORIGINS)
         if not (isinstance(self.details, dict) and isinstance(self.extra, dict)):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
@@ -194,6 +192,93 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         """Say nothing in output schemas: a failure is never sent as a tool's value."""
         return {}
+
+
+def valid_text(value: Any) -> Any:
+    """Return a text that is not empty, or UNSET."""
+    return value if isinstance(value, str) and value.strip() else UNSET
+
+
+def valid_code(value: Any) -> Any:
+    """Return a text that can be a code, or UNSET."""
+    return value if isinstance(value, str) and is_code(value) else UNSET
+
+
+def valid_delay(value: Any) -> Any:
+    """Return a delay in seconds, or UNSET."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return UNSET
+    found = seconds(value)
+    return UNSET if found is None else found
+
+
+def valid_status(value: Any) -> Any:
+    """Return an HTTP status, or UNSET."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else UNSET
+
+
+def _one_of(choices: Collection[str]) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, str) and value in choices else UNSET
+
+
+class FieldRow(NamedTuple):
+    """What holds for one field of `Failure` outside the process.
+
+    Args:
+        json: the types of its value once JSON is decoded.
+        open_part: when it is written into the open part of a dialect that has no field of its own for it: when it is
+            "set", when it is not what "follows" from code and type, or "never", because whoever reads it is told
+            elsewhere. The details are the open part "itself". None: it is not read from there either.
+        redact: as what it is cleaned before it leaves: a "text"; a "name", which is the same in many calls; a "code";
+            "names"; field "problems"; or an "object". None: it holds nothing that could be secret.
+        longest: how many characters it may have, or each of its items; 0 if that is not said here.
+        most: how many items it may have; 0 if that is not said here.
+        valid: gives the value, or UNSET if `Failure` would refuse it; whatever is of the right type is valid if None.
+    """
+
+    json: tuple[type, ...]
+    open_part: Literal["set", "follows", "never", "itself"] | None
+    redact: Literal["text", "name", "code", "names", "problems", "object"] | None = None
+    longest: int = 0
+    most: int = 0
+    valid: Callable[[Any], Any] | None = None
+
+
+# What an agent's model reads stays small.
+FIELDS: dict[str, FieldRow] = {
+    "message": FieldRow((str,), "never", "text", longest=1000, valid=valid_text),
+    "type": FieldRow((str,), "never", valid=_one_of(TYPES)),
+    "code": FieldRow((str,), "set", "code", longest=200, valid=valid_code),
+    "recoverable": FieldRow((bool,), "follows"),
+    "retryable": FieldRow((bool, type(None)), "follows"),
+    "outcome": FieldRow((str,), "follows", valid=_one_of(OUTCOMES)),
+    "retry_after": FieldRow((int, float), "set", valid=valid_delay),
+    "severity": FieldRow((str,), "set", valid=_one_of(SEVERITIES)),
+    "kind": FieldRow((str,), "follows", "name", longest=100, valid=valid_text),
+    "suggestion": FieldRow((str,), "set", "text", longest=500, valid=valid_text),
+    "actions": FieldRow((list,), "set", "names", longest=100, most=50),
+    "fields": FieldRow((list,), "set", "problems", most=20),
+    "details": FieldRow((dict,), "itself", "object"),
+    "tool": FieldRow((str,), "never", "name", longest=200, valid=valid_text),
+    "action": FieldRow((str,), "never", "name", longest=200, valid=valid_text),
+    "http_status": FieldRow((int,), "set", valid=valid_status),
+    "docs_url": FieldRow((str,), "set", "text", longest=500, valid=valid_text),
+    "id": FieldRow((str,), "set", "text", longest=100, valid=valid_text),
+    "origin": FieldRow((str,), None, valid=_one_of(ORIGINS)),
+    "confidence": FieldRow((int, float), None),
+    "extra": FieldRow((dict,), "set", "object"),
+}
+
+PROBLEM_LENGTHS = {
+    "path": 200,
+    "message": 400,
+    "kind": 100,
+    "sent": 100,
+    "expected": 400,
+    "options": 100,
+    "did_you_mean": 200,
+}
+"""The longest texts in a `FieldProblem`, in characters. A value that the caller sent is only echoed."""
 
 
 def seconds(value: Any) -> float | None:
@@ -289,6 +374,11 @@ def _plain_text(name: str, value: object, expected: str) -> str:
     return str.__str__(value)  # a StrEnum's member, say
 
 
+# Paths. Keys are joined by dots, indices stand in brackets, and a key that is no plain name is written `["a.b"]`.
+
+ROOT = "(root)"
+"""The path of a problem with the arguments as a whole."""
+
 _PLAIN_KEY = re.compile(r'[^\s.\[\]()"\\]+')
 _STEP = re.compile(r'\[(0|[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|(\.?)([^\s.\[\]()"\\]+)')
 
@@ -325,17 +415,20 @@ def child_path(path: str, key: str | int) -> str:
 
 def path_keys(path: str) -> tuple[str | int, ...]:
     """Return the keys and indices of a path; a text that is not written as a path is taken for one key."""
-    return _lenient(path)
+    try:
+        return split_path(path)
+    except ValueError:
+        return (path,)
 
 
 def parent_path(path: str) -> str:
     """Return the path of what holds the value at *path*; a text that is not written as a path is taken for one key."""
-    return join_path(_lenient(path)[:-1])
+    return join_path(path_keys(path)[:-1])
 
 
 def last_key(path: str) -> str:
     """Return the key or index that *path* ends in, as text."""
-    keys = _lenient(path)
+    keys = path_keys(path)
     return str(keys[-1]) if keys else ROOT
 
 
@@ -345,10 +438,3 @@ def _written(key: str | int) -> str:
     if _PLAIN_KEY.fullmatch(key) and key.isprintable():
         return f".{key}"
     return f"[{json.dumps(key, ensure_ascii=not key.isprintable())}]"
-
-
-def _lenient(path: str) -> tuple[str | int, ...]:
-    try:
-        return split_path(path)
-    except ValueError:
-        return (path,)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.client import Answer, Described, Descriptions, Page
+from failwell.client import CallResult, ToolDescription, ToolListCache, ToolPage
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.retry._layers import is_retried_above
 from tests.client.scripted import BUSY, FINE, LOST, Naps, never
@@ -30,9 +30,9 @@ class Tool:
         return end
 
 
-def run(tool: Tool, *, described: Any = None, policy: fw.Policy | None = None, **options: Any) -> Answer:
+def run(tool: Tool, *, description: Any = None, policy: fw.Policy | None = None, **options: Any) -> CallResult:
     caller = fw.client.Caller(policy or fw.Policy(), **{"sleep": Naps(), "chance": never, **options})
-    return asyncio.run(caller.run(tool, server="s", tool="look", arguments={"a": 1}, described=described))
+    return asyncio.run(caller.run(tool, server="s", tool="look", arguments={"a": 1}, description=description))
 
 
 def test_a_success_is_handed_on_as_it_is() -> None:
@@ -40,9 +40,9 @@ def test_a_success_is_handed_on_as_it_is() -> None:
 
     answer = run(Tool(value))
 
-    assert answer == Answer(result=value)
+    assert answer == CallResult(result=value)
     assert answer.result is value
-    assert (answer.text, answer.shown) == ("", "")
+    assert (answer.text, answer.model_text) == ("", "")
 
 
 def test_an_exception_that_may_pass_is_tried_again() -> None:
@@ -61,7 +61,7 @@ def test_what_is_left_is_told_with_everything() -> None:
     assert answer.exception is broken
     assert answer.failure is not None
     assert (answer.failure.code, answer.failure.tool, answer.attempts) == ("CONNECTION_REFUSED", "look", 2)
-    assert answer.shown == answer.text
+    assert answer.model_text == answer.text
     assert answer.text.startswith("TRANSIENT, CONNECTION_REFUSED in look: ")
 
 
@@ -93,7 +93,7 @@ async def described_badly() -> Any:
     ("described", "calls"),
     [
         (SAFE, 2),
-        (Described({"idempotentHint": True}), 2),
+        (ToolDescription({"idempotentHint": True}), 2),
         (described_later, 2),
         (described_badly, 1),
         ({"annotations": {"readOnlyHint": "yes"}}, 1),
@@ -105,7 +105,7 @@ async def described_badly() -> Any:
 def test_a_tool_may_be_described_in_several_ways(described: Any, calls: int) -> None:
     tool = Tool(LOST, FINE)
 
-    run(tool, described=described)
+    run(tool, description=described)
 
     assert len(tool.sent) == calls
 
@@ -116,10 +116,10 @@ def test_a_description_is_not_asked_for_if_all_is_well_or_it_does_not_matter() -
     async def described() -> Any:
         asked.append(1)
 
-    run(Tool(FINE), described=described)
-    run(Tool(fw.encode(fw.NotFound("No."))), described=described)
+    run(Tool(FINE), description=described)
+    run(Tool(fw.encode(fw.NotFound("No."))), description=described)
     before = list(asked)
-    run(Tool(LOST), described=described)
+    run(Tool(LOST), description=described)
 
     assert (before, asked) == ([], [1])
 
@@ -164,10 +164,10 @@ def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> Non
     caller = fw.client.Caller(sleep=Naps())
     later = Tool(BUSY, FINE)
 
-    async def main() -> Answer:
+    async def main() -> CallResult:
         gate = asyncio.Event()
 
-        async def afterwards() -> Answer:
+        async def afterwards() -> CallResult:
             await gate.wait()
             return await caller.run(later, tool="later")
 
@@ -186,7 +186,7 @@ def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> Non
 def test_what_a_fallback_gave_is_shown_as_one() -> None:
     answer = run(Tool(BUSY), fallbacks={"look": lambda failure, arguments: [1, "ä"]})
 
-    assert answer.shown == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
+    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
 
 
 def test_an_open_breaker_answers_without_a_call() -> None:
@@ -243,22 +243,22 @@ def test_cancelling_while_waiting_stops_at_once() -> None:
 def test_many_failing_calls_fetch_the_descriptions_once() -> None:
     fetched: list[str | None] = []
 
-    async def page(cursor: str | None) -> Page:
+    async def page(cursor: str | None) -> ToolPage:
         fetched.append(cursor)
         await asyncio.sleep(0)
-        return Page([SAFE], None)
+        return ToolPage([SAFE], None)
 
-    async def main() -> list[Answer]:
-        descriptions = Descriptions(page)
+    async def main() -> list[CallResult]:
+        descriptions = ToolListCache(page)
         caller = fw.client.Caller(sleep=Naps(), shared=Shared(Budget(), Breaker(most=1000), Repeats(most=1000)))
 
-        async def one(number: int) -> Answer:
+        async def one(number: int) -> CallResult:
             return await caller.run(
                 Tool(LOST, FINE),
                 server="s",
                 tool="look",
                 arguments={"number": number},
-                described=lambda: descriptions.of("look"),
+                description=lambda: descriptions.of("look"),
             )
 
         return await asyncio.gather(*(one(number) for number in range(30)))
@@ -272,11 +272,11 @@ def test_many_failing_calls_fetch_the_descriptions_once() -> None:
 def test_a_list_without_end_is_not_read_to_its_end() -> None:
     fetched: list[str | None] = []
 
-    async def page(cursor: str | None) -> Page:
+    async def page(cursor: str | None) -> ToolPage:
         fetched.append(cursor)
-        return Page([], "more")
+        return ToolPage([], "more")
 
-    asyncio.run(Descriptions(page).of("look"))
+    asyncio.run(ToolListCache(page).of("look"))
 
     assert len(fetched) == 100
 
@@ -307,7 +307,7 @@ def test_a_corrected_call_that_took_effect_is_not_hidden() -> None:
     charged = fw.encode(fw.Failure(code="VALIDATION_FAILED", message="Charged, then refused.", outcome="executed"))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
 
-    answer = run(Tool(wrong, charged), described={"inputSchema": schema}, repair=True)
+    answer = run(Tool(wrong, charged), description={"inputSchema": schema}, repair=True)
 
     assert answer.failure is not None
     assert (answer.failure.message, answer.failure.outcome) == ("Charged, then refused.", "executed")

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.sdk.mcp_client import FALLBACK_KEY, REPAIR_KEY
 from tests.client.scripted import BUSY, FINE, LOST, Scripted
 from tests.client.test_wrap import ask, is_error, meta, text
 from tests.matrix import sdks
@@ -39,7 +38,7 @@ def test_a_fallback_answers_after_the_last_try_and_is_marked_as_one(fallback: An
     assert json.loads(value) == {"city": "Oslo", "because": "RATE_LIMITED"}
     assert (result.is_fallback, result.failure.code, server.count("weather")) == (True, "RATE_LIMITED", 3)
     assert not is_error(result)
-    assert meta(result)[FALLBACK_KEY]["code"] == "RATE_LIMITED"
+    assert meta(result)["dev.failwell/fallback"]["code"] == "RATE_LIMITED"
     assert fw.read(result) is None
 
 
@@ -100,7 +99,9 @@ def test_a_corrected_call_is_made_once_if_it_is_wanted() -> None:
 
     assert server.calls == [("take", {"count": "5"}), ("take", {"count": 5})]
     assert result.content[0].text == "fine"
-    assert meta(result)[REPAIR_KEY] == {"changes": [{"path": "count", "reason": "the number itself, not its text"}]}
+    assert meta(result)["dev.failwell/repair"] == {
+        "changes": [{"path": "count", "reason": "the number itself, not its text"}]
+    }
     assert [event.step for event in events] == ["gave_up", "repaired"]
 
 

@@ -16,7 +16,7 @@ if "fastmcp" not in sdks.KINDS:
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 
-from failwell.sdk.fastmcp_client import FailedCall
+from failwell.integrations.fastmcp import FailedCall
 
 BUSY = fw.RateLimited("Too many requests.", retry_after=3)
 HOOKS = ("installed", "wrapped")

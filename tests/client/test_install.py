@@ -11,7 +11,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import StreamableHTTPTransport
 
 import failwell as fw
-from failwell._sdks import supported
+from failwell._sdks import supported_version
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.client.test_wrap import text
 
@@ -235,6 +235,6 @@ def test_the_small_distribution_of_fastmcp_counts_as_fastmcp(monkeypatch: pytest
 
     monkeypatch.setattr(metadata, "version", version)
 
-    assert supported("fastmcp") == (4, 1, 8)
+    assert supported_version("fastmcp") == (4, 1, 8)
     with pytest.raises(metadata.PackageNotFoundError):
-        supported("mcp")
+        supported_version("mcp")

@@ -12,10 +12,12 @@ from mcp import ClientSession
 from mcp.types import CallToolResult
 
 import failwell as fw
-from failwell.dialects._placement import META_KEY, RETRY_KEY
-from failwell.sdk.mcp_client import FailedResult
+from failwell.integrations.mcp import FailedResult
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, Silence, never, rpc
 from tests.matrix import sdks
+
+META_KEY = "dev.failwell/failure"
+RETRY_KEY = "dev.failwell/retry"
 
 SAFE = {"readOnlyHint": True}
 Steps = Callable[[Any], Awaitable[Any]]

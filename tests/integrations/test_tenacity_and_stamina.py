@@ -178,7 +178,7 @@ def test_cancellation_passes_through_tenacity() -> None:
 def test_chance_picks_the_delay_where_the_server_names_none(chance: float, expected: float) -> None:
     world = World(fw.RateLimited("m"), "ok")
     hook = for_stamina.on(chance=lambda: chance)
-    wait = for_tenacity.wait_as_told(chance=lambda: chance)
+    wait = for_tenacity.wait_by_policy(chance=lambda: chance)
 
     tenacity.Retrying(sleep=world.slept.append, retry=for_tenacity.retry_if_safe(), wait=wait)(world.function)
 
@@ -189,7 +189,7 @@ def test_chance_picks_the_delay_where_the_server_names_none(chance: float, expec
 def test_a_delay_that_only_chance_makes_too_long_is_shortened() -> None:
     world = World(fw.RateLimited("m"), "ok")
     policy = fw.Policy(throttled_base=100, longest=100, deadline=50)
-    wait = for_tenacity.wait_as_told(policy, chance=lambda: 1.0)
+    wait = for_tenacity.wait_by_policy(policy, chance=lambda: 1.0)
 
     tenacity.Retrying(sleep=world.slept.append, retry=for_tenacity.retry_if_safe(policy), wait=wait)(world.function)
 
@@ -200,6 +200,6 @@ def test_the_stop_holds_with_another_predicate() -> None:
     world = World(fw.NotFound("m"))
 
     with pytest.raises(tenacity.RetryError):
-        tenacity.Retrying(sleep=world.slept.append, stop=for_tenacity.stop_as_told())(world.function)
+        tenacity.Retrying(sleep=world.slept.append, stop=for_tenacity.stop_by_policy())(world.function)
 
     assert world.made == 1

@@ -18,7 +18,7 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware, RetryMiddleware
 from fastmcp.server.middleware.rate_limiting import RateLimitError
 
-from failwell.sdk.fastmcp_server import FailwellMiddleware
+from failwell.integrations.fastmcp import FailwellMiddleware
 
 VERSION = sdks.version("fastmcp")
 

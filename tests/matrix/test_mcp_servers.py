@@ -13,7 +13,7 @@ from tests.matrix.cases import CASES, expected, settled
 if "mcp" not in sdks.KINDS:
     pytest.skip("another SDK is tested", allow_module_level=True)
 
-from failwell.sdk.mcp_server import ProtectedServer
+from failwell.integrations.mcp import ProtectedServer
 
 
 def ask(kind: str, server: Any, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:

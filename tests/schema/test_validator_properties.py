@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from failwell.failure import FieldProblem, split_path
-from failwell.schema.validator import check_arguments
+import failwell as fw
+from failwell.failure import split_path
 from failwell.schema.words import FORMATS
 
 NAMES = ("name", "nmae", "limit", "limits", "a.b", "0", "items")
@@ -123,8 +123,8 @@ def is_valid(value: dict[str, Any], schema: dict[str, Any]) -> bool:
     return not has_unknown and jsonschema_rs.validator_for(schema, validate_formats=True, offline=True).is_valid(value)
 
 
-def found(value: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...]:
-    failure = check_arguments(value, schema)
+def found(value: dict[str, Any], schema: dict[str, Any]) -> tuple[fw.FieldProblem, ...]:
+    failure = fw.check_arguments(value, schema)
     return failure.fields if failure else ()
 
 
@@ -135,7 +135,7 @@ def test_arguments_fail_exactly_where_jsonschema_rs_says_so(call):
     valid = is_valid(value, schema)
     event(f"valid: {valid}")
 
-    assert (check_arguments(value, schema) is None) is valid
+    assert (fw.check_arguments(value, schema) is None) is valid
 
 
 def at(value: Any, keys: tuple[str | int, ...]) -> Any:
@@ -179,7 +179,7 @@ def test_following_the_advice_removes_the_problem(call):
         assert (problem.path, problem.kind) not in after, (problem, followed)
 
 
-def follow(problem: FieldProblem, value: dict[str, Any]) -> dict[str, Any] | None:
+def follow(problem: fw.FieldProblem, value: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments with one problem's advice taken; None if it gives none."""
     value = copy.deepcopy(value)
     *above, last = split_path(problem.path) or (UNSET,)

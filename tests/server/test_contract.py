@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.server._contract import published
 
 
 @fw.raises(fw.NotFound, "DEADLOCK", "OUT_OF_PAPER")
@@ -40,14 +39,19 @@ def test_declaring_again_adds() -> None:
 
 
 def test_what_is_published_tells_an_agent_what_to_expect() -> None:
-    assert published(tool) == {
-        "dev.failwell/raises": [
-            {"code": "NOT_FOUND", "type": "NOT_FOUND", "retryable": False},
-            {"code": "DEADLOCK", "type": "CONFLICT", "retryable": True},
-            {"code": "OUT_OF_PAPER", "type": "INTERNAL", "retryable": None},
-        ]
+    protection = fw.server.Protection()
+
+    assert protection.listing("tool", tool, {"theirs": 1}, None) == {
+        "meta": {
+            "theirs": 1,
+            "dev.failwell/raises": [
+                {"code": "NOT_FOUND", "type": "NOT_FOUND", "retryable": False},
+                {"code": "DEADLOCK", "type": "CONFLICT", "retryable": True},
+                {"code": "OUT_OF_PAPER", "type": "INTERNAL", "retryable": None},
+            ],
+        }
     }
-    assert published(print) == {}
+    assert protection.listing("print", print, {"theirs": 1}, None) == {}
 
 
 @pytest.mark.parametrize("how", ["", "declared", "alias", "own code", "arguments"])

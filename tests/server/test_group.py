@@ -11,20 +11,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from failwell.errors import Invalid
-from failwell.failure import Failure, FieldProblem
-from failwell.server._group import Group, Signature, missing_discriminator, unknown_action
+import failwell as fw
 
 
-def billing(**settings: Any) -> Group:
-    group = Group("billing", **settings)
+def billing(**settings: Any) -> fw.Group:
+    group = fw.Group("billing", **settings)
     for action in ("list", "create", "delete"):
         group.add(action, lambda: None, schema={"type": "object"})
     return group
 
 
-def refused(group: Group, arguments: Any) -> Failure:
-    with pytest.raises(Invalid) as caught:
+def refused(group: fw.Group, arguments: Any) -> fw.Failure:
+    with pytest.raises(fw.Invalid) as caught:
         group.route(arguments)
     return caught.value.failure
 
@@ -32,22 +30,24 @@ def refused(group: Group, arguments: Any) -> Failure:
 class TestTheDiscriminator:
     @pytest.mark.parametrize("arguments", [{}, None, {"action": None}, {"id": 5}])
     def test_that_is_missing_is_asked_for_with_all_actions(self, arguments):
-        assert refused(billing(), arguments) == Failure(
+        assert refused(billing(), arguments) == fw.Failure(
             code="MISSING_DISCRIMINATOR",
             message='The required field "action" is missing.',
             suggestion='Add the "action" field and call the tool again.',
             actions=("list", "create", "delete"),
-            fields=(FieldProblem(path="action", kind="missing", required=True, options=("list", "create", "delete")),),
+            fields=(
+                fw.FieldProblem(path="action", kind="missing", required=True, options=("list", "create", "delete")),
+            ),
         )
 
     def test_that_is_misspelt_names_the_action_that_was_meant(self):
-        assert refused(billing(), {"action": "delte"}) == Failure(
+        assert refused(billing(), {"action": "delte"}) == fw.Failure(
             code="UNKNOWN_ACTION",
             message='The action "delte" does not exist.',
             suggestion="Choose a valid action from available_actions and call the tool again.",
             actions=("list", "create", "delete"),
             fields=(
-                FieldProblem(
+                fw.FieldProblem(
                     path="action",
                     kind="enum",
                     message="Invalid enum value. Expected 'list' | 'create' | 'delete', received 'delte'",
@@ -60,7 +60,7 @@ class TestTheDiscriminator:
         )
 
     def test_is_compared_as_words_and_never_corrected(self):
-        group = Group("projects", discriminator="do")
+        group = fw.Group("projects", discriminator="do")
         group.add("projects.list", lambda: None, schema={})
 
         failure = refused(group, {"do": "listProjects"})
@@ -80,16 +80,17 @@ class TestTheDiscriminator:
         assert failure.fields[0].options == ("list", "create", "delete")
 
     def test_that_is_long_or_has_lines_is_shown_short_on_one(self):
-        failure = unknown_action("a\nb" + "x" * 200, "action", ["list"])
+        failure = refused(billing(), {"action": "a\nb" + "x" * 200})
 
         assert failure.message == f'The action "a b{"x" * 76}…" does not exist.'
 
     def test_may_have_another_name(self):
-        sent = {"action": "list"}
-        failure = refused(billing(discriminator="operation"), sent)
+        failure = refused(billing(discriminator="operation"), {"action": "list"})
 
-        assert failure == missing_discriminator("operation", ("list", "create", "delete"), sent=sent)
         assert failure.message == 'The required field "operation" is missing.'
+        assert failure.suggestion == 'Add the "operation" field and call the tool again.'
+        assert failure.actions == failure.fields[0].options == ("list", "create", "delete")
+        assert failure.fields[0].path == "operation"
 
     def test_was_not_executed(self):
         assert refused(billing(), {}).outcome == refused(billing(), {"action": "x"}).outcome == "not_executed"
@@ -97,7 +98,7 @@ class TestTheDiscriminator:
 
 class TestRouting:
     def test_gives_the_action_its_handler_and_the_remaining_arguments(self):
-        group = Group("billing")
+        group = fw.Group("billing")
 
         @group.action("refund", schema={"properties": {"invoice": {"type": "string"}}})
         def refund(invoice):
@@ -110,7 +111,7 @@ class TestRouting:
         assert group.call(sent) == "refunded inv_1"
 
     def test_checks_the_arguments_of_the_action(self):
-        group = Group("billing")
+        group = fw.Group("billing")
         group.add("refund", lambda amount: amount, schema={"properties": {"amount": {"type": "integer"}}})
 
         failure = refused(group, {"action": "refund", "amuont": 5})
@@ -125,7 +126,7 @@ class TestRouting:
         assert failure.message == "(root): Expected object, received array"
 
     def test_awaits_asynchronous_actions(self):
-        group = Group("billing")
+        group = fw.Group("billing")
 
         @group.action("slow")
         async def slow(seconds: int) -> int:
@@ -141,7 +142,7 @@ class TestRouting:
             group.call({"action": "slow", "seconds": 3})
 
     def test_checks_nothing_when_told_so(self):
-        group = Group("billing", validate=False)
+        group = fw.Group("billing", validate=False)
         group.add("refund", lambda **given: given, schema={"properties": {"amount": {"type": "integer"}}})
 
         assert group.call({"action": "refund", "amount": "x"}) == {"amount": "x"}
@@ -163,14 +164,14 @@ class TestRegistration:
     @pytest.mark.parametrize("name", ["", None, 5])
     def test_refuses_what_is_no_name(self, name):
         with pytest.raises(ValueError, match="name must be a non-empty string, not"):
-            Group(name)
+            fw.Group(name)
         with pytest.raises(ValueError, match="discriminator must be a non-empty string, not"):
-            Group("billing", discriminator=name)
+            fw.Group("billing", discriminator=name)
         with pytest.raises(ValueError, match="an action's name must be a non-empty string, not"):
             billing().add(name, lambda: None)
 
     def test_keeps_the_handler_as_it_was(self):
-        group = Group("billing")
+        group = fw.Group("billing")
 
         @group.action("refund")
         def refund(amount: int) -> int:
@@ -196,11 +197,14 @@ class TestTypeHints:
             note=None,
         ) -> None: ...
 
-        assert Signature(create).schema == {
+        group = fw.Group("orders")
+        group.add("create", create)
+
+        assert group.schema["$defs"]["create"] == {
             "type": "object",
             "properties": {
                 "customer": {"type": "string"},
-                "lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}},
+                "lines": {"type": "array", "items": {"$ref": "#/$defs/create/$defs/Line"}},
                 "limit": {"type": "integer", "minimum": 1, "default": 10},
                 "due": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
                 "note": {},
@@ -218,7 +222,7 @@ class TestTypeHints:
         }
 
     def test_give_the_handler_what_it_asks_for(self):
-        group = Group("orders")
+        group = fw.Group("orders")
 
         @group.action("create")
         def create(lines: list[Line], due: datetime.date | None = None, limit: int = 10) -> Any:
@@ -230,13 +234,13 @@ class TestTypeHints:
         assert group.call({"action": "create", "lines": []}) == ([], None, 10)
 
     def test_take_further_arguments_where_the_handler_does(self):
-        group = Group("orders")
+        group = fw.Group("orders")
         group.add("tag", lambda name, **labels: (name, labels))
 
         assert group.call({"action": "tag", "name": "x", "colour": "red"}) == ("x", {"colour": "red"})
 
     def test_are_checked_without_jsonschema_rs_too(self):
-        group = Group("orders", validate=False)
+        group = fw.Group("orders", validate=False)
 
         @group.action("create")
         def create(lines: list[Line]) -> None: ...
@@ -244,7 +248,9 @@ class TestTypeHints:
         failure = refused(group, {"action": "create", "lines": [{"sku": 5}]})
 
         assert (failure.code, failure.tool, failure.action) == ("VALIDATION_FAILED", "orders", "create")
-        assert failure.fields == (FieldProblem(path="lines[0].sku", kind="type", message="Expected `str`, got `int`"),)
+        assert failure.fields == (
+            fw.FieldProblem(path="lines[0].sku", kind="type", message="Expected `str`, got `int`"),
+        )
         assert refused(group, {"action": "create"}).fields[0].path == "(root)"
 
     @pytest.mark.parametrize(
@@ -256,7 +262,7 @@ class TestTypeHints:
     )
     def test_must_be_for_arguments_with_names(self, handler, message):
         with pytest.raises(TypeError, match=message):
-            Group("orders").add("go", handler)
+            fw.Group("orders").add("go", handler)
 
     def test_without_a_schema_are_refused_with_a_way_out(self):
         class Context: ...
@@ -266,14 +272,14 @@ class TestTypeHints:
         def lost(value: "Nowhere") -> None: ...  # noqa: F821 - a name that cannot be found
 
         with pytest.raises(TypeError, match=r"go: no JSON Schema for its parameters; pass schema=\."):
-            Group("orders").add("go", go)
+            fw.Group("orders").add("go", go)
         with pytest.raises(TypeError, match=r"lost: no JSON Schema for its parameters; pass schema=\."):
-            Group("orders").add("lost", lost)
+            fw.Group("orders").add("lost", lost)
 
 
 class TestTheGroupedSchema:
     def test_has_no_combinators_at_the_top_and_says_what_belongs_to_which_action(self):
-        group = Group("invoices")
+        group = fw.Group("invoices")
 
         @group.action("list")
         def list_(customer: str, limit: int = 10) -> None:
@@ -310,7 +316,7 @@ class TestTheGroupedSchema:
         }
 
     def test_requires_what_every_action_requires(self):
-        group = Group("invoices")
+        group = fw.Group("invoices")
         group.add("send", lambda invoice: None)
         group.add("void", lambda invoice: None)
 
@@ -318,7 +324,7 @@ class TestTheGroupedSchema:
         assert "description" not in group.schema["properties"]["invoice"]
 
     def test_leads_references_to_where_an_action_stands(self):
-        group = Group("orders")
+        group = fw.Group("orders")
 
         @group.action("new/old")
         def create(lines: list[Line]) -> None: ...
@@ -330,7 +336,7 @@ class TestTheGroupedSchema:
         assert not check.is_valid({"action": "new/old", "lines": [{"sku": 5}]})
 
     def test_of_no_actions_takes_none(self):
-        assert Group("empty").schema == {
+        assert fw.Group("empty").schema == {
             "type": "object",
             "properties": {"action": {"type": "string", "enum": []}},
             "required": ["action"],
@@ -347,12 +353,21 @@ class TestTheGroupedSchema:
         st.sampled_from([{}, {"additionalProperties": False}, {"additionalProperties": True}, {"anyOf": [{}]}]),
     )
 
+    def test_takes_an_argument_that_an_action_requires_and_does_not_describe(self):
+        group = fw.Group("any")
+        group.add("x", lambda **given: given, schema={"properties": {}, "required": ["a"]})
+        takes = jsonschema_rs.validator_for(group.schema, offline=True).is_valid
+
+        assert group.call({"action": "x", "a": 1}) == {"a": 1}
+        assert takes({"action": "x", "a": 1})
+        assert not takes({"action": "x", "b": 1})
+
     @given(
         st.dictionaries(st.sampled_from(["x", "y", "z"]), schemas, min_size=1, max_size=3),
         st.dictionaries(st.sampled_from("abcd"), st.sampled_from([1, "t", None]), max_size=3),
     )
     def test_takes_whatever_an_action_takes(self, schemas, arguments):
-        group = Group("any")
+        group = fw.Group("any")
         for name, schema in schemas.items():
             group.add(name, lambda **given: given, schema=schema)
         takes = jsonschema_rs.validator_for(group.schema, offline=True).is_valid
@@ -367,7 +382,7 @@ class TestTheGroupedSchema:
     def is_routed(group, call):
         try:
             group.route(call)
-        except Invalid:
+        except fw.Invalid:
             return False
         return True
 
@@ -376,12 +391,12 @@ def test_without_jsonschema_rs_a_group_routes_and_only_asked_to_validate_needs_i
     code = """
 import sys
 sys.modules["jsonschema_rs"] = None
-from failwell import Group
-group = Group("billing")
+import failwell as fw
+group = fw.Group("billing")
 group.add("refund", lambda amount: amount, schema={"properties": {"amount": {"type": "integer"}}})
 print(group.call({"action": "refund", "amount": "x"}))
 try:
-    Group("billing", validate=True)
+    fw.Group("billing", validate=True)
 except ImportError as error:
     print(error)
 """
@@ -395,21 +410,21 @@ except ImportError as error:
 
 
 def test_a_group_is_a_tool() -> None:
-    group = Group("billing")
+    group = fw.Group("billing")
     group.add("double", lambda n: 2 * n, schema={"type": "object", "properties": {"n": {"type": "integer"}}})
 
     assert group(action="double", n=2) == group({"action": "double", "n": 2}) == group({"action": "double"}, n=2) == 4
-    with pytest.raises(Invalid, match="missing"):
+    with pytest.raises(fw.Invalid, match="missing"):
         group()
-    with pytest.raises(Invalid):
+    with pytest.raises(fw.Invalid):
         group([1])
 
 
 def test_a_misspelt_discriminator_is_pointed_out() -> None:
-    group = Group("billing")
+    group = fw.Group("billing")
     group.add("list", lambda: "nothing")
 
-    with pytest.raises(Invalid) as refused_call:
+    with pytest.raises(fw.Invalid) as refused_call:
         group.route({"actoin": "list"})
 
     problems = refused_call.value.failure.fields

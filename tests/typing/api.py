@@ -7,8 +7,6 @@ from mcp import ClientSession
 import failwell as fw
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
-from failwell.records._recovery import Trouble, troubles
-from failwell.records._store import RecordStore
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.retry._fleet import FleetLimits
 from failwell.testing import EventLog, FakeClock, instant
@@ -89,9 +87,9 @@ async def hooked(session: ClientSession) -> None:
         return str(arguments)
 
     answer = await fw.client.Caller(hook=print).run(send, server="mail", tool="send", arguments={"to": "ann"})
-    assert_type(answer, fw.client.Answer)
+    assert_type(answer, fw.client.CallResult)
     assert_type(answer.failure, fw.Failure | None)
-    assert_type(answer.shown, str)
+    assert_type(answer.model_text, str)
 
 
 def recorded() -> None:
@@ -100,8 +98,8 @@ def recorded() -> None:
         fw.guard(observers=[recorder])(lambda: "fine")
         recorder(fw.records.Record(time=1.0, source="client", kind="success"))
     assert_type(recorder.lost, int)
-    with RecordStore("sqlite:///calls.db") as store:
-        assert_type(troubles(store.records(tool="claim", since=1.0)), list[Trouble])
+    with fw.records.RecordStore("sqlite:///calls.db") as store:
+        assert_type(fw.records.troubles(store.records(tool="claim", since=1.0)), list[fw.records.Trouble])
         assert_type(store.page(after=5), list[tuple[int, fw.records.Record]])
 
 

@@ -1,7 +1,17 @@
 """Calling tools: decoded, retried where that is safe, repaired and replaced where the caller wants it. No SDK here."""
 
-from failwell.client._caller import Answer, Caller
-from failwell.client._descriptions import Described, Descriptions, Page
+from failwell.client._caller import Caller, CallResult
 from failwell.client._install import Installation, install, uninstall, wrap
+from failwell.client._tool_list import ToolDescription, ToolListCache, ToolPage
 
-__all__ = ["Answer", "Caller", "Described", "Descriptions", "Installation", "Page", "install", "uninstall", "wrap"]
+__all__ = [
+    "CallResult",
+    "Caller",
+    "Installation",
+    "ToolDescription",
+    "ToolListCache",
+    "ToolPage",
+    "install",
+    "uninstall",
+    "wrap",
+]

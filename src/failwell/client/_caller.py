@@ -1,4 +1,4 @@
-"""`Caller`: makes tool calls as its configuration says, and answers each with an `Answer`."""
+"""`Caller`: makes tool calls as its configuration says, and returns a `CallResult` for each."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ from msgspec import Struct
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
-from failwell.client._descriptions import Describe, Described
+from failwell.client._tool_list import Describe, ToolDescription
 from failwell.dialects._placement import META_KEY
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
@@ -21,8 +21,20 @@ from failwell.retry._engine import Hook
 from failwell.retry._layers import announce_retrying, is_retrying
 from failwell.schema.repair import Repair, repair
 
+Fallback = Callable[[Failure, dict[str, Any]], Any]
+"""Takes the failure and the arguments; returns a value, or an awaitable that gives one."""
 
-class Answer(Struct, frozen=True, kw_only=True):
+Trust = bool | Collection[str] | Callable[[str], bool]
+"""Whose descriptions of tools to believe: all, none, those of servers named, or those it returns true for."""
+
+_DEFAULT = Policy()
+_SURE_ENOUGH = 0.7  # the confidence of a repair
+_NO_EFFECT = ("not_executed", "rejected")
+# Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
+_UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
+
+
+class CallResult(Struct, frozen=True, kw_only=True):
     """How a tool call ended after all tries.
 
     Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how the
@@ -46,7 +58,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return render(self.failure, self.hints, attempt=max(self.attempts, 1))
 
     @property
-    def shown(self) -> str:
+    def model_text(self) -> str:
         """What a model may see in place of a result: the failure, or what the fallback gave and that it is one."""
         if not self.is_fallback:
             return self.text
@@ -65,22 +77,8 @@ class Answer(Struct, frozen=True, kw_only=True):
         return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback and not its result:"
 
 
-Fallback = Callable[[Failure, dict[str, Any]], Any]
-"""Takes the failure and the arguments; returns a value, or an awaitable that gives one."""
-
-# Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
-_UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
-
-
-def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
-    """Return whether something may stand in for the tool; *repeatable* says that it does no harm if it ran as well."""
-    if failure.type not in _UNABLE or failure.severity == "warning" or failure.outcome == "executed":
-        return False
-    return repeatable or (failure.outcome != "unknown" and failure.origin != "inferred")
-
-
-class Tried(NamedTuple):
-    """How one try ended; without a failure it succeeded."""
+class Attempt(NamedTuple):
+    """How one try ended, understood: without a failure it succeeded."""
 
     result: Any = None
     exception: Exception | None = None
@@ -88,19 +86,19 @@ class Tried(NamedTuple):
     attempts_below: int = 0
 
 
-class Ended(NamedTuple):
-    """What one try gave or raised."""
+class RawAttempt(NamedTuple):
+    """What one try returned or raised."""
 
     result: Any = None
     exception: Exception | None = None
 
 
-async def ended_with(make: Callable[[dict[str, Any]], Awaitable[Any]], arguments: dict[str, Any]) -> Ended:
+async def attempt_once(make: Callable[[dict[str, Any]], Awaitable[Any]], arguments: dict[str, Any]) -> RawAttempt:
     """Make a call once and return how it ended; cancellation passes."""
     try:
-        return Ended(await make(arguments))
+        return RawAttempt(await make(arguments))
     except Exception as exc:
-        return Ended(None, exc)
+        return RawAttempt(None, exc)
 
 
 class ToolCall:
@@ -112,7 +110,7 @@ class ToolCall:
         *,
         tool: str,
         arguments: dict[str, Any],
-        described: Any,
+        description: Any,
         is_trusted: Callable[[], bool],
         wants_schema: bool,
         dialect: str | None,
@@ -122,34 +120,34 @@ class ToolCall:
         self._make = make
         self.tool = tool
         self.arguments = arguments
-        self.described = Described()
+        self.description = ToolDescription()
         self.hints = Hints()
-        self._description = described
+        self._describe = description
         self._is_trusted = is_trusted
         self._wants_schema = wants_schema
         self._dialect = dialect
         self._unflagged = unflagged
         self._marks_before = marks_before
 
-    async def attempt(self, arguments: dict[str, Any]) -> Tried:
+    async def attempt(self, arguments: dict[str, Any]) -> Attempt:
         """Make the call once."""
-        return await self.understood(await ended_with(self._make, arguments), arguments)
+        return await self.interpret(await attempt_once(self._make, arguments), arguments)
 
-    async def understood(self, end: Ended, arguments: dict[str, Any]) -> Tried:
+    async def interpret(self, end: RawAttempt, arguments: dict[str, Any]) -> Attempt:
         """Return what it means that a try ended like this."""
         result, exception = end
         if exception is not None:
             below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
-            return Tried(None, exception, await self._failure_in(exception, arguments), below)
+            return Attempt(None, exception, await self._failure_in(exception, arguments), below)
         if self._dialect is None and not self._unflagged and not is_failed(result):
-            return Tried(result)
+            return Attempt(result)
         failure = await self._failure_in(result, arguments)
-        return Tried(result, None, failure, attempts_below(result) if failure else 0)
+        return Attempt(result, None, failure, attempts_below(result) if failure else 0)
 
     async def _failure_in(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
         """Return the failure in a result or an exception, read with what is known of the tool if that matters."""
         failure = self._read(what, arguments)
-        if failure is None or self._description is None or not self._matters_for(failure):
+        if failure is None or self._describe is None or not self._matters_for(failure):
             return failure
         await self._look_up()
         return self._read(what, arguments) if failure.origin == "inferred" else failure
@@ -160,11 +158,11 @@ class ToolCall:
         return failure.origin == "inferred" or failure.retryable is not False
 
     async def _look_up(self) -> None:
-        description, self._description = self._description, None
+        describe, self._describe = self._describe, None
         try:
-            found = Described.of(await cast(Describe, description)() if callable(description) else description)
-            self.described = found if self._is_trusted() else Described(None, found.input_schema)
-            self.hints = Hints.of(self.described.annotations)
+            found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
+            self.description = found if self._is_trusted() else ToolDescription(None, found.input_schema)
+            self.hints = Hints.of(self.description.annotations)
         except Exception:
             log.exception("the description of a tool could not be read, so nothing is known of it")
 
@@ -173,8 +171,8 @@ class ToolCall:
             what,
             tool=self.tool or None,
             arguments=arguments,
-            input_schema=self.described.input_schema,
-            annotations=self.described.annotations,
+            input_schema=self.description.input_schema,
+            annotations=self.description.annotations,
             dialect=self._dialect,
             unflagged=self._unflagged,
         )
@@ -191,13 +189,6 @@ def is_failed(result: Any) -> bool:
     if flag is False and (not meta or META_KEY not in meta) and "_meta" not in fields:
         return False
     return flag is True or returned_failure(result) is not None
-
-
-_DEFAULT = Policy()
-_SURE_ENOUGH = 0.7
-_NO_EFFECT = ("not_executed", "rejected")
-
-Trust = bool | Collection[str] | Callable[[str], bool]
 
 
 class CallerOptions(TypedDict, total=False):
@@ -261,7 +252,7 @@ class Caller:
         self.trust = trust
         self.dialect = dialect
         self.unflagged = unflagged
-        self._looks_closer = unflagged or dialect is not None
+        self._reads_successes = unflagged or dialect is not None
         self.clock = clock
         self.sleep = sleep
         self.chance = chance
@@ -273,8 +264,8 @@ class Caller:
         server: str = "",
         tool: str,
         arguments: dict[str, Any] | None = None,
-        described: Any = None,
-    ) -> Answer:
+        description: Any = None,
+    ) -> CallResult:
         """Make a call until it succeeds or another try is not worth it or not safe. Cancellation passes at once.
 
         Inside another retried call it is made once: who retries further out also repairs and falls back.
@@ -284,44 +275,44 @@ class Caller:
             server: whose budget a retry is paid from.
             tool: which tool it is.
             arguments: what it is called with.
-            described: the tool's annotations and input schema, an SDK's description of the tool, or an async function
+            description: the tool's annotations and input schema, an SDK's description of the tool, or an async function
                 that gives one; it is called only after a failure that it matters for.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
         if is_retrying.get():
-            call = self._call(make_call, server, tool, arguments, described, marks_before)
-            answer = _answer(call, await call.attempt(arguments), attempts=1)
-            if answer.failure:
-                announce_retrying(answer.failure)
-            return answer
+            call = self._call(make_call, server, tool, arguments, description, marks_before)
+            call_result = _call_result(call, await call.attempt(arguments), attempts=1)
+            if call_result.failure:
+                announce_retrying(call_result.failure)
+            return call_result
         started = self.clock()
         layer: list[str | Failure] = ["under way"]
         token = is_retrying.set(layer)
         try:
-            first: Ended | None = None
-            if self._is_calm:  # most calls succeed, and then there is nothing to decide
-                first = await ended_with(make_call, arguments)
-                if first.exception is None and not self._looks_closer and not is_failed(first.result):
-                    return Answer(result=first.result)
-            call = self._call(make_call, server, tool, arguments, described, marks_before)
+            first: RawAttempt | None = None
+            if self._success_changes_nothing:  # most calls succeed, and then there is nothing to decide
+                first = await attempt_once(make_call, arguments)
+                if first.exception is None and not self._reads_successes and not is_failed(first.result):
+                    return CallResult(result=first.result)
+            call = self._call(make_call, server, tool, arguments, description, marks_before)
             run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
-            tried = await self._tried(call, run, first)
-            answer = _answer(call, tried, attempts=run.attempt)
-            if answer.failure and self.repair:
-                answer = await self._repaired(call, run, answer, answer.failure)
+            attempt = await self._attempt_until_settled(call, run, first)
+            call_result = _call_result(call, attempt, attempts=run.attempt)
+            if call_result.failure and self.repair:
+                call_result = await self._repair(call, run, call_result, call_result.failure)
         finally:
             layer.clear()
             is_retrying.reset(token)
-        if answer.exception and answer.attempts > 1:
-            _layers.mark(answer.exception)
-        if answer.failure and tool in self.fallbacks:
-            return await self._fallen_back(call, run, answer, answer.failure)
-        return answer
+        if call_result.exception and call_result.attempts > 1:
+            _layers.mark(call_result.exception)
+        if call_result.failure and tool in self.fallbacks:
+            return await self._fall_back(call, run, call_result, call_result.failure)
+        return call_result
 
     @property
-    def _is_calm(self) -> bool:
-        """Whether a success would change nothing, and nobody wants to be told of it."""
+    def _success_changes_nothing(self) -> bool:
+        """Whether a success would change nothing, and there is no hook to tell."""
         one, other, third = self.shared.troubles
         return self.hook is None and not (one or other or third)
 
@@ -331,14 +322,14 @@ class Caller:
         server: str,
         tool: str,
         arguments: dict[str, Any],
-        described: Any,
+        description: Any,
         marks_before: int,
     ) -> ToolCall:
         return ToolCall(
             make_call,
             tool=tool,
             arguments=arguments,
-            described=described,
+            description=description,
             is_trusted=lambda: self._trusts(server),
             wants_schema=self.repair,
             dialect=self.dialect,
@@ -346,15 +337,15 @@ class Caller:
             marks_before=marks_before,
         )
 
-    async def _tried(self, call: ToolCall, run: Run, first: Ended | None) -> Tried:
+    async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
-        last: Tried | None = None
+        last: Attempt | None = None
         refusal: Failure | None = None
         if first is not None:
             run.attempt = 1
         while first or not (refusal := await run.abegin(self.clock())):
             try:
-                last = await (call.understood(first, call.arguments) if first else call.attempt(call.arguments))
+                last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
             except BaseException:
                 run.cancelled()
                 raise
@@ -369,45 +360,47 @@ class Caller:
             if verdict.delay is None:
                 return last
             await self.sleep(verdict.delay)
-        return last or Tried(failure=refusal)
+        return last or Attempt(failure=refusal)
 
-    async def _repaired(self, call: ToolCall, run: Run, answer: Answer, failure: Failure) -> Answer:
-        """Return how one corrected call ended, or the answer so far if there is none to make or it is no better."""
+    async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
+        """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""
         repeatable = call.hints.repeatable or self.policy.repeatable
         if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
-            return answer
-        found = repair(failure, call.arguments, call.described.input_schema)
+            return call_result
+        found = repair(failure, call.arguments, call.description.input_schema)
         if found is None or found.confidence < _SURE_ENOUGH:
-            return answer
-        tried = await call.attempt(found.arguments)
-        run.follow_up(self.clock(), "repaired", tried.failure, reason=_told(found))
-        attempts = answer.attempts + 1
-        still_wrong = tried.failure is not None and tried.failure.type == "VALIDATION"
-        if tried.failure and still_wrong and (repeatable or _had_no_effect(tried.failure)):
+            return call_result
+        attempt = await call.attempt(found.arguments)
+        run.follow_up(self.clock(), "repaired", attempt.failure, reason=_summary(found))
+        attempts = call_result.attempts + 1
+        still_wrong = attempt.failure is not None and attempt.failure.type == "VALIDATION"
+        if attempt.failure and still_wrong and (repeatable or _had_no_effect(attempt.failure)):
             # The model knows the arguments it sent itself.
-            return _answer(call, Tried(answer.result, answer.exception, failure), attempts=attempts, repaired=found)
-        return _answer(call, tried, attempts=attempts, repaired=found)
+            return _call_result(
+                call, Attempt(call_result.result, call_result.exception, failure), attempts=attempts, repaired=found
+            )
+        return _call_result(call, attempt, attempts=attempts, repaired=found)
 
-    async def _fallen_back(self, call: ToolCall, run: Run, answer: Answer, failure: Failure) -> Answer:
+    async def _fall_back(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         repeatable = call.hints.repeatable or self.policy.repeatable
         if not is_fallback_due(failure, repeatable=repeatable):
-            return answer
+            return call_result
         try:
             value = self.fallbacks[call.tool](failure, call.arguments)
             if inspect.isawaitable(value):
                 value = await value
         except Exception:
             log.exception("the fallback of a tool failed, so the tool's own failure stands")
-            return answer
+            return call_result
         run.follow_up(self.clock(), "fallback", failure, reason="the fallback answered in place of the tool")
-        return Answer(
+        return CallResult(
             result=value,
-            exception=answer.exception,
+            exception=call_result.exception,
             failure=failure,
-            attempts=answer.attempts,
+            attempts=call_result.attempts,
             is_fallback=True,
-            repaired=answer.repaired,
-            hints=answer.hints,
+            repaired=call_result.repaired,
+            hints=call_result.hints,
         )
 
     def _trusts(self, server: str) -> bool:
@@ -422,6 +415,13 @@ class Caller:
             return False
 
 
+def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
+    """Return whether something may stand in for the tool; *repeatable* says that it does no harm if it ran as well."""
+    if failure.type not in _UNABLE or failure.severity == "warning" or failure.outcome == "executed":
+        return False
+    return repeatable or (failure.outcome != "unknown" and failure.origin != "inferred")
+
+
 def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
     """Return what calls share: in this process, or in many if the limits are somewhere else."""
     if isinstance(limits, str):
@@ -431,12 +431,12 @@ def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
     return limits or shared or Shared.new()
 
 
-def _answer(call: ToolCall, tried: Tried, *, attempts: int, repaired: Repair | None = None) -> Answer:
-    return Answer(
-        result=tried.result,
-        exception=tried.exception,
-        failure=tried.failure,
-        attempts=max(attempts, tried.attempts_below),
+def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: Repair | None = None) -> CallResult:
+    return CallResult(
+        result=attempt.result,
+        exception=attempt.exception,
+        failure=attempt.failure,
+        attempts=max(attempts, attempt.attempts_below),
         repaired=repaired,
         hints=call.hints,
     )
@@ -446,6 +446,6 @@ def _had_no_effect(failure: Failure) -> bool:
     return failure.outcome in _NO_EFFECT and failure.origin != "inferred"
 
 
-def _told(found: Repair) -> str:
+def _summary(found: Repair) -> str:
     """Return what was corrected, without the values, which may be secret."""
     return "; ".join(f"{change.path}: {change.reason}" for change in found.changes)

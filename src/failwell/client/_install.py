@@ -13,6 +13,7 @@ from failwell.retry import Policy
 T = TypeVar("T")
 
 _DEFAULT = Policy()
+_ABSENT = object()
 _lock = RLock()
 
 
@@ -41,11 +42,36 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
     caller = Caller(policy, **options)
     integration = _sdks.load("mcp_client")
     with _lock:
-        again = sdk.wrap(session, integration.Hook(caller, server))
+        again = sdk.wrap(session, integration.SessionHook(caller, server))
         _process.hook_transport(integration)
     said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
     log.info("A %s %s.", type(session).__name__, said)
     return session
+
+
+class Patches:
+    """Replaces attributes of classes or objects; `undo` restores each, unless it was replaced again since."""
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Any, str, Any, Any]] = []
+
+    def put(self, owner: Any, name: str, new: Any) -> None:
+        """Replace an attribute; remember what the owner itself had there, or that it only inherited it."""
+        self._done.append((owner, name, owner.__dict__.get(name, _ABSENT), new))
+        setattr(owner, name, new)
+
+    def undo(self) -> list[str]:
+        """Put everything back; return the names of what others have replaced since, which stays as it is."""
+        kept: list[str] = []
+        while self._done:
+            owner, name, before, new = self._done.pop()
+            if owner.__dict__.get(name) is not new:
+                kept.append(name)
+            elif before is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+        return kept
 
 
 class Installation:
@@ -69,15 +95,15 @@ class _Process:
         self.has_fastmcp = False
 
     def current(self) -> Any:
-        """Return the hook of the moment. fastmcp is hooked once somebody uses it: importing it takes a second."""
+        """Return the current hook. fastmcp is hooked once it is in use: importing it takes a second."""
         if self.hook is not None and not self.has_fastmcp and "fastmcp.client.client" in sys.modules:
             self.hook_fastmcp()
         return self.hook
 
     def hook_transport(self, integration: Any) -> None:
-        """Let refused calls over HTTP be heard, for sessions do not know their transport."""
+        """Hook the HTTP transport, so that refused calls keep their status; sessions do not know their transport."""
         if self.transport is None:
-            patches = _sdks.load("patches").Patches()
+            patches = Patches()
             integration.attach_transport(patches)
             self.transport = patches
 
@@ -127,11 +153,11 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
     with _lock:
         again = _process.patches is not None
         if not again:
-            patches = _sdks.load("patches").Patches()
+            patches = Patches()
             integration.attach(patches, _process.current)
             _process.patches = patches
         _process.hook_transport(integration)
-        _process.hook = integration.Hook(caller)
+        _process.hook = integration.SessionHook(caller)
     if again:
         says = "failwell was installed already: its policy and options are the new ones."
     else:
@@ -163,10 +189,10 @@ def _checked_versions() -> str:
     Raises:
         ValueError: one of them is not supported.
     """
-    _sdks.supported("mcp", who="install")
-    says = f"mcp {_sdks.installed('mcp')}"
+    _sdks.supported_version("mcp", who="install")
+    says = f"mcp {_sdks.installed_version('mcp')}"
     try:
-        _sdks.supported("fastmcp", who="install")
+        _sdks.supported_version("fastmcp", who="install")
     except metadata.PackageNotFoundError:
         return says
-    return f"{says}, and of fastmcp {_sdks.installed('fastmcp')}"
+    return f"{says}, and of fastmcp {_sdks.installed_version('fastmcp')}"

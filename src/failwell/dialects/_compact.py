@@ -14,7 +14,7 @@ from failwell.failure import Failure
 name = "compact"
 
 _OWN = frozenset(("type", "message", "recoverable", "data"))
-_SAID = frozenset(("recoverable", "extra"))
+_WRITTEN = frozenset(("recoverable", "extra"))
 _KEYS = KEYS - {"type", "message", "recoverable"}
 
 
@@ -26,7 +26,7 @@ def encode(failure: Failure) -> Wire:
         "recoverable": failure.recoverable,
     }
     extra, nested = with_extra(failure.extra, _OWN)
-    data = write_open_part(failure, failure.code, failure.type, said=_SAID, also=nested, keys=_KEYS)
+    data = write_open_part(failure, failure.code, failure.type, written=_WRITTEN, also=nested, keys=_KEYS)
     if data:
         payload["data"] = data
     return Wire(write_json({**payload, **extra}), is_error(failure))

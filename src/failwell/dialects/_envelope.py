@@ -15,17 +15,16 @@ from failwell import codes
 from failwell._json import parse_object, write_json
 from failwell.codes import TYPES, Type
 from failwell.dialects._open_part import (
+    FIELD_KEYS,
     KEYS,
-    code_at,
     problem_from,
     read_open_part,
     split_extra,
-    status_at,
     with_extra,
     write_open_part,
 )
 from failwell.dialects._wire import Wire, is_error
-from failwell.failure import Failure, FieldProblem
+from failwell.failure import Failure, FieldProblem, valid_code, valid_status
 
 name = "envelope"
 
@@ -34,9 +33,8 @@ Clock = Callable[[], datetime | str]
 _OWN = frozenset(
     ("success", "error_code", "message", "error", "code", "hint", "details", "required_fields", "timestamp", "version")
 )
-_FIELD_KEYS = frozenset(("validation_errors", "all_errors"))
-_KEYS = KEYS - {"code", "message", "suggestion", "fields", "http_status"} | _FIELD_KEYS
-_SAID = frozenset(("code", "suggestion", "fields", "http_status", "extra"))
+_KEYS = KEYS - {"code", "message", "suggestion", "fields", "http_status"} | FIELD_KEYS
+_WRITTEN = frozenset(("code", "suggestion", "fields", "http_status", "extra"))
 # 500 says nothing: it is what a failure of unknown type is sent with.
 _TYPE_OF_STATUS: dict[int, Type] = {
     400: "VALIDATION", 401: "PERMISSION", 402: "PERMISSION", 403: "PERMISSION", 404: "NOT_FOUND", 408: "TRANSIENT",
@@ -73,7 +71,7 @@ def encode(failure: Failure, *, clock: Clock = _now, version: str = "1.0.0") -> 
     if failure.fields:
         problems = {problem.path: _problem_payload(problem) for problem in failure.fields}
         also = {**also, "validation_errors": problems, "all_errors": problems}
-    details = write_open_part(failure, code, _type_read(code, status), said=_SAID, also=also, keys=_KEYS)
+    details = write_open_part(failure, code, _type_read(code, status), written=_WRITTEN, also=also, keys=_KEYS)
     if details:
         payload["details"] = details
     if missing:
@@ -119,7 +117,7 @@ def decode(wire: Wire) -> Failure | None:
 
 def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | None:
     """Return the failure in an envelope, or None. Exact means success is false, with a code and a message."""
-    code = code_at(payload.get("error_code"))
+    code = valid_code(payload.get("error_code"))
     text = payload.get("error") or payload.get("message")
     if code is UNSET or not isinstance(text, str) or payload.get("success", False) is not False:
         return None
@@ -128,9 +126,9 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     details: dict[str, Any] | None = payload.get("details")
     required: list[Any] | None = payload.get("required_fields")
     fields: tuple[FieldProblem, ...] = ()
-    if isinstance(details, dict) and not _FIELD_KEYS.isdisjoint(details):
+    if isinstance(details, dict) and not FIELD_KEYS.isdisjoint(details):
         fields = _problems(details, required if isinstance(required, list) else [])
-        details = {key: value for key, value in details.items() if key not in _FIELD_KEYS}
+        details = {key: value for key, value in details.items() if key not in FIELD_KEYS}
     elif isinstance(required, list):
         fields = _problems({}, required)
     values = read_open_part(details, keys=_KEYS)
@@ -140,7 +138,7 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     hint, status = payload.get("hint"), payload.get("code")
     if isinstance(hint, str) and hint:
         values["suggestion"] = hint
-    if status_at(status) is status:
+    if valid_status(status) is status:
         values["http_status"] = status
     if "type" not in values:
         code = codes.canonical_code(code, values.get("tool"))

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 from failwell import codes
 from failwell._json import parse_object, write_json
 from failwell.codes import Type
-from failwell.dialects._open_part import KEYS, code_at, read_open_part, split_extra, with_extra, write_open_part
+from failwell.dialects._open_part import KEYS, read_open_part, split_extra, with_extra, write_open_part
 from failwell.dialects._wire import Wire, is_error
-from failwell.failure import Failure
+from failwell.failure import Failure, valid_code
 
 name = "flat"
 
@@ -29,7 +29,7 @@ ErrorLiteral = Literal[
 LITERALS: tuple[str, ...] = get_args(ErrorLiteral)
 
 _OWN = frozenset(("error", "message", "details"))
-_SAID = frozenset(("extra",))
+_WRITTEN = frozenset(("extra",))
 _NO_ERROR = frozenset(("none", "null", "false", "0", "no", "ok", "success"))
 _KEYS = KEYS - {"message"}
 _CODE_OF: dict[str, str] = {row.flat: row.code for row in codes.rows() if row.flat}
@@ -39,11 +39,11 @@ _TYPE_OF: dict[str, Type] = {row.flat: row.type for row in codes.rows() if row.f
 def encode(failure: Failure) -> Wire:
     """Return a canonical failure as flat JSON."""
     literal = codes.flat_literal(failure.code, failure.type)
-    code, said = failure.code, _SAID
+    code, written = failure.code, _WRITTEN
     if code in (None, _CODE_OF.get(literal)) and failure.type == _TYPE_OF.get(literal):
-        code, said = _CODE_OF[literal], _SAID | {"code"}
+        code, written = _CODE_OF[literal], _WRITTEN | {"code"}
     extra, nested = with_extra(failure.extra, _OWN)
-    details = write_open_part(failure, code, _type_read(code, literal), said=said, also=nested, keys=_KEYS)
+    details = write_open_part(failure, code, _type_read(code, literal), written=written, also=nested, keys=_KEYS)
     payload: dict[str, Any] = {"error": literal, "message": failure.message}
     if details:
         payload["details"] = details
@@ -65,7 +65,7 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     """Return the failure in a flat object, or None. Exact means error and message and no other but details."""
     error: str = payload.get("error", "")
     message: str | None = payload.get("message")
-    if code_at(error) is not error or not isinstance(message, str) or error.lower() in _NO_ERROR:
+    if valid_code(error) is not error or not isinstance(message, str) or error.lower() in _NO_ERROR:
         return None
     if exact and not payload.keys() <= _OWN:
         return None

@@ -11,9 +11,9 @@ from typing import Any
 
 from failwell import codes
 from failwell.codes import Type
-from failwell.dialects._open_part import code_at, read_failure
+from failwell.dialects._open_part import read_failure
 from failwell.dialects._wire import Wire, is_error
-from failwell.failure import Failure, FieldProblem
+from failwell.failure import Failure, FieldProblem, valid_code
 
 name = "meta"
 
@@ -48,7 +48,7 @@ def decode(wire: Wire) -> Failure | None:
     if not isinstance(kind, str) or not kind.strip():
         return None
     values: dict[str, Any] = {"kind": kind}
-    code = code_at(wire.meta.get("errorCode"))
+    code = valid_code(wire.meta.get("errorCode"))
     if isinstance(code, str):
         values["code"] = code
     values["type"] = _type_read(kind, values.get("code"))
@@ -57,7 +57,7 @@ def decode(wire: Wire) -> Failure | None:
     if isinstance(wire.meta.get("retryable"), bool):
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
-        values["retryable"] = None  # left out means that nobody said
+        values["retryable"] = None  # left out means unknown
     message, suggestion, fields = _parts(wire.text)
     if suggestion:
         values["suggestion"] = suggestion

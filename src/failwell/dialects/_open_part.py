@@ -4,35 +4,32 @@ The details come first, then our keys; if the details use one of our keys, all o
 Only what plain decoding would get wrong is written, and never the tool: who called it knows.
 """
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Collection, Set
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from failwell import codes
-from failwell.codes import TYPES, Outcome, Type, is_code
-from failwell.failure import Failure, FieldProblem, Severity, seconds
+from failwell.codes import Type
+from failwell.failure import FIELDS, Failure, FieldProblem
 
-_STATED = (
-    "code",
-    "retry_after",
-    "severity",
-    "suggestion",
-    "actions",
-    "fields",
-    "http_status",
-    "docs_url",
-    "id",
-    "extra",
-)
-_FLAGS = ("recoverable", "retryable", "outcome", "kind")
+_SET = tuple(name for name, row in FIELDS.items() if row.open_part == "set")
+_FOLLOWING = tuple(name for name, row in FIELDS.items() if row.open_part == "follows")
 _CONTAINERS = frozenset((tuple, dict))  # that say nothing when they are empty
-_stated = attrgetter(*_STATED)
-_flags = attrgetter(*_FLAGS)
-KEYS = frozenset((*_STATED, *_FLAGS, "type", "message", "details", "tool", "action"))
+_set_values = attrgetter(*_SET)
+_following_values = attrgetter(*_FOLLOWING)
+KEYS = frozenset(name for name, row in FIELDS.items() if row.open_part)
 """Every key that may stand in an open part beside the details."""
+
+FIELD_KEYS = frozenset(("validation_errors", "all_errors"))
+"""Keys of the envelope's open part: it reads them by itself."""
+
+_JSON_TYPES: dict[str, frozenset[type]] = {
+    **{name: frozenset(row.json) for name, row in FIELDS.items() if row.open_part},
+    **dict.fromkeys(("details", *FIELD_KEYS), frozenset[type]()),  # whatever they hold, they are no single value
+}
 
 
 def write_open_part(
@@ -40,27 +37,28 @@ def write_open_part(
     code: str | None,
     type_: Type | None,
     *,
-    said: Collection[str],
+    written: Collection[str],
     also: dict[str, Any] | None = None,
     keys: Set[str] = KEYS,
 ) -> dict[str, Any]:
     """Return the open part for a failure.
 
-    *code* and *type_* are what decoding knows from elsewhere, *said* are the fields that the dialect states elsewhere,
-    *also* is what it keeps here in a form of its own, and *keys* are those that would not be taken for a detail.
+    *code* and *type_* are what decoding knows from elsewhere, *written* are the fields that the dialect writes
+    elsewhere, *also* is what it keeps here in a form of its own, and *keys* are those that would not be taken for a
+    detail.
     """
     ours = dict(also) if also else {}
     derived = codes.derive(code, type_)
     if derived.type != failure.type:
         ours["type"] = failure.type
         derived = codes.derive(code, failure.type)
-    for name, value in zip(_STATED, _stated(failure), strict=True):
-        if value is not None and (value or type(value) not in _CONTAINERS) and name not in said:
+    for name, value in zip(_SET, _set_values(failure), strict=True):
+        if value is not None and (value or type(value) not in _CONTAINERS) and name not in written:
             ours[name] = msgspec.to_builtins(value) if name == "fields" else value
-    flags, follows = _flags(failure), _flags(derived)
-    if flags != follows:
-        for name, value, follow in zip(_FLAGS, flags, follows, strict=True):
-            if value != follow and name not in said:
+    values, expected = _following_values(failure), _following_values(derived)
+    if values != expected:
+        for name, value, follows in zip(_FOLLOWING, values, expected, strict=True):
+            if value != follows and name not in written:
                 ours[name] = value
     details = failure.details
     if not details:
@@ -72,14 +70,14 @@ def read_open_part(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dic
     """Return the fields of a failure that an open part states, its details among them.
 
     A key of ours with a value that cannot be ours is a detail. What only the failure itself can tell, such as whether
-    a text is one of its choices, `checked` finds out.
+    a text is one of its choices, `read_failure` finds out.
     """
     if not part or not isinstance(part, dict):
         return {}
     found: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for key, value in part.items():
-        if key in keys and type(value) in _KINDS[key]:
+        if key in keys and type(value) in _JSON_TYPES[key]:
             found[key] = value
         else:
             details[key] = value
@@ -92,21 +90,6 @@ def read_open_part(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dic
     if details:
         nested = details.get("details") if len(details) == 1 else None
         found["details"] = nested if isinstance(nested, dict) else details
-    return found
-
-
-def checked_details(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with those that a failure would refuse moved to the details."""
-    found: dict[str, Any] = {}
-    refused: dict[str, Any] = {}
-    for key, value in values.items():
-        read_value = _READERS[key](value) if key in _READERS and value is not None else value
-        if read_value is UNSET:
-            refused[key] = value
-        else:
-            found[key] = read_value
-    if refused:
-        found["details"] = {**values.get("details", {}), **refused}
     return found
 
 
@@ -125,33 +108,6 @@ def problem_from(item: dict[str, Any]) -> FieldProblem | None:
     return FieldProblem(**values, sent=item.get("sent", UNSET))
 
 
-def text_at(value: Any) -> Any:
-    """Return a text that is not empty, or UNSET."""
-    return value if isinstance(value, str) and value.strip() else UNSET
-
-
-def delay_at(value: Any) -> Any:
-    """Return a delay in seconds, or UNSET."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return UNSET
-    found = seconds(value)
-    return UNSET if found is None else found
-
-
-def code_at(value: Any) -> Any:
-    """Return a text that can be a code, or UNSET."""
-    return value if isinstance(value, str) and is_code(value) else UNSET
-
-
-def status_at(value: Any) -> Any:
-    """Return an HTTP status, or UNSET."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else UNSET
-
-
-def _one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, str) and value in choices else UNSET
-
-
 def _names(value: list[Any]) -> Any:
     return tuple(value) if all(isinstance(name, str) for name in value) else UNSET
 
@@ -168,38 +124,6 @@ def _problems(value: list[Any]) -> Any:
     except msgspec.ValidationError:
         problems = [problem_from(item) for item in value]
         return UNSET if None in problems else tuple(problems)
-
-
-_TEXT, _FLAG = frozenset((str,)), frozenset((bool,))
-_KINDS: dict[str, frozenset[type]] = {
-    **dict.fromkeys(("code", "severity", "suggestion", "tool", "action", "docs_url", "id", "type", "outcome"), _TEXT),
-    **dict.fromkeys(("kind", "message"), _TEXT),
-    "recoverable": _FLAG,
-    "retryable": _FLAG | {type(None)},
-    "retry_after": frozenset((int, float)),
-    "http_status": frozenset((int,)),
-    "actions": frozenset((list,)),
-    "fields": frozenset((list,)),
-    "extra": frozenset((dict,)),
-    "details": frozenset(),
-    "validation_errors": frozenset(),
-    "all_errors": frozenset(),
-}
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "code": code_at,
-    "retry_after": delay_at,
-    "severity": _one_of(get_args(Severity)),
-    "suggestion": text_at,
-    "tool": text_at,
-    "action": text_at,
-    "http_status": status_at,
-    "docs_url": text_at,
-    "id": text_at,
-    "type": _one_of(TYPES),
-    "outcome": _one_of(get_args(Outcome)),
-    "kind": text_at,
-    "message": text_at,
-}
 
 
 def with_extra(extra: dict[str, Any], own: Set[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -224,7 +148,7 @@ def read_failure(values: dict[str, Any], message: str) -> Failure:
     try:
         return _built(values)
     except (ValueError, TypeError):
-        return _built(_with_message(checked_details(values)))
+        return _built(_with_message(_with_valid_values(values)))
 
 
 def _built(values: dict[str, Any]) -> Failure:
@@ -241,3 +165,19 @@ def _with_message(values: dict[str, Any]) -> dict[str, Any]:
     code = values.get("code")
     title = codes.title_of(code, codes.derive(code, values.get("type")).type)
     return {**values, "message": values.get("message") or f"{title}."}
+
+
+def _with_valid_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with those that a failure would refuse moved to the details."""
+    found: dict[str, Any] = {}
+    refused: dict[str, Any] = {}
+    for key, value in values.items():
+        validate = FIELDS[key].valid
+        valid = validate(value) if validate is not None and value is not None else value
+        if valid is UNSET:
+            refused[key] = value
+        else:
+            found[key] = valid
+    if refused:
+        found["details"] = {**values.get("details", {}), **refused}
+    return found

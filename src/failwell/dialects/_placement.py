@@ -14,7 +14,7 @@ from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import Failure
+from failwell.failure import ORIGINS, Failure
 from failwell.redact.canonical import canonical
 
 META_KEY = "dev.failwell/failure"
@@ -23,7 +23,6 @@ VERSION = 1
 
 _NAMES = frozenset(Failure.__struct_fields__)
 _KNOWN = _NAMES | {"v"}
-_ORIGINS = ("declared", "mapped", "read", "inferred")
 
 
 def write_whole(failure: Failure) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def _read_leniently(value: dict[str, Any]) -> Failure:
         values["extra"] = {**unknown, **values.get("extra", {})}
     failure = read_failure(values, message)
     confidence = value.get("confidence")
-    if value.get("origin") in _ORIGINS:
+    if value.get("origin") in ORIGINS:
         is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
         return failure.replace(origin=value["origin"], confidence=confidence if is_number else None)
     return failure
@@ -92,7 +91,7 @@ def encode(
         dialect: how the text is written.
         structured: put the error into `structuredContent` too. Only for tools without an output schema.
         output_schema: the tool has an output schema, so that even a warning must be flagged as an error.
-        attempts: how often the call was tried, if somebody retried it; nobody retries it again then.
+        attempts: how often the call was tried, if it was retried; readers do not retry it again then.
         settings: what the dialect takes, such as envelope's `clock` and `version`.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from failwell.client import Caller
-from failwell.sdk.errors import Passing, failure_of_exception
+from failwell.sdk.errors import NotAToolFailure, failure_of_exception
 from failwell.sdk.mcp_client import FailedResult, result_of
 
 __all__ = ["FailedResult", "call", "connection_name", "text_of"]
@@ -52,15 +52,15 @@ async def call(
         except Exception as exc:
             return failure_of_exception(exc)
 
-    async def described() -> Any:
+    async def description() -> Any:
         found = describe()
         return await found if inspect.isawaitable(found) else found
 
     try:
-        answer = await caller.run(make, server=server, tool=tool, arguments=arguments, described=described)
-    except Passing as passing:
-        raise passing.exception from passing.exception.__cause__
-    return result_of(answer)
+        call_result = await caller.run(make, server=server, tool=tool, arguments=arguments, description=description)
+    except NotAToolFailure as other:
+        raise other.exception from other.exception.__cause__
+    return result_of(call_result)
 
 
 def text_of(result: FailedResult) -> str:

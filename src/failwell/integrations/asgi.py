@@ -25,65 +25,9 @@ from failwell.failure import Failure
 from failwell.reading.reader import read
 from failwell.schema.problems import invalid, signature_failure
 from failwell.server import _guard
-from failwell.server._answers import Answers, opened
+from failwell.server._responder import Responder, value_or_failure
 
 __all__ = ["FailureMiddleware", "endpoint"]
-
-
-_SENTENCES = ("detail", "message", "error", "title", "description")
-_LONGEST_SENTENCE = 500
-_PHRASES = {int(status): status.phrase.lower() for status in HTTPStatus}
-
-
-def failure_in(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Failure:
-    """Return the failure that an error response of this application stands for.
-
-    Structured errors are read as they are. Of others, the status says what kind of failure it is, and below 500 the
-    sentence in the body is kept: the author wrote it for the caller. From 500 on it may be a traceback.
-    """
-    text = text_in_response(body)
-    found = read({"content": [{"type": "text", "text": text}], "isError": True}) if text.strip() else None
-    if found is not None and found.origin != "inferred":
-        return found.replace(http_status=status)
-    if status in (400, 422) and found is not None and found.fields:
-        return invalid(found.fields).replace(http_status=status)
-    failure = _by_status(status, headers)
-    sentence = _sentence(text) if status < 500 else None
-    return failure.replace(message=sentence) if sentence and not _is_phrase(sentence, status) else failure
-
-
-def text_in_response(body: bytes) -> str:
-    """Return a body as text, what is no text in it replaced."""
-    return body.decode("utf-8", "replace")
-
-
-def _by_status(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Failure:
-    failure = from_http(status, headers={name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
-    if status != 500:
-        return failure
-    row = codes.explain("INTERNAL_ERROR")  # not the service behind this one, which a client would blame
-    return Failure(
-        code=row.code, message=f"{row.title}.", suggestion=row.suggestion, retryable=None, http_status=status
-    )
-
-
-def _sentence(text: str) -> str | None:
-    try:
-        payload: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        payload = text
-    if is_object(payload):
-        payload = next((payload[key] for key in _SENTENCES if isinstance(payload.get(key), str)), None)
-    if not isinstance(payload, str) or "<" in payload[:1]:  # a page
-        return None
-    sentence = payload.strip()
-    return sentence if sentence and len(sentence) <= _LONGEST_SENTENCE and "\n" not in sentence else None
-
-
-def _is_phrase(sentence: str, status: int) -> bool:
-    """Return whether a sentence is what HTTP itself calls a status, which the catalog says better."""
-    return sentence.lower() == _PHRASES.get(status)
-
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -97,6 +41,14 @@ _CONTENT_TYPES = {"xml": b"application/xml; charset=utf-8", "meta": b"text/plain
 _OF_THE_BODY = frozenset((b"content-length", b"content-type", b"content-encoding", b"etag", b"last-modified"))
 _LARGEST_HELD = 256 * 1024
 _MOST_DIGITS = 18
+_REPEATABLE = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"))
+_ALLOWED = ((b"allow", b"POST"),)
+_VALUE = "value"
+
+# Where an error that is no failure of ours may hold a sentence for the caller.
+_SENTENCES = ("detail", "message", "error", "title", "description")
+_LONGEST_SENTENCE = 500
+_PHRASES = {int(status): status.phrase.lower() for status in HTTPStatus}
 
 
 class Disconnected(Exception):
@@ -107,7 +59,7 @@ async def arguments_in(scope: Scope, receive: Receive, largest: int) -> dict[str
     """Return the JSON object in a POST, or the failure of a request that has none.
 
     Raises:
-        Disconnected: nobody waits for an answer any more.
+        Disconnected: the client does not wait for an answer any more.
     """
     if scope["method"] != "POST":
         return _refusal("METHOD_NOT_ALLOWED", "Tools are called with POST.")
@@ -152,7 +104,7 @@ async def _body(receive: Receive, largest: int) -> bytes | None:
             return b"".join(parts)
 
 
-class Replies:
+class ResponseWriter:
     """How an application answers: the dialect, its settings, and whether the status tells failures apart.
 
     Raises:
@@ -167,7 +119,7 @@ class Replies:
         self.settings = settings
         self.always_200 = always_200
 
-    def written(self, value: Any) -> bytes:
+    def encode_value(self, value: Any) -> bytes:
         """Return the body that says a value."""
         shown = {"success": True, "result": value} if self.dialect == "envelope" else value
         return msgspec.json.encode(shown, enc_hook=str)
@@ -203,7 +155,7 @@ async def _send(send: Send, status: int, body: bytes, headers: list[Header]) -> 
     await send({"type": "http.response.body", "body": body})
 
 
-class Held:
+class HeldResponse:
     """A `send` that passes responses on, but keeps those from 400 on until it is clear what they become."""
 
     def __init__(self, send: Send) -> None:
@@ -257,9 +209,54 @@ class Held:
         await self._send({"type": "http.response.body", "body": b"".join(self._parts)})
 
 
-_REPEATABLE = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"))
-_ALLOWED = ((b"allow", b"POST"),)
-_VALUE = "value"
+def failure_in_response(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Failure:
+    """Return the failure that an error response of this application stands for.
+
+    Structured errors are read as they are. Of others, the status says what kind of failure it is, and below 500 the
+    sentence in the body is kept: the author wrote it for the caller. From 500 on it may be a traceback.
+    """
+    text = text_in_response(body)
+    found = read({"content": [{"type": "text", "text": text}], "isError": True}) if text.strip() else None
+    if found is not None and found.origin != "inferred":
+        return found.replace(http_status=status)
+    if status in (400, 422) and found is not None and found.fields:
+        return invalid(found.fields).replace(http_status=status)
+    failure = _by_status(status, headers)
+    sentence = _sentence(text) if status < 500 else None
+    return failure.replace(message=sentence) if sentence and not _is_phrase(sentence, status) else failure
+
+
+def text_in_response(body: bytes) -> str:
+    """Return a body as text, what is no text in it replaced."""
+    return body.decode("utf-8", "replace")
+
+
+def _by_status(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Failure:
+    failure = from_http(status, headers={name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
+    if status != 500:
+        return failure
+    row = codes.explain("INTERNAL_ERROR")  # not the service behind this one, which a client would blame
+    return Failure(
+        code=row.code, message=f"{row.title}.", suggestion=row.suggestion, retryable=None, http_status=status
+    )
+
+
+def _sentence(text: str) -> str | None:
+    try:
+        payload: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        payload = text
+    if is_object(payload):
+        payload = next((payload[key] for key in _SENTENCES if isinstance(payload.get(key), str)), None)
+    if not isinstance(payload, str) or "<" in payload[:1]:  # a page
+        return None
+    sentence = payload.strip()
+    return sentence if sentence and len(sentence) <= _LONGEST_SENTENCE and "\n" not in sentence else None
+
+
+def _is_phrase(sentence: str, status: int) -> bool:
+    """Return whether a sentence is what HTTP itself calls a status, which the catalog says better."""
+    return sentence.lower() == _PHRASES.get(status)
 
 
 def endpoint(
@@ -300,7 +297,7 @@ def endpoint(
         TypeError: the function is not one that returns a value, or the dialect does not take a setting.
     """
     named = name or getattr(tool, "__name__", None) or type(tool).__name__
-    replies = Replies(dialect, settings, always_200=always_200)
+    writer = ResponseWriter(dialect, settings, always_200=always_200)
     guarded = _guard.guard(
         dialect=dialect,
         tool=named,
@@ -311,16 +308,16 @@ def endpoint(
         observers=observers,
         **settings,
     )
-    return _Endpoint(named, guarded(_answering(tool, named, replies)), replies, largest)
+    return _Endpoint(named, guarded(_answering(tool, named, writer)), writer, largest)
 
 
 class _Endpoint:
     """A tool as an ASGI application. An object, because frameworks take functions for handlers of their own kind."""
 
-    def __init__(self, name: str, guarded: Callable[..., Any], replies: Replies, largest: int) -> None:
+    def __init__(self, name: str, guarded: Callable[..., Any], writer: ResponseWriter, largest: int) -> None:
         self.__name__ = name
         self._run = guarded if inspect.iscoroutinefunction(guarded) else functools.partial(asyncio.to_thread, guarded)
-        self._replies = replies
+        self._writer = writer
         self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -332,17 +329,17 @@ class _Endpoint:
             return
         if isinstance(arguments, Failure):
             headers = _ALLOWED if arguments.code == "METHOD_NOT_ALLOWED" else ()
-            await self._replies.fail(send, arguments.replace(tool=self.__name__), headers=headers)
+            await self._writer.fail(send, arguments.replace(tool=self.__name__), headers=headers)
             return
         result = await self._run(**arguments)
         if _VALUE in result:
-            await self._replies.succeed(send, result[_VALUE])
+            await self._writer.succeed(send, result[_VALUE])
             return
         failure = read_whole(result["_meta"][META_KEY])
-        await self._replies.fail(send, failure or Failure(message=""), text=result["content"][0]["text"])
+        await self._writer.fail(send, failure or Failure(message=""), text=result["content"][0]["text"])
 
 
-def _answering(tool: Callable[..., Any], name: str, replies: Replies) -> Callable[..., Any]:
+def _answering(tool: Callable[..., Any], name: str, writer: ResponseWriter) -> Callable[..., Any]:
     """Return the tool so that its value leaves it as the body of a response, in a result that a guard lets pass."""
 
     def refuse(exc: TypeError, arguments: dict[str, Any]) -> None:
@@ -350,8 +347,8 @@ def _answering(tool: Callable[..., Any], name: str, replies: Replies) -> Callabl
             raise Invalid(failure) from exc
 
     def answer(value: Any) -> Any:
-        value, failure = opened(value)
-        return failure if failure is not None else {"content": [], _VALUE: replies.written(value)}
+        value, failure = value_or_failure(value)
+        return failure if failure is not None else {"content": [], _VALUE: writer.encode_value(value)}
 
     if inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(type(tool).__call__):
 
@@ -397,38 +394,38 @@ class FailureMiddleware:
 
     def __init__(self, app: App, *, dialect: str = "envelope", always_200: bool = False, **settings: Any) -> None:
         self.app = app
-        self._replies = Replies(dialect, settings, always_200=always_200)
+        self._writer = ResponseWriter(dialect, settings, always_200=always_200)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and answer its failure."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        held = Held(send)
+        held = HeldResponse(send)
         try:
             await self.app(scope, receive, held)
         except Exception as exc:
             if held.is_passed_on:
                 raise  # the client has half a response: the server ends the connection
-            await self._replies.fail(send, self._failure_of(exc, scope))
+            await self._writer.fail(send, self._failure_of(exc, scope))
             return
         if not held.is_error:
             return
-        if self._replies.is_in_dialect(held.body):
-            await held.release(200 if self._replies.always_200 else None)
+        if self._writer.is_in_dialect(held.body):
+            await held.release(200 if self._writer.always_200 else None)
             return
-        failure = failure_in(held.status, held.headers, held.body)
-        await self._replies.fail(send, failure.replace(tool=failure.tool or _tool(scope)), headers=held.kept_headers)
+        failure = failure_in_response(held.status, held.headers, held.body)
+        await self._writer.fail(send, failure.replace(tool=failure.tool or _tool(scope)), headers=held.kept_headers)
 
     def _failure_of(self, exc: Exception, scope: Scope) -> Failure:
         tool = _tool(scope)
-        answers = Answers(
+        responder = Responder(
             tool or f"{scope['method']} {quoted(scope['path'])}",
-            self._replies.dialect,
-            self._replies.settings,
+            self._writer.dialect,
+            self._writer.settings,
             scope["method"] in _REPEATABLE,
         )
-        return answers.failure_of(exc).replace(tool=tool)
+        return responder.failure_of(exc).replace(tool=tool)
 
 
 def _tool(scope: Scope) -> str | None:

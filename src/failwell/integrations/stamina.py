@@ -24,7 +24,7 @@ from failwell.reading.reader import read
 from failwell.retry import _environment, _layers
 
 _DEFAULT = Policy()
-_MOST_ATTEMPTS_IF_NOBODY_KNOWS = 3
+_MOST_ATTEMPTS_IF_UNKNOWN = 3
 
 
 class StaminaSettings(TypedDict):
@@ -59,7 +59,7 @@ def on(
     """Return a hook that says whether to retry an exception, and after how long if the server asks to wait.
 
     stamina tells it neither the attempt nor the time, and sleeps as long as it is told, past its own timeout. So a
-    delay beyond the policy's deadline ends the call; and what nobody knows anything about is retried only where the
+    delay beyond the policy's deadline ends the call; and what is unknown is retried only where the
     policy makes no more attempts than are right for it. Give stamina the policy's attempts, as `settings` does.
     """
     known = Hints.of(hints)
@@ -68,7 +68,7 @@ def on(
         if policy.attempts == 1 or policy.deadline == 0 or _layers.is_marked(exc):
             return False
         failure = read(exc)
-        if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_NOBODY_KNOWS:
+        if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_UNKNOWN:
             return False
         jitter = chance() if is_throttled(failure) else 0.0
         delay = policy.next_delay(failure, attempt=1, jitter=jitter, hints=known)

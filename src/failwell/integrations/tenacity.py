@@ -50,13 +50,13 @@ def settings(policy: Policy = _DEFAULT, *, hints: Any = None) -> TenacitySetting
     """
     return TenacitySettings(
         retry=retry_if_safe(policy, hints=hints),
-        wait=wait_as_told(policy, hints=hints),
-        stop=stop_as_told(policy, hints=hints),
+        wait=wait_by_policy(policy, hints=hints),
+        stop=stop_by_policy(policy, hints=hints),
         reraise=True,
     )
 
 
-class _Judged:
+class _PolicyBased:
     def __init__(self, policy: Policy = _DEFAULT, *, hints: Any = None) -> None:
         self.policy = policy
         self.hints = Hints.of(hints)
@@ -72,7 +72,7 @@ class _Judged:
         )
 
 
-class retry_if_safe(_Judged, retry_base):  # noqa: N801 - as tenacity spells its own
+class retry_if_safe(_PolicyBased, retry_base):  # noqa: N801 - as tenacity spells its own
     """Retry what may pass, where another try is safe and the wait that the server asks for is not too long."""
 
     def __call__(self, retry_state: RetryCallState) -> bool:
@@ -80,7 +80,7 @@ class retry_if_safe(_Judged, retry_base):  # noqa: N801 - as tenacity spells its
         return self.delay(retry_state, jitter=0.0) is not None
 
 
-class wait_as_told(_Judged, wait_base):  # noqa: N801 - as tenacity spells its own
+class wait_by_policy(_PolicyBased, wait_base):  # noqa: N801 - as tenacity spells its own
     """Wait as long as the server asks at least, and else a time that chance picks."""
 
     def __init__(
@@ -97,7 +97,7 @@ class wait_as_told(_Judged, wait_base):  # noqa: N801 - as tenacity spells its o
         return delay or 0.0
 
 
-class stop_as_told(_Judged, stop_base):  # noqa: N801 - as tenacity spells its own
+class stop_by_policy(_PolicyBased, stop_base):  # noqa: N801 - as tenacity spells its own
     """Stop where the policy has no further try, whatever else was asked whether to retry."""
 
     def __call__(self, retry_state: RetryCallState) -> bool:

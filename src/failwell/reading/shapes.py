@@ -9,10 +9,10 @@ from failwell import codes
 from failwell._json import is_object, parse_object
 from failwell.codes import Type
 from failwell.dialects import _compact, _envelope, _flat, _xml
-from failwell.dialects._open_part import code_at, read_failure, read_open_part, status_at
+from failwell.dialects._open_part import read_failure, read_open_part
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.dialects._wire import Wire
-from failwell.failure import Failure, FieldProblem, join_path, seconds
+from failwell.failure import Failure, FieldProblem, join_path, seconds, valid_code, valid_status
 from failwell.reading import flat_text
 from failwell.reading.evidence import Context
 from failwell.reading.flat_text import CERTAIN, TextReading
@@ -60,7 +60,7 @@ def from_tool_failure(value: dict[str, Any] | None, message: str, *, now: float)
     if not isinstance(value, dict) or not value.keys() & {"class", "code", "retryable"}:
         return None
     values: dict[str, Any] = {"extra": {}}
-    if isinstance(code := code_at(value.get("code")), str):
+    if isinstance(code := valid_code(value.get("code")), str):
         values["code"] = code
     values["type"] = codes.type_of(values.get("code")) or _TYPE_OF_CLASS.get(str(value.get("class")))
     values["retryable"] = value["retryable"] if isinstance(value.get("retryable"), bool) else None
@@ -109,7 +109,7 @@ def from_adcp(error: dict[str, Any] | None) -> Failure | None:
 
 def from_problem(payload: dict[str, Any]) -> Failure | None:
     """Return the failure in problem details (RFC 9457), or None."""
-    status = status_at(payload.get("status"))
+    status = valid_status(payload.get("status"))
     title, detail = payload.get("title"), payload.get("detail")
     text = next((text for text in (detail, title) if isinstance(text, str) and text.strip()), None)
     kind: str | None = payload.get("type")

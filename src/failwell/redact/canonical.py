@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 from msgspec import UNSET, structs
@@ -11,29 +11,34 @@ from msgspec import UNSET, structs
 from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
-from failwell.failure import Failure, FieldProblem, one_per_path, path_keys
+from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, one_per_path, path_keys
 from failwell.redact.scrubber import clean, clean_again, is_secret_name, placeholder
 
-# Longest texts, in characters. What an agent's model reads stays small; a value a caller sent is only echoed.
-_LIMITS = {
-    "message": 1000,
-    "suggestion": 500,
-    "kind": 100,
-    "tool": 200,
-    "action": 200,
-    "docs_url": 500,
-    "id": 100,
-}
-_texts = attrgetter(*_LIMITS)
-_RECURRING = frozenset(("kind", "tool", "action"))
-_PATH, _FIELD_TEXT, _CODE, _NAME, _SENT, _DETAIL = 200, 400, 200, 100, 100, 1000
-_MOST_FIELDS = 20
-_MOST_ITEMS = 50
-_MOST_NODES = 500
-_MOST_TEXT = 4000
-_DEEPEST = 8
-_SHORTEST_SECRET = 4
+_REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
+_LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
+_NAMES = frozenset(name for name, row in _REDACTED.items() if row.redact == "name")
+_OBJECTS = tuple(name for name, row in _REDACTED.items() if row.redact == "object")
+_LONGEST_CODE = FIELDS["code"].longest
+_LONGEST_ACTION, _MOST_ACTIONS = FIELDS["actions"].longest, FIELDS["actions"].most
+_MOST_FIELDS = FIELDS["fields"].most
+_PATH, _MESSAGE, _KIND, _SENT, _EXPECTED, _OPTION, _DID_YOU_MEAN = itemgetter(
+    "path", "message", "kind", "sent", "expected", "options", "did_you_mean"
+)(PROBLEM_LENGTHS)
+_NO_OBJECTS: tuple[dict[str, Any], ...] = ({},) * len(_OBJECTS)
+_texts = attrgetter(*_LONGEST)
+_objects = attrgetter(*_OBJECTS)
+
+# The bounds of a JSON value such as the details of a failure. Characters are counted over all its texts and keys.
+LONGEST_TEXT = 1000
+LONGEST_KEY = 100
+MOST_CHARACTERS = 4000
+MOST_ITEMS = 50
+MOST_NODES = 500
+DEEPEST = 8
 _LARGEST_INTEGER = 2**63
+
+_MOST_CHARACTERS_SENT = 400  # of a value that a field problem echoes, and of its options
+_SHORTEST_SECRET = 4
 
 
 def canonical(failure: Failure) -> Failure:
@@ -43,12 +48,12 @@ def canonical(failure: Failure) -> Failure:
     """
     changes: dict[str, Any] = {}
     hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))] if failure.fields else ()
-    for (name, limit), text in zip(_LIMITS.items(), _texts(failure), strict=True):
+    for (name, limit), text in zip(_LONGEST.items(), _texts(failure), strict=True):
         if text is None:
             continue
         if hidden and isinstance(text, str):
             text = changes[name] = _without(text, hidden)
-        safe = _known(text, limit) if name in _RECURRING else _line(text, limit)
+        safe = _known(text, limit) if name in _NAMES else _line(text, limit)
         if safe != text:
             changes[name] = safe or None
     if changes.get("message", failure.message) is None:
@@ -61,16 +66,16 @@ def canonical(failure: Failure) -> Failure:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
         changes["fields"] = _safe_problems(failure.fields)
-    if failure.details:
-        changes["details"] = json_safe(failure.details)
-    if failure.extra:
-        changes["extra"] = json_safe(failure.extra)
+    if (objects := _objects(failure)) != _NO_OBJECTS:
+        for name, value in zip(_OBJECTS, objects, strict=True):
+            if value:
+                changes[name] = json_safe(value)
     return structs.replace(failure, **changes) if changes else failure
 
 
-def json_safe(value: Any, *, text_limit: int = _DETAIL, text_total: int = _MOST_TEXT) -> Any:
+def json_safe(value: Any, *, text_limit: int = LONGEST_TEXT, text_total: int = MOST_CHARACTERS) -> Any:
     """Return a value in plain JSON types, redacted and bounded in length, breadth and depth."""
-    return _Plain(text_limit, text_total).of(value, 0)
+    return _PlainCopy(text_limit, text_total).copy(value, 0)
 
 
 def _line(text: Any, limit: int) -> str:
@@ -88,12 +93,12 @@ def _remembered_line(text: str, limit: int) -> str:
 
 
 def _safe_code(code: str) -> str | None:
-    code = _known(code, _CODE)
+    code = _known(code, _LONGEST_CODE)
     return codes.canonical_code(code) if is_code(code) else None
 
 
 def _names(names: Iterable[Any]) -> Iterable[str]:
-    cleaned = (_line(name, _NAME) for name in list(names)[:_MOST_ITEMS])
+    cleaned = (_line(name, _LONGEST_ACTION) for name in list(names)[:_MOST_ACTIONS])
     return dict.fromkeys(name for name in cleaned if name)
 
 
@@ -128,30 +133,30 @@ def _safe_problems(problems: tuple[FieldProblem, ...]) -> tuple[FieldProblem, ..
 
 
 def _safe_problem(problem: FieldProblem) -> FieldProblem:
-    path = _known(problem.path, _PATH) or "?"
-    message, sent = problem.message, problem.sent
+    message, sent, options = problem.message, problem.sent, problem.options
     if (secret := _secret_text(problem)) is not None:
         message, sent = _without(message, [secret]), placeholder("value")
-    options = problem.options
     return FieldProblem(
-        path=path,
-        message=_line(message, _FIELD_TEXT),
-        kind=problem.kind and _known(problem.kind, _NAME),
-        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_FIELD_TEXT),
-        expected=problem.expected and _known(problem.expected, _FIELD_TEXT),
-        options=tuple(json_safe(list(options), text_limit=_SENT, text_total=_FIELD_TEXT)) if options else (),
+        path=_known(problem.path, _PATH) or "?",
+        message=_line(message, _MESSAGE),
+        kind=problem.kind and _known(problem.kind, _KIND),
+        sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_MOST_CHARACTERS_SENT),
+        expected=problem.expected and _known(problem.expected, _EXPECTED),
+        options=tuple(json_safe(list(options), text_limit=_OPTION, text_total=_MOST_CHARACTERS_SENT))
+        if options
+        else (),
         required=problem.required,
-        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _PATH),
+        did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _DID_YOU_MEAN),
     )
 
 
-class _Plain:
+class _PlainCopy:
     """One walk through a value, with what is left of its budget of nodes and characters."""
 
     def __init__(self, text_limit: int, text_total: int) -> None:
         self.text_limit = text_limit
         self.text_left = text_total
-        self.nodes_left = _MOST_NODES
+        self.nodes_left = MOST_NODES
 
     @property
     def is_spent(self) -> bool:
@@ -162,7 +167,7 @@ class _Plain:
         self.text_left -= len(found)
         return found
 
-    def of(self, value: Any, depth: int) -> Any:
+    def copy(self, value: Any, depth: int) -> Any:
         self.nodes_left -= 1
         if value is None or value is True or value is False:
             return value
@@ -174,9 +179,9 @@ class _Plain:
             case float():
                 return float(value) if value - value == 0 else str(value)
             case _ if is_mapping(value):
-                return self._mapping(value, depth) if depth < _DEEPEST else "…"
+                return self._mapping(value, depth) if depth < DEEPEST else "…"
             case list() | tuple() | set() | frozenset():
-                return self._items(cast(Collection[Any], value), depth) if depth < _DEEPEST else "…"
+                return self._items(cast(Collection[Any], value), depth) if depth < DEEPEST else "…"
             case bytes() | bytearray() | memoryview():
                 return f"<{len(cast(bytes, value))} bytes>"
             case _:
@@ -187,13 +192,13 @@ class _Plain:
         for key, item in value.items():
             if self.is_spent:
                 break
-            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+            if len(found) == MOST_ITEMS - 1 and len(value) > MOST_ITEMS:
                 found["…"] = f"and {len(value) - len(found)} more"
                 break
-            name = clean(_readable(key), _NAME)
+            name = clean(_readable(key), LONGEST_KEY)
             self.text_left -= len(name)
             is_hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
-            found[name] = self.of(placeholder("value") if is_hidden else item, depth + 1)
+            found[name] = self.copy(placeholder("value") if is_hidden else item, depth + 1)
         return _pair_hidden(found)
 
     def _items(self, value: Collection[Any], depth: int) -> list[Any]:
@@ -201,10 +206,10 @@ class _Plain:
         for item in value:
             if self.is_spent:
                 break
-            if len(found) == _MOST_ITEMS - 1 and len(value) > _MOST_ITEMS:
+            if len(found) == MOST_ITEMS - 1 and len(value) > MOST_ITEMS:
                 found.append(f"… and {len(value) - len(found)} more")
                 break
-            found.append(self.of(item, depth + 1))
+            found.append(self.copy(item, depth + 1))
         if len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], str) and is_secret_name(found[0]):
             return [found[0], placeholder("value")]  # a header as a pair
         return found
@@ -213,10 +218,10 @@ class _Plain:
         cls = cast(Any, type(value))
         names = getattr(cls, "__struct_fields__", None) or getattr(cls, "__dataclass_fields__", None)
         try:
-            if names and depth < _DEEPEST:
+            if names and depth < DEEPEST:
                 return self._mapping({name: getattr(value, name) for name in names}, depth)
-            if hasattr(cls, "model_dump") and depth < _DEEPEST:
-                return self.of(value.model_dump(mode="json"), depth + 1)
+            if hasattr(cls, "model_dump") and depth < DEEPEST:
+                return self.copy(value.model_dump(mode="json"), depth + 1)
         except Exception:
             return f"<{cls.__name__}>"
         return self.text(_readable(value))

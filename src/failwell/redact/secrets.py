@@ -1,6 +1,6 @@
 """What secrets look like: names of fields that announce one, prefixes of tokens, shapes in text.
 
-Tables only; `failwell.redact` reads them. Every pattern must take linear time on hostile text, so each one either
+Tables only, which the scrubber reads. Every pattern must take linear time on hostile text, so each one either
 
 - cannot fail once its unbounded part has begun (the part is possessive and nothing must follow it), or
 - stops that part at its own first characters, or

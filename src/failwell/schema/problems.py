@@ -1,4 +1,7 @@
-"""Field problems: the same sentences for every validator, and `Validation`, which gathers problems before raising."""
+"""What is wrong with arguments, in the same words for every validator, and `Validation`, which gathers problems.
+
+Problems are with a value, with all branches of a union, with the signature of a function, or with the name of a tool.
+"""
 
 import inspect
 import re
@@ -14,12 +17,16 @@ from failwell.failure import Failure, FieldProblem, as_tuple, join_path, missing
 from failwell.redact.scrubber import is_secret_name
 from failwell.schema.words import either_of, format_of, json_text_of, json_type, shown_value
 
-_MOST_TOOLS = 10
-_CALL_ONE_OF_THESE = codes.explain("UNKNOWN_TOOL").suggestion
-MOST_OPTIONS = 10
-"""So many options are all listed; of more, the nearest."""
+MOST_PROBLEMS = 50
+"""How many problems a validator reports."""
 
+MOST_OPTIONS = 10
+"""How many options are all listed; of more, the nearest."""
+
+_MOST_TOOLS = 10
 _OPENINGS = {"enum": "Invalid enum value", "const": "Invalid literal value"}
+_CHOICES = tuple(_OPENINGS)
+_NAMED_PARAMETERS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Argument(NamedTuple):
@@ -59,7 +66,7 @@ def missing_problem(
 
 
 def unknown_problem(place: Argument, names: Iterable[str]) -> FieldProblem:
-    """Return the problem of a key nobody knows, where the keys in *names* could have been sent."""
+    """Return the problem of an unknown key, where the keys in *names* could have been sent."""
     names = tuple(names)
     meant = closest(str(place.keys[-1]), names, most=1)
     options = names if len(names) <= MOST_OPTIONS else ()
@@ -101,9 +108,6 @@ def format_problem(place: Argument, name: str) -> FieldProblem:
     """Return the problem of a text that is not in the format it should be."""
     known = format_of(name)
     return place.problem("format", f"Invalid {known.label}", expected=known.expected if known.example else known.words)
-
-
-_CHOICES = ("enum", "const")
 
 
 def nearest_branch(place: Argument, branches: Sequence[list[FieldProblem]]) -> list[FieldProblem]:
@@ -171,6 +175,71 @@ def _united(problems: Iterable[FieldProblem]) -> list[Any]:
     return options
 
 
+def signature_failure(
+    exc: BaseException, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], *, tool: str
+) -> Failure | None:
+    """Return the failure of a call whose arguments the function cannot take, or None if it got as far as its body.
+
+    *exc* was raised by the call; a body leaves a frame of its own in the traceback.
+    """
+    trace = exc.__traceback__
+    if type(exc) is not TypeError or trace is None or trace.tb_next is not None:
+        return None
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin that does not tell its parameters
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        problems = _signature_problems(signature, args, kwargs)
+        return invalid(problems, tool=tool) if problems else None
+    return None
+
+
+def _signature_problems(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[FieldProblem]:
+    parameters = signature.parameters.values()
+    named = [parameter.name for parameter in parameters if parameter.kind in _NAMED_PARAMETERS]
+    bound = signature.bind_partial(*args[: len(named)]).arguments
+    missing = [
+        missing_field(parameter.name)
+        for parameter in parameters
+        if parameter.kind in _NAMED_PARAMETERS
+        and parameter.default is parameter.empty
+        and parameter.name not in kwargs
+        and parameter.name not in bound
+    ]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return missing
+    unknown = [name for name in kwargs if name not in named]
+    return missing + [
+        FieldProblem(path=name, kind="unknown", sent=kwargs[name], did_you_mean=next(iter(closest(name, named)), None))
+        for name in unknown
+    ]
+
+
+def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
+    """Return the failure of a call to a tool that does not exist, where these do."""
+    names = tuple(tools)
+    near = closest(name, names)
+    meant = f" Did you mean {quoted(near[0])}?" if near else ""
+    offered = near or (names if len(names) <= _MOST_TOOLS else ())
+    return Failure(
+        code="UNKNOWN_TOOL",
+        message=f"There is no tool {quoted(name)}.{meant}",
+        suggestion=codes.explain("UNKNOWN_TOOL").suggestion if offered else "List the tools and call one that exists.",
+        actions=tuple(offered),
+    )
+
+
+def invalid(problems: Iterable[FieldProblem], *, tool: str | None = None, action: str | None = None) -> Failure:
+    """Return the failure of a call whose arguments have these problems."""
+    problems = tuple(problems)
+    return Failure(code="VALIDATION_FAILED", message=summary(problems), fields=problems, tool=tool, action=action)
+
+
 class Validation:
     """Collects field problems of one call, then raises them all at once.
 
@@ -230,71 +299,3 @@ class Validation:
         """
         if failure := self.failure:
             raise Invalid(failure)
-
-
-def invalid(problems: Iterable[FieldProblem], *, tool: str | None = None, action: str | None = None) -> Failure:
-    """Return the failure of a call whose arguments have these problems."""
-    problems = tuple(problems)
-    return Failure(code="VALIDATION_FAILED", message=summary(problems), fields=problems, tool=tool, action=action)
-
-
-_NAMED_PARAMETERS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def signature_failure(
-    exc: BaseException, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], *, tool: str
-) -> Failure | None:
-    """Return the failure of a call whose arguments the function cannot take, or None if it got as far as its body.
-
-    *exc* was raised by the call; a body leaves a frame of its own in the traceback.
-    """
-    trace = exc.__traceback__
-    if type(exc) is not TypeError or trace is None or trace.tb_next is not None:
-        return None
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin that does not tell its parameters
-        return None
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError:
-        problems = _signature_problems(signature, args, kwargs)
-        return invalid(problems, tool=tool) if problems else None
-    return None
-
-
-def _signature_problems(
-    signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> list[FieldProblem]:
-    parameters = signature.parameters.values()
-    named = [parameter.name for parameter in parameters if parameter.kind in _NAMED_PARAMETERS]
-    bound = signature.bind_partial(*args[: len(named)]).arguments
-    missing = [
-        missing_field(parameter.name)
-        for parameter in parameters
-        if parameter.kind in _NAMED_PARAMETERS
-        and parameter.default is parameter.empty
-        and parameter.name not in kwargs
-        and parameter.name not in bound
-    ]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return missing
-    unknown = [name for name in kwargs if name not in named]
-    return missing + [
-        FieldProblem(path=name, kind="unknown", sent=kwargs[name], did_you_mean=next(iter(closest(name, named)), None))
-        for name in unknown
-    ]
-
-
-def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
-    """Return the failure of a call to a tool that does not exist, where these do."""
-    names = tuple(tools)
-    near = closest(name, names)
-    meant = f" Did you mean {quoted(near[0])}?" if near else ""
-    offered = near or (names if len(names) <= _MOST_TOOLS else ())
-    return Failure(
-        code="UNKNOWN_TOOL",
-        message=f"There is no tool {quoted(name)}.{meant}",
-        suggestion=_CALL_ONE_OF_THESE if offered else "List the tools and call one that exists.",
-        actions=tuple(offered),
-    )

@@ -13,6 +13,7 @@ from msgspec import UNSET
 from failwell._json import is_mapping
 from failwell.failure import Failure, FieldProblem
 from failwell.schema.problems import (
+    MOST_PROBLEMS,
     Argument,
     format_problem,
     invalid,
@@ -29,8 +30,6 @@ try:
     from pydantic import ValidationError
 except ImportError as missing:
     raise ImportError("this needs pydantic: pip install 'failwell[pydantic]'") from missing
-
-_MOST_PROBLEMS = 50
 
 
 def failure_of(
@@ -59,10 +58,12 @@ def problems_of(
     known = tuple(names)
     unions: dict[tuple[str | int, ...], dict[tuple[str | int, ...], list[FieldProblem]]] = {}
     found: list[FieldProblem | tuple[str | int, ...]] = []
-    for error in exc.errors(include_url=False)[:_MOST_PROBLEMS]:
+    for error in exc.errors(include_url=False)[:MOST_PROBLEMS]:
         located = _locate(error["loc"], arguments, error["type"])
         place = Argument(located.keys, UNSET if error["type"] in _NOT_SENT else error["input"])
-        problem = _READERS.get(error["type"], _other)(_Said(place, error["msg"], error.get("ctx") or {}, known))
+        problem = _READERS.get(error["type"], _other)(
+            _PydanticError(place, error["msg"], error.get("ctx") or {}, known)
+        )
         if located.union is None:
             found.append(problem)
             continue
@@ -84,16 +85,16 @@ def _nearest(
     return nearest_branch(Argument(keys, value), list(branches.values()))
 
 
-class _Located(NamedTuple):
+class _Location(NamedTuple):
     keys: tuple[str | int, ...]
     union: tuple[str | int, ...] | None = None
     labels: tuple[str | int, ...] = ()
 
 
-def _locate(loc: tuple[str | int, ...], arguments: Any, kind: str) -> _Located:
+def _locate(loc: tuple[str | int, ...], arguments: Any, kind: str) -> _Location:
     """Tell the keys in a location from the labels of unions; what comes after a label belongs to its branch."""
     if arguments is None:
-        return _Located(tuple(step for step in loc if not _LABEL.search(str(step))))
+        return _Location(tuple(step for step in loc if not _LABEL.search(str(step))))
     keys: list[str | int] = []
     labels: list[str | int] = []
     union: tuple[str | int, ...] | None = None
@@ -107,7 +108,7 @@ def _locate(loc: tuple[str | int, ...], arguments: Any, kind: str) -> _Located:
         elif step != "[key]":
             union = tuple(keys) if union is None else union
             labels.append(step)
-    return _Located(tuple(keys), union, tuple(labels))
+    return _Location(tuple(keys), union, tuple(labels))
 
 
 # Labels such as `list[int]`, `function-after[check(), str]` or `[key]`; a plain one reads like any key.
@@ -117,7 +118,7 @@ _NOT_SENT = frozenset(
 )
 
 
-class _Said(NamedTuple):
+class _PydanticError(NamedTuple):
     """What pydantic says of one value."""
 
     place: Argument
@@ -126,39 +127,39 @@ class _Said(NamedTuple):
     names: tuple[str, ...]
 
 
-_Reader = Callable[[_Said], FieldProblem]
+_Reader = Callable[[_PydanticError], FieldProblem]
 
 
-def _missing(said: _Said) -> FieldProblem:
-    return missing_problem(said.place)
+def _missing(error: _PydanticError) -> FieldProblem:
+    return missing_problem(error.place)
 
 
-def _unknown(said: _Said) -> FieldProblem:
-    return unknown_problem(said.place, said.names if len(said.place.keys) == 1 else ())
+def _unknown(error: _PydanticError) -> FieldProblem:
+    return unknown_problem(error.place, error.names if len(error.place.keys) == 1 else ())
 
 
 def _type(name: str) -> _Reader:
-    return lambda said: wrong_type_problem(said.place, [name])
+    return lambda error: wrong_type_problem(error.place, [name])
 
 
 def _format(name: str) -> _Reader:
-    return lambda said: format_problem(said.place, name)
+    return lambda error: format_problem(error.place, name)
 
 
 def _limit(kind: str, message: str, words: Callable[[Mapping[str, Any]], str], *limit: str) -> _Reader:
     """Return the reader of an error that has its limit in the context, where *limit* names it here and in schemas."""
     theirs, ours, noun = (*limit, "")[:3]
 
-    def read(said: _Said) -> FieldProblem:
-        value = said.context.get(theirs)
+    def read(error: _PydanticError) -> FieldProblem:
+        value = error.context.get(theirs)
         shown = counted_in_words(value, noun) if noun else value
-        return said.place.problem(kind, message.format(shown), expected=words({ours: value}))
+        return error.place.problem(kind, message.format(shown), expected=words({ours: value}))
 
     return read
 
 
 def _sized(array: _Reader, mapping: _Reader) -> _Reader:
-    return lambda said: (mapping if isinstance(said.place.value, Mapping) else array)(said)
+    return lambda error: (mapping if isinstance(error.place.value, Mapping) else array)(error)
 
 
 _LEAST, _MOST = "{} must contain at least {{}}", "{} must contain at most {{}}"
@@ -170,18 +171,18 @@ _SMALL_OBJECT = _limit("length", _LEAST.format("Object"), members_in_words, "min
 _LARGE_OBJECT = _limit("length", _MOST.format("Object"), members_in_words, "max_length", "maxProperties", "key")
 
 
-def _options(said: _Said) -> FieldProblem:
-    options = _listed(said.context.get("expected"))
+def _options(error: _PydanticError) -> FieldProblem:
+    options = _listed(error.context.get("expected"))
     if not options:
-        return _other(said)
-    return option_problem(said.place, options, kind="const" if len(options) == 1 else "enum")
+        return _other(error)
+    return option_problem(error.place, options, kind="const" if len(options) == 1 else "enum")
 
 
-def _tag(said: _Said) -> FieldProblem:
-    field = str(said.context.get("discriminator", "")).strip("'")
-    value = said.place.value.get(field, UNSET) if is_mapping(said.place.value) else UNSET
-    place = Argument((*said.place.keys, field), value)
-    options = _listed(said.context.get("expected_tags"))
+def _tag(error: _PydanticError) -> FieldProblem:
+    field = str(error.context.get("discriminator", "")).strip("'")
+    value = error.place.value.get(field, UNSET) if is_mapping(error.place.value) else UNSET
+    place = Argument((*error.place.keys, field), value)
+    options = _listed(error.context.get("expected_tags"))
     return option_problem(place, options) if options else missing_problem(place)
 
 
@@ -196,18 +197,18 @@ def _listed(text: Any) -> list[Any]:
     return found
 
 
-def _by_author(said: _Said) -> FieldProblem:
+def _by_author(error: _PydanticError) -> FieldProblem:
     """Return the problem that a validator written by the author states in its own words."""
-    text = said.text.partition(", ")[2] or said.text
+    text = error.text.partition(", ")[2] or error.text
     if "valid email address" in text:
-        return format_problem(said.place, "email")
-    is_secret = said.place.keys and said.place.sent is UNSET
-    return said.place.problem("other", "Invalid value" if is_secret else text)
+        return format_problem(error.place, "email")
+    is_secret = error.place.keys and error.place.sent is UNSET
+    return error.place.problem("other", "Invalid value" if is_secret else text)
 
 
-def _other(said: _Said) -> FieldProblem:
-    # An error inside the text is nobody's sentence to the caller, and may echo what was sent.
-    return said.place.problem("other", "Invalid value" if "error" in said.context else said.text)
+def _other(error: _PydanticError) -> FieldProblem:
+    # The text of an exception was not written for the caller, and may echo what was sent.
+    return error.place.problem("other", "Invalid value" if "error" in error.context else error.text)
 
 
 _JSON_TYPES = {

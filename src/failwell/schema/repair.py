@@ -14,11 +14,90 @@ from failwell.failure import ROOT, Failure, FieldProblem, join_path, split_path
 from failwell.schema.tree import SchemaTree
 from failwell.schema.words import json_type, types_of
 
+_MOST_REPAIRED = 20
+_LONGEST = 100_000  # of a text, in characters
 _DEEPEST = 12
 _BRANCHES = ("anyOf", "oneOf", "allOf")
+_NOTHING = object()
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_FLAGS = {"true": True, "false": False}
+_SHORT_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 
 
-class Part:
+class Change(Struct, frozen=True, kw_only=True):
+    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None."""
+
+    path: str
+    before: Any
+    after: Any
+    reason: str
+
+
+class Repair(Struct, frozen=True, kw_only=True):
+    """Corrected arguments. Below a confidence of 0.7 something that was sent is lost: ask before using them."""
+
+    arguments: dict[str, Any]
+    changes: tuple[Change, ...]
+    confidence: float
+
+
+def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
+    """Return arguments that mend a failed call, or None if the error and the schema do not determine them.
+
+    Nothing is sent, nothing given is changed, and no value is invented. With jsonschema-rs installed, a proposal that
+    the schema would refuse is never made.
+    """
+    if failure.type != "VALIDATION" or not is_object(arguments) or not is_object(schema):
+        return None
+    try:
+        return _repair(failure, arguments, schema)
+    except (RecursionError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None  # a schema that is none, arguments that refer to themselves
+
+
+def _repair(failure: Failure, arguments: dict[str, Any], schema: dict[str, Any]) -> Repair | None:
+    correction = _Correction(copy.deepcopy(arguments), SchemaPart.of(schema))
+    known = _schema_problems(arguments, schema)
+    for problem in _problems_to_mend(failure, known)[:_MOST_REPAIRED]:
+        if not correction.mend(problem):
+            return None
+    if not correction.changes or correction.arguments == arguments:
+        return None
+    left = _schema_problems(correction.arguments, schema)
+    ignored = {problem.path for problem in known or () if problem.kind == "unknown"}
+    if any(problem.path not in ignored or problem.kind != "unknown" for problem in left or ()):
+        return None
+    return Repair(
+        arguments=correction.arguments, changes=tuple(correction.changes), confidence=round(correction.confidence, 2)
+    )
+
+
+def _problems_to_mend(failure: Failure, known: tuple[FieldProblem, ...] | None) -> list[FieldProblem]:
+    """Return what must be mended: what the server named and what the schema refuses, keys that are in the way first."""
+    by_path = {problem.path: problem for problem in known or () if problem.kind != "unknown"}
+    unknown = {problem.path: problem for problem in known or () if problem.kind == "unknown"}
+    for problem in failure.fields:
+        if problem.path != ROOT:
+            by_path[problem.path] = unknown.get(problem.path) or by_path.get(problem.path) or problem
+    is_lost = any(problem.kind == "missing" for problem in by_path.values())
+    if is_lost or not by_path:  # an unknown key may be the one that is missing
+        by_path |= unknown
+    return sorted(by_path.values(), key=lambda problem: problem.kind != "unknown")
+
+
+def _schema_problems(arguments: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...] | None:
+    """Return what the schema finds wrong with the arguments; None if it cannot be checked."""
+    try:
+        from failwell.schema.validator import check_arguments  # needs an optional package
+    except ImportError:
+        return None
+    failure = check_arguments(arguments, schema)
+    return failure.fields if failure else ()
+
+
+class SchemaPart:
     """All that a schema says about one value: the alternatives that may hold, references followed."""
 
     def __init__(self, schemas: Sequence[dict[str, Any]], tree: SchemaTree) -> None:
@@ -26,17 +105,17 @@ class Part:
         self._tree = tree
 
     @classmethod
-    def of(cls, schema: Any) -> "Part":
+    def of(cls, schema: Any) -> "SchemaPart":
         """Return what a whole schema says."""
         tree = SchemaTree(schema)
         return cls(list(_alternatives(schema, tree, 0)), tree)
 
-    def at(self, keys: Sequence[str | int]) -> "Part":
+    def at(self, keys: Sequence[str | int]) -> "SchemaPart":
         """Return what is said about the value that these keys lead to."""
         part = self
         for key in keys:
             found = [inner for schema in part.schemas for inner in _members(schema, key)]
-            part = Part([one for inner in found for one in _alternatives(inner, self._tree, 0)], self._tree)
+            part = SchemaPart([one for inner in found for one in _alternatives(inner, self._tree, 0)], self._tree)
         return part
 
     @property
@@ -94,13 +173,6 @@ def _alternatives(schema: Any, tree: SchemaTree, depth: int) -> Iterator[dict[st
             yield from _alternatives(branch, tree, depth + 1)
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
-_FLAGS = {"true": True, "false": False}
-_LONGEST = 100_000
-_SHORT_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-
-
 class Candidate(NamedTuple):
     """A value that may have been meant, why, and how surely."""
 
@@ -109,7 +181,7 @@ class Candidate(NamedTuple):
     confidence: float
 
 
-def coerced(value: Any, part: Part) -> Iterator[Candidate]:
+def coercions(value: Any, part: SchemaPart) -> Iterator[Candidate]:
     """Yield the forms of a value that the schema's types allow, the surest first."""
     for type_ in part.types:
         for rule in _COERCIONS.get((json_type(value), type_), ()):
@@ -120,7 +192,7 @@ def coerced(value: Any, part: Part) -> Iterator[Candidate]:
         yield Candidate([value], "a list is due: put the value in one", 0.85)
 
 
-def chosen(value: Any, options: tuple[Any, ...], meant: str | None = None) -> Candidate | None:
+def nearest_option(value: Any, options: tuple[Any, ...], meant: str | None = None) -> Candidate | None:
     """Return the option that a value is a slip of, if it can be only one."""
     texts = [option for option in options if isinstance(option, str)]
     others = [option for option in options if not isinstance(option, str) and str(option).lower() == str(value).lower()]
@@ -147,7 +219,7 @@ def likeness(one: str, two: str) -> float:
     return difflib.SequenceMatcher(None, normalised(one), normalised(two)).ratio()
 
 
-def respelt(value: Any) -> Iterator[Candidate]:
+def respellings(value: Any) -> Iterator[Candidate]:
     """Yield a text without slips of the pen: blanks around it, a date without its zeros."""
     if not isinstance(value, str) or len(value) > _LONGEST:
         return
@@ -216,83 +288,10 @@ _COERCIONS: dict[tuple[str, str], tuple[Callable[[Any], Candidate | None], ...]]
 """From what was sent to what is due."""
 
 
-_MOST_REPAIRED = 20
-_NOTHING = object()
-
-
-class Change(Struct, frozen=True, kw_only=True):
-    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None."""
-
-    path: str
-    before: Any
-    after: Any
-    reason: str
-
-
-class Repair(Struct, frozen=True, kw_only=True):
-    """Corrected arguments. Below a confidence of 0.7 something that was sent is lost: ask before using them."""
-
-    arguments: dict[str, Any]
-    changes: tuple[Change, ...]
-    confidence: float
-
-
-def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
-    """Return arguments that mend a failed call, or None if the error and the schema do not determine them.
-
-    Nothing is sent, nothing given is changed, and no value is invented. With jsonschema-rs installed, a proposal that
-    the schema would refuse is never made.
-    """
-    if failure.type != "VALIDATION" or not is_object(arguments) or not is_object(schema):
-        return None
-    try:
-        return _repair(failure, arguments, schema)
-    except (RecursionError, ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return None  # a schema that is none, arguments that refer to themselves
-
-
-def _repair(failure: Failure, arguments: dict[str, Any], schema: dict[str, Any]) -> Repair | None:
-    work = _Work(copy.deepcopy(arguments), Part.of(schema))
-    known = _problems(arguments, schema)
-    for problem in _complained(failure, known)[:_MOST_REPAIRED]:
-        if not work.mend(problem):
-            return None
-    if not work.changes or work.arguments == arguments:
-        return None
-    left = _problems(work.arguments, schema)
-    ignored = {problem.path for problem in known or () if problem.kind == "unknown"}
-    if any(problem.path not in ignored or problem.kind != "unknown" for problem in left or ()):
-        return None
-    return Repair(arguments=work.arguments, changes=tuple(work.changes), confidence=round(work.confidence, 2))
-
-
-def _complained(failure: Failure, known: tuple[FieldProblem, ...] | None) -> list[FieldProblem]:
-    """Return what must be mended: what the server named and what the schema refuses, keys that are in the way first."""
-    by_path = {problem.path: problem for problem in known or () if problem.kind != "unknown"}
-    unknown = {problem.path: problem for problem in known or () if problem.kind == "unknown"}
-    for problem in failure.fields:
-        if problem.path != ROOT:
-            by_path[problem.path] = unknown.get(problem.path) or by_path.get(problem.path) or problem
-    is_lost = any(problem.kind == "missing" for problem in by_path.values())
-    if is_lost or not by_path:  # a key nobody knows may be the one that is missed
-        by_path |= unknown
-    return sorted(by_path.values(), key=lambda problem: problem.kind != "unknown")
-
-
-def _problems(arguments: dict[str, Any], schema: dict[str, Any]) -> tuple[FieldProblem, ...] | None:
-    """Return what the schema has against the arguments; None if nobody can tell."""
-    try:
-        from failwell.schema.validator import check_arguments  # needs an optional package
-    except ImportError:
-        return None
-    failure = check_arguments(arguments, schema)
-    return failure.fields if failure else ()
-
-
-class _Work:
+class _Correction:
     """Arguments in the course of being mended."""
 
-    def __init__(self, arguments: dict[str, Any], whole: Part) -> None:
+    def __init__(self, arguments: dict[str, Any], whole: SchemaPart) -> None:
         self.arguments = arguments
         self.whole = whole
         self.changes: list[Change] = []
@@ -350,7 +349,7 @@ class _Work:
         same = [key for key in strange if _is_same_name(key, name)] or closest(name, strange, most=2)
         return len(same) == 1 and self._move((*keys[:-1], same[0]), holder, name)
 
-    def _rename(self, keys: tuple[str | int, ...], holder: Any, around: Part, meant: str | None) -> bool:
+    def _rename(self, keys: tuple[str | int, ...], holder: Any, around: SchemaPart, meant: str | None) -> bool:
         sent = str(keys[-1])
         if not is_object(holder):
             return False
@@ -390,14 +389,14 @@ class _Work:
         self.confidence = min(self.confidence, confidence)
 
 
-def _candidates(value: Any, part: Part, problem: FieldProblem) -> Iterator[Candidate]:
+def _candidates(value: Any, part: SchemaPart, problem: FieldProblem) -> Iterator[Candidate]:
     options = part.options or problem.options
-    if options and (found := chosen(value, options, problem.did_you_mean)):
+    if options and (found := nearest_option(value, options, problem.did_you_mean)):
         yield found
     if problem.kind in ("type", "union", None):
-        yield from coerced(value, part)
+        yield from coercions(value, part)
     if problem.kind in ("format", "pattern"):
-        yield from respelt(value)
+        yield from respellings(value)
 
 
 _PYTHON_TYPES: dict[str, Callable[[Any], bool]] = {
@@ -411,7 +410,7 @@ _PYTHON_TYPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _fits(value: Any, part: Part) -> bool:
+def _fits(value: Any, part: SchemaPart) -> bool:
     return any(_PYTHON_TYPES.get(type_, lambda _: True)(value) for type_ in part.types)
 
 

@@ -17,25 +17,25 @@ _OPEN = frozenset(
     )
 )
 _PARTS = ("allOf", "anyOf", "oneOf")
-_MOSTREFERENCES = 20
+_MOST_REFERENCES = 20
 
 Keys = Sequence[str | int]
 
 
-class Spot(NamedTuple):
+class SchemaLocation(NamedTuple):
     """Where in the schema a rule stands.
 
-    `schema` holds the rule, `around` are all the schemas on the way there that speak of the same value, outermost
+    `schema` holds the rule, `enclosing` are all the schemas on the way there that speak of the same value, outermost
     first, and `required` says whether the value must be sent, if it is a property.
     """
 
     schema: dict[str, Any]
-    around: tuple[dict[str, Any], ...]
+    enclosing: tuple[dict[str, Any], ...]
     required: bool | None
 
     def property(self, name: str) -> Any:
-        """Return the schema of a property, wherever around it stands; None if nowhere."""
-        found = (schema.get("properties", {}).get(name) for schema in reversed(self.around))
+        """Return the schema of a property, from the innermost schema that has it; None if none has."""
+        found = (schema.get("properties", {}).get(name) for schema in reversed(self.enclosing))
         return next((schema for schema in found if schema is not None), None)
 
 
@@ -45,15 +45,15 @@ class SchemaTree:
     def __init__(self, root: Any) -> None:
         self.root = root
 
-    def spot(self, path: Keys) -> Spot:
+    def locate(self, path: Keys) -> SchemaLocation:
         """Return where a path leads that goes through references, as `evaluation_path` of jsonschema-rs does."""
         schema: Any = self.root
-        around = [schema]
+        enclosing = [schema]
         required: bool | None = None
         steps = iter(path)
         for keyword in steps:
             if not is_object(schema) or keyword not in schema:
-                return Spot({}, (), required)
+                return SchemaLocation({}, (), required)
             held, value = schema, schema[str(keyword)]
             if keyword in REFERENCES:
                 schema = self.target(value)
@@ -65,10 +65,10 @@ class SchemaTree:
             else:
                 schema = value
             if keyword not in _IN_PLACE:
-                around.clear()
+                enclosing.clear()
                 required = required if keyword == "properties" else None
-            around.append(schema)
-        return Spot(schema if is_object(schema) else {}, tuple(filter(is_object, around)), required)
+            enclosing.append(schema)
+        return SchemaLocation(schema if is_object(schema) else {}, tuple(filter(is_object, enclosing)), required)
 
     def target(self, reference: Any) -> Any:
         """Return what a reference within the schema points to; None if it points elsewhere."""
@@ -81,7 +81,7 @@ class SchemaTree:
 
     def resolved(self, schema: Any) -> dict[str, Any]:
         """Return a schema, or the one that it only refers to."""
-        for _ in range(_MOSTREFERENCES):
+        for _ in range(_MOST_REFERENCES):
             if not is_object(schema):
                 return {}
             if "$ref" not in schema:
@@ -98,7 +98,7 @@ class SchemaTree:
     def _names(self, schemas: Iterable[Any], depth: int) -> Iterator[str]:
         for schema in map(self.resolved, schemas):
             yield from (name for name, part in schema.get("properties", {}).items() if part is not False)
-            if depth < _MOSTREFERENCES:
+            if depth < _MOST_REFERENCES:
                 for keyword in _PARTS:
                     yield from self._names(schema.get(keyword, ()), depth + 1)
                 yield from self._names((schema[k] for k in ("then", "else") if k in schema), depth + 1)

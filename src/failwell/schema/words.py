@@ -90,7 +90,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(name: str) -> Format:
-    """Return the words of a format; one nobody described is called by its name."""
+    """Return the words of a format; one without a row is called by its name."""
     return FORMATS.get(name) or Format(name, f"a valid {name}", "")
 
 

@@ -8,6 +8,11 @@ from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 
+try:
+    from pydantic import ValidationError
+except ImportError as missing:
+    raise ImportError(needs("mcp")) from missing
+
 # Header mismatch, missing client capability, unsupported version, URL elicitation: a client answers them by itself.
 _OF_THE_PROTOCOL = frozenset((-32020, -32021, -32022, -32042))
 
@@ -22,14 +27,14 @@ def is_rpc_error(exc: BaseException) -> bool:
     return isinstance(_code(exc), int)
 
 
+def is_flagged(result: Any) -> bool:
+    """Return whether a `CallToolResult` says that it is an error: `isError` in mcp 1, `is_error` in mcp 2."""
+    fields = type(result).model_fields  # asking for the other name may warn that it is deprecated
+    return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
+
+
 def _code(exc: BaseException) -> object:
     return getattr(getattr(exc, "error", None), "code", None)
-
-
-try:
-    from pydantic import ValidationError
-except ImportError as missing:
-    raise ImportError(needs("mcp")) from missing
 
 
 _SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")
@@ -46,14 +51,14 @@ _UNREADABLE_RESULT = Failure(
 )
 
 
-class Passing(BaseException):
+class NotAToolFailure(BaseException):
     """Carries an exception that is no failure of a tool past all retries. Never leaves the hook."""
 
     def __init__(self, exception: Exception) -> None:
         self.exception = exception
 
 
-class Useless(ToolFailure):
+class UnusableResult(ToolFailure):
     """The tool was run, and the SDK refuses what came back; `raw` is the result, or the SDK's exception."""
 
     kind = "ToolFailure"
@@ -67,8 +72,8 @@ def failure_of_exception(exc: Exception) -> Any:
     """Return the result of a call that succeeded although an exception came out of it.
 
     Raises:
-        Useless: the tool ran, but what came back is of no use.
-        Passing: it is no failure of the tool: an error of the protocol, of the session, or a mistake of the program.
+        UnusableResult: the tool ran, but what came back is of no use.
+        NotAToolFailure: it is an error of the protocol, of the session, or a mistake of the program.
         Exception: the exception itself, a JSON-RPC error.
     """
     frames = _frames_of_session(exc)
@@ -78,12 +83,12 @@ def failure_of_exception(exc: Exception) -> Any:
         log.info("a result was not checked against its schema: the tools could not be listed, %s", type(exc).__name__)
         return check.f_locals["result"]
     if check is not None:
-        raise Useless(_BROKEN_RESULT, check.f_locals["result"]) from exc
+        raise UnusableResult(_BROKEN_RESULT, check.f_locals["result"]) from exc
     if isinstance(exc, ValidationError) and "send_request" in names:
-        raise Useless(_UNREADABLE_RESULT, exc) from exc
+        raise UnusableResult(_UNREADABLE_RESULT, exc) from exc
     if is_rpc_error(exc) and not is_protocol_error(exc):
         raise exc
-    raise Passing(exc)
+    raise NotAToolFailure(exc)
 
 
 def _frames_of_session(exc: Exception) -> list[FrameType]:

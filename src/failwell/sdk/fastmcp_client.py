@@ -1,36 +1,24 @@
-"""Hook fastmcp's `Client`, versions 2.14 to 4: the error it raises for a failed call carries the failure.
-
-Needs fastmcp 2.14 or newer: `pip install 'failwell[fastmcp]'`.
-"""
+"""Hook fastmcp's `Client`, versions 2 to 4: the error it raises for a failed call carries the failure."""
 
 import functools
 from typing import Any
 
-from failwell._sdks import supported
+from failwell._sdks import needs, supported_version
+from failwell.client._install import Patches
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
-from failwell.sdk.mcp_client import FailedResult, Hook
-from failwell.sdk.patches import Patches
+from failwell.sdk.mcp_client import FailedResult, SessionHook
 
 try:
     from fastmcp import Client
     from fastmcp.exceptions import ToolError
     from mcp.types import TextContent
 except ImportError as missing:
-    raise ImportError("this needs fastmcp 2.14 or newer: pip install 'failwell[fastmcp]'") from missing
+    raise ImportError(needs("fastmcp")) from missing
 
 __all__ = ["FailedCall", "attach", "wrap"]
 
 _WRAPPED = "_failwell_hook"
-
-
-def check_version() -> None:
-    """Do nothing if the installed version is one we know.
-
-    Raises:
-        ValueError: it is not.
-    """
-    supported("fastmcp", who="failwell")
 
 
 class FailedCall(ToolFailure, ToolError):
@@ -54,18 +42,18 @@ def attach(patches: Patches) -> None:
     Raises:
         ValueError: this version is not supported.
     """
-    check_version()
+    supported_version("fastmcp", who="failwell")
     hooked: Any = Client
     patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
 
 
-def wrap(client: Any, hook: Hook) -> bool:
+def wrap(client: Any, hook: SessionHook) -> bool:
     """Hook one client, connected or not, and its copies; return whether it was hooked before.
 
     Raises:
         ValueError: this version is not supported.
     """
-    check_version()
+    supported_version("fastmcp", who="failwell")
     was_wrapped = _WRAPPED in vars(client)
     setattr(client, _WRAPPED, hook)
     if not was_wrapped:
@@ -77,7 +65,7 @@ def wrap(client: Any, hook: Hook) -> bool:
 @functools.cache
 def _hooked_class(cls: type[Any]) -> type[Any]:
     async def call_tool_mcp(self: Any, name: str, arguments: dict[str, Any], *rest: Any, **options: Any) -> Any:
-        hook: Hook = getattr(self, _WRAPPED)
+        hook: SessionHook = getattr(self, _WRAPPED)
         return await hook.call(functools.partial(bare, self), self.session, name, arguments, rest, options)
 
     bare = cls.call_tool_mcp

@@ -1,4 +1,4 @@
-"""Protect servers of fastmcp, versions 2.14 to 4: a middleware that answers failures, outermost in the chain."""
+"""Protect servers of fastmcp, versions 2 to 4: a middleware that answers failures, outermost in the chain."""
 
 import functools
 import inspect
@@ -8,37 +8,33 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
-from fastmcp.server.middleware import Middleware
-from fastmcp.tools import FunctionTool
-from pydantic import ValidationError
-
 from failwell._log import log
-from failwell._sdks import supported
+from failwell._sdks import needs, supported_version
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
-from failwell.server._answers import Answers, opened, package_raising, packages_in, unwrapped
-from failwell.server._protection import Called, Protection
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import Responder, original_exception, package_raising, packages_in, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
-__all__ = ["FailwellMiddleware", "attach"]
-
-
 try:
-    from fastmcp.tools import Tool
+    from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+    from fastmcp.server.middleware import Middleware
+    from fastmcp.tools import FunctionTool, Tool
     from mcp.types import CallToolResult, TextContent
+    from pydantic import ValidationError
 except ImportError as missing:
-    raise ImportError("this needs fastmcp 2.14 or newer: pip install 'failwell[fastmcp]'") from missing
+    raise ImportError(needs("fastmcp")) from missing
 
+__all__ = ["FailwellMiddleware", "attach"]
 
 # Middleware that lists all the tools it is given. To pass by it saves copies of every schema.
 _HIDE_NOTHING = frozenset((("failwell", "FailwellMiddleware"), ("fastmcp", "DereferenceRefsMiddleware")))
 
 
-class Layout(NamedTuple):
+class FastmcpServerLayout(NamedTuple):
     """What differs between versions; `store` is what every tool of a server is added to."""
 
     store: Callable[[Any], Any]
@@ -49,18 +45,18 @@ class Layout(NamedTuple):
     failed: Callable[[dict[str, Any]], Any]  # a wire-shaped result as the result of a middleware
 
 
-def layout() -> Layout:
+def layout() -> FastmcpServerLayout:
     """Return the layout of the installed version.
 
     Raises:
         ValueError: it is not one we know.
     """
-    version = supported("fastmcp")
+    version = supported_version("fastmcp")
     low_level = _beneath if version < (4,) else _nothing
     failed = _replaced if version < (3, 4) else _flagged
     if version < (3,):
-        return Layout(_manager, _managed, _listed_2, _key, low_level, failed)
-    return Layout(_provider, _provided, _listed, _name_in, low_level, failed)
+        return FastmcpServerLayout(_manager, _managed, _listed_2, _key, low_level, failed)
+    return FastmcpServerLayout(_provider, _provided, _listed, _name_in, low_level, failed)
 
 
 def _manager(server: Any) -> Any:
@@ -146,7 +142,7 @@ def _replaced(wire: dict[str, Any]) -> Any:
 _SDK = frozenset(("fastmcp", "mcp"))
 # What a call passes through until its arguments are checked; any other frame is the tool's.
 _BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
-_IN_THE_WAY = {
+_CONFLICTING = {
     "ErrorHandlingMiddleware": "what it makes of failures is undone, as models do not see protocol errors",
     "RetryMiddleware": "it repeats calls of every tool, also of those that are not safe to run twice",
 }
@@ -166,7 +162,7 @@ def attach(server: Any, protection: Protection) -> str:
         raise ValueError(f"{server.name} is protected already")
     ours = FailwellMiddleware(protection)
     ours.watch(server)
-    ours.name_what_is_in_the_way(server)
+    ours.warn_of_conflicting_middleware(server)
     server.middleware.insert(0, ours)
     return "a middleware of fastmcp sees every call first"
 
@@ -195,8 +191,8 @@ class FailwellMiddleware(Middleware):
         self.protection = protection or Protection(**settings)
         self._checks = SchemaChecks()
         self._servers: WeakSet[Any] = WeakSet()
-        self._called: WeakSet[Any] = WeakSet()
-        self._named: WeakSet[Any] = WeakSet()
+        self._seen: WeakSet[Any] = WeakSet()
+        self._warned: WeakSet[Any] = WeakSet()
 
     def watch(self, server: Any) -> None:
         """Make the functions of a server's tools tell when they are entered, and raise the failures they return."""
@@ -215,25 +211,25 @@ class FailwellMiddleware(Middleware):
         store.add_tool = add_tool
         low_level = _LAYOUT.low_level(server)
         if low_level is not None:
-            from failwell.sdk import lowlevel_1  # with fastmcp 2 and 3
+            from failwell.sdk import mcp_lowlevel_1  # with fastmcp 2 and 3
 
-            lowlevel_1.attach(low_level, self.protection, is_inner=True)
+            mcp_lowlevel_1.attach(low_level, self.protection, is_inner=True)
 
-    def name_what_is_in_the_way(self, server: Any) -> None:
+    def warn_of_conflicting_middleware(self, server: Any) -> None:
         """Log, once each, which middleware of a server works against this one."""
         for middleware in server.middleware:
-            reason = _IN_THE_WAY.get(type(middleware).__name__)
-            if reason and middleware not in self._named:
-                self._named.add(middleware)
+            reason = _CONFLICTING.get(type(middleware).__name__)
+            if reason and middleware not in self._warned:
+                self._warned.add(middleware)
                 log.warning("%s has a %s: %s", server.name, type(middleware).__name__, reason)
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Run the tool and answer its failure."""
         server = context.fastmcp_context.fastmcp
-        if server not in self._called:
-            self._called.add(server)
+        if server not in self._seen:
+            self._seen.add(server)
             self.watch(server)
-            self.name_what_is_in_the_way(server)  # what was added since is known only now
+            self.warn_of_conflicting_middleware(server)  # what was added since is known only now
         protection, outer = self.protection, _running.get()
         run = _FastmcpRun(protection)
         token, started = _running.set(run), protection.start()
@@ -243,18 +239,18 @@ class FailwellMiddleware(Middleware):
             is_nested = outer is not None and outer.protection is protection
             if is_nested or is_protocol_error(exc):
                 raise  # a tool that calls another of its server handles the failure
-            failure, answers = await self._judged(exc, context, run)
+            failure, responder = await self._classify(exc, context, run)
         else:
             broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
             if broken is None:
-                protection.finish(context.message.name, started, **_asked(context))
+                protection.finish(context.message.name, started, **_request(context))
                 return result
-            answers = protection.answers(broken)
-            failure = answers.broken_output()
+            responder = protection.responder(broken)
+            failure = responder.broken_output()
         finally:
             _running.reset(token)
-        wire, failure = answers.encoded(failure)
-        protection.finish(answers.tool, started, failure, wire=wire, **_asked(context))
+        wire, failure = responder.encode(failure)
+        protection.finish(responder.tool, started, failure, wire=wire, **_request(context))
         return _LAYOUT.failed(wire)
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Sequence[Any]:
@@ -266,41 +262,41 @@ class FailwellMiddleware(Middleware):
             listed.append(tool.model_copy(update=changes) if changes else tool)
         return listed
 
-    async def _judged(self, exc: Exception, context: Any, run: _FastmcpRun) -> tuple[Failure, Answers]:
+    async def _classify(self, exc: Exception, context: Any, run: _FastmcpRun) -> tuple[Failure, Responder]:
         server, name = context.fastmcp_context.fastmcp, context.message.name
         tool = run.tool or await _found(server, name)
-        answers = self.protection.answers(_called(context, tool, run))
-        core = unwrapped(exc, _SDK)
+        responder = self.protection.responder(_call_info(context, tool, run))
+        core = original_exception(exc, _SDK)
         if tool is None and isinstance(core, NotFoundError | DisabledError):
-            return unknown_tool(name, await _names(server)), answers
+            return unknown_tool(name, await _names(server)), responder
         if not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
             arguments: dict[str, Any] = context.message.arguments or {}
             schema = getattr(tool, "parameters", None)
             problems = self._checks.explained(problems_of(core, arguments=arguments), arguments, schema, tool=name)
-            return invalid(problems, tool=name), answers
-        return _failure(core, answers, ran=run.times > 0 or not _is_watched(tool)), answers
+            return invalid(problems, tool=name), responder
+        return _failure(core, responder, ran=run.times > 0 or not _is_watched(tool)), responder
 
     def _looks_broken(self, result: Any, run: _FastmcpRun) -> bool:
         schema = run.tool.output_schema if run.tool is not None else None
         return schema is not None and _breaks(self._checks, result, run.tool)
 
-    async def _broken(self, result: Any, context: Any, run: _FastmcpRun) -> Called | None:
+    async def _broken(self, result: Any, context: Any, run: _FastmcpRun) -> CallInfo | None:
         """Return the call whose result breaks the schema that clients see, which a transform may have changed."""
         tool = await _found(context.fastmcp_context.fastmcp, context.message.name)
         if tool is None or tool.output_schema is None or not _breaks(self._checks, result, tool):
             return None
-        return _called(context, tool, run)
+        return _call_info(context, tool, run)
 
 
-def _failure(core: Exception, answers: Answers, *, ran: bool) -> Failure:
+def _failure(core: Exception, responder: Responder, *, ran: bool) -> Failure:
     if isinstance(core, ToolFailure):
         return core.failure
     raised_by = package_raising(core)
     if raised_by in _SDK and isinstance(core.__context__, TimeoutError):
-        return answers.failure_of(core.__context__, ran=ran)  # a tool's own timeout
+        return responder.failure_of(core.__context__, ran=ran)  # a tool's own timeout
     if isinstance(core, FastMCPError) or (is_rpc_error(core) and raised_by != "mcp"):
-        return answers.said(core, ran=ran)
-    return answers.failure_of(core, ran=ran)
+        return responder.failure_of_sdk_error(core, ran=ran)
+    return responder.failure_of(core, ran=ran)
 
 
 def _is_about_arguments(exc: ValidationError, tool: Any) -> bool:
@@ -313,16 +309,16 @@ def _breaks(checks: SchemaChecks, result: Any, tool: Any) -> bool:
     return checks.is_broken(result.structured_content, tool.output_schema, tool=tool.name)
 
 
-def _asked(context: Any) -> dict[str, Any]:
+def _request(context: Any) -> dict[str, Any]:
     """Return what observers are told of the request."""
     return {"arguments": context.message.arguments, "context": context.fastmcp_context}
 
 
-def _called(context: Any, tool: Any, run: _FastmcpRun) -> Called:
+def _call_info(context: Any, tool: Any, run: _FastmcpRun) -> CallInfo:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
     meta = functools.partial(_request_meta, context)
-    return Called(context.message.name, annotations, has_output_schema, meta, run.times)
+    return CallInfo(context.message.name, annotations, has_output_schema, meta, run.times)
 
 
 def _request_meta(context: Any) -> Any:
@@ -390,7 +386,7 @@ def _note(tool: Any) -> None:
 
 
 def _value(value: Any) -> Any:
-    value, failure = opened(value)
+    value, failure = value_or_failure(value)
     if failure is not None:
         raise ToolFailure(failure)
     return value

@@ -1,7 +1,4 @@
-"""Hook the client sessions of the mcp SDK, versions 1 and 2; failed calls give results that carry the failure.
-
-Needs the mcp SDK: `pip install 'failwell[mcp]'`.
-"""
+"""Hook the client sessions of the mcp SDK, versions 1 and 2; failed calls give results that carry the failure."""
 
 import functools
 import itertools
@@ -10,13 +7,13 @@ from threading import Lock
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
-from failwell._sdks import needs, supported
-from failwell.client import Answer, Caller, Descriptions, Page
+from failwell._sdks import needs, supported_version
+from failwell.client import Caller, CallResult, ToolListCache, ToolPage
+from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
 from failwell.failure import Failure
 from failwell.sdk import mcp_http
-from failwell.sdk.errors import Passing, Useless, failure_of_exception
-from failwell.sdk.patches import Patches
+from failwell.sdk.errors import NotAToolFailure, UnusableResult, failure_of_exception, is_flagged
 
 try:
     import anyio
@@ -27,11 +24,38 @@ except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
 
-__all__ = ["FailedResult", "FallbackResult", "Hook", "attach", "attach_transport", "detach", "wrap"]
-
+__all__ = ["FailedResult", "FallbackResult", "SessionHook", "attach", "attach_transport", "detach", "wrap"]
 
 FALLBACK_KEY = "dev.failwell/fallback"
 REPAIR_KEY = "dev.failwell/repair"
+
+_LONGEST_LISTING = 10.0
+_WRAPPED = "_failwell_hook"
+
+
+class McpClientLayout(NamedTuple):
+    """What differs between versions."""
+
+    forgets_server: bool  # a session does not keep what its server is called
+    request: Callable[[Any], Any]  # a request as a session sends it
+    message: Callable[[Any], Any]  # a JSON-RPC message as a transport passes it on
+    next_cursor: str
+
+
+def layout() -> McpClientLayout:
+    """Return the layout of the installed version.
+
+    Raises:
+        ValueError: it is not one we know.
+    """
+    if supported_version("mcp", who="failwell") < (2,):
+        wrappers = vars(types)
+        return McpClientLayout(True, wrappers["ClientRequest"], wrappers["JSONRPCMessage"], "nextCursor")
+    return McpClientLayout(False, _unchanged, _unchanged, "next_cursor")
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 class FailedResult(CallToolResult):
@@ -47,7 +71,7 @@ class FailedResult(CallToolResult):
 
     @property
     def raw(self) -> Any:
-        """What the last try ended with, untouched: the server's result or an exception; None if none was made."""
+        """What the last try ended with, untouched: the server's result or an exception; None if none was result."""
         return self._raw
 
     @property
@@ -65,44 +89,48 @@ class FallbackResult(FailedResult):
         return True
 
 
-def result_of(answer: Answer) -> Any:
-    """Return an answer as a result of the SDK. A success is the very object that the SDK returned."""
-    failure = answer.failure
+def result_of(call_result: CallResult) -> Any:
+    """Return how a call ended as a result of the SDK. A success is the very object that the SDK returned."""
+    failure = call_result.failure
     if failure is None:
-        return answer.result if answer.repaired is None else _noted(answer)
-    if answer.is_fallback:
-        return _made(FallbackResult, _fallback_wire(answer, failure), answer, failure)
-    if failure.severity == "warning" and isinstance(answer.result, CallToolResult) and not _is_flagged(answer.result):
-        return answer.result
-    wire = encode(failure, attempts=answer.attempts if answer.attempts > 1 else None)
-    wire["content"] = [_text(answer.text)]
+        return call_result.result if call_result.repaired is None else _with_repair_note(call_result)
+    if call_result.is_fallback:
+        return _build(FallbackResult, _fallback_wire(call_result, failure), call_result, failure)
+    if (
+        failure.severity == "warning"
+        and isinstance(call_result.result, CallToolResult)
+        and not is_flagged(call_result.result)
+    ):
+        return call_result.result
+    wire = encode(failure, attempts=call_result.attempts if call_result.attempts > 1 else None)
+    wire["content"] = [_text(call_result.text)]
     wire["isError"] = True
-    wire["_meta"] = {**_meta(answer.result), **wire["_meta"]}
-    return _made(FailedResult, wire, answer, failure)
+    wire["_meta"] = {**_meta(call_result.result), **wire["_meta"]}
+    return _build(FailedResult, wire, call_result, failure)
 
 
-def _made(cls: type[FailedResult], wire: dict[str, Any], answer: Answer, failure: Failure) -> FailedResult:
-    made: Any = cls.model_validate(wire)
-    last = answer.exception if answer.is_fallback or answer.result is None else answer.result
-    made._failure = failure
-    made._raw = last.raw if isinstance(last, FailedResult | Useless) else last
-    return cast(FailedResult, made)
+def _build(cls: type[FailedResult], wire: dict[str, Any], call_result: CallResult, failure: Failure) -> FailedResult:
+    result: Any = cls.model_validate(wire)
+    last = call_result.exception if call_result.is_fallback or call_result.result is None else call_result.result
+    result._failure = failure
+    result._raw = last.raw if isinstance(last, FailedResult | UnusableResult) else last
+    return cast(FailedResult, result)
 
 
-def _noted(answer: Answer) -> Any:
+def _with_repair_note(call_result: CallResult) -> Any:
     """Return a success that needed corrected arguments, with a note of what was corrected, but not of the values."""
-    result = answer.result
-    if answer.repaired is None or not isinstance(result, CallToolResult):
+    result = call_result.result
+    if call_result.repaired is None or not isinstance(result, CallToolResult):
         return result
-    changes = [{"path": change.path, "reason": change.reason} for change in answer.repaired.changes]
+    changes = [{"path": change.path, "reason": change.reason} for change in call_result.repaired.changes]
     return result.model_copy(update={"meta": {**_meta(result), REPAIR_KEY: {"changes": changes}}})
 
 
-def _fallback_wire(answer: Answer, failure: Failure) -> dict[str, Any]:
-    value = answer.result
-    content = [_text(answer.shown)]
+def _fallback_wire(call_result: CallResult, failure: Failure) -> dict[str, Any]:
+    value = call_result.result
+    content = [_text(call_result.model_text)]
     if isinstance(value, CallToolResult):
-        content = [_text(answer.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
+        content = [_text(call_result.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
     meta = {FALLBACK_KEY: encode(failure)["_meta"][META_KEY]}
     return {"content": content, "isError": False, "_meta": meta}
 
@@ -115,39 +143,28 @@ def _meta(result: Any) -> dict[str, Any]:
     return dict(getattr(result, "meta", None) or {})
 
 
-def _is_flagged(result: CallToolResult) -> bool:
-    fields = type(result).model_fields
-    return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
-
-
-_LONGEST_LISTING = 10.0
-_WRAPPED = "_failwell_hook"
 _counter = itertools.count(1)
 _lock = Lock()
 
 
-def _is_1() -> bool:
-    return supported("mcp", who="failwell") < (2,)
-
-
-class Known:
+class SessionInfo:
     """What is known of a session: what its server is called, and what its tools are. It does not keep it alive."""
 
     def __init__(self, session: Any) -> None:
         self.server = _server_name(session) or f"session {next(_counter)}"
-        self.descriptions = Descriptions(functools.partial(_page, ref(session)), lock=anyio.Lock())
+        self.descriptions = ToolListCache(functools.partial(_page, ref(session)), lock=anyio.Lock())
 
-    async def described(self, session: Any, tool: str) -> Any:
+    async def description_of(self, session: Any, tool: str) -> Any:
         """Return what the server says of a tool, and listen for news of that from then on."""
-        if not isinstance(session._message_handler, _HeardSession):
-            session._message_handler = _HeardSession(session._message_handler, self.descriptions)
+        if not isinstance(session._message_handler, _ToolListListener):
+            session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
         return await self.descriptions.of(tool)
 
 
-class _HeardSession:
+class _ToolListListener:
     """A session's handler of messages that also hears when the list of tools changed."""
 
-    def __init__(self, handler: Any, descriptions: Descriptions) -> None:
+    def __init__(self, handler: Any, descriptions: ToolListCache) -> None:
         self.handler = handler
         self._descriptions = descriptions
 
@@ -157,18 +174,18 @@ class _HeardSession:
         await self.handler(message)
 
 
-_known: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()
+_sessions: WeakKeyDictionary[Any, SessionInfo] = WeakKeyDictionary()
 
 
-def _known_of(session: Any) -> Known:
-    found = _known.get(session)
+def _session_info(session: Any) -> SessionInfo:
+    found = _sessions.get(session)
     if found is None:
         with _lock:
-            found = _known.setdefault(session, Known(session))
+            found = _sessions.setdefault(session, SessionInfo(session))
     return found
 
 
-class Hook(NamedTuple):
+class SessionHook(NamedTuple):
     """How calls are made from now on: through a caller, to a server of a given name."""
 
     caller: Caller
@@ -184,7 +201,7 @@ class Hook(NamedTuple):
         options: dict[str, Any],
     ) -> Any:
         """Call a tool and return a result of the SDK; *original* makes one call."""
-        known = _known_of(session)
+        info = _session_info(session)
 
         async def make_call(sent: dict[str, Any]) -> Any:
             try:
@@ -193,25 +210,25 @@ class Hook(NamedTuple):
                 return failure_of_exception(exc)
 
         try:
-            answer = await self.caller.run(
+            call_result = await self.caller.run(
                 make_call,
-                server=self.server or known.server,
+                server=self.server or info.server,
                 tool=name,
                 arguments=arguments,
-                described=functools.partial(known.described, session, name),
+                description=functools.partial(info.description_of, session, name),
             )
-        except Passing as passing:
-            raise passing.exception from passing.exception.__cause__
-        return result_of(answer)
+        except NotAToolFailure as other:
+            raise other.exception from other.exception.__cause__
+        return result_of(call_result)
 
 
-def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
+def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
     """Hook every session of the process, as long as there is a *current* hook.
 
     Raises:
         ValueError: this version is not supported.
     """
-    is_1 = _is_1()
+    version = layout()
     original = ClientSession.call_tool
 
     @functools.wraps(original)
@@ -220,13 +237,13 @@ def attach(patches: Patches, current: Callable[[], Hook | None]) -> None:
     ) -> Any:
         bare: Any = functools.partial(original, self)
         hook = current()
-        if hook is None:  # uninstalled, but somebody still holds this function
+        if hook is None:  # uninstalled, but this function is still in use
             return await bare(name, arguments, *rest, **options)
         return await hook.call(bare, self, name, arguments, rest, options)
 
     patches.put(ClientSession, "call_tool", call_tool)
-    if is_1:
-        patches.put(ClientSession, "initialize", _remembering(ClientSession.initialize))
+    if version.forgets_server:
+        patches.put(ClientSession, "initialize", _keeping_server_name(ClientSession.initialize))
 
 
 def attach_transport(patches: Patches) -> None:
@@ -235,26 +252,26 @@ def attach_transport(patches: Patches) -> None:
     Raises:
         ValueError: this version is not supported.
     """
-    mcp_http.attach(patches, is_1=_is_1())
+    mcp_http.attach(patches, layout().message)
 
 
 def detach() -> None:
     """Forget every session that is known, and hear its messages no more."""
     with _lock:
-        for session in list(_known):
-            if isinstance(session._message_handler, _HeardSession):
+        for session in list(_sessions):
+            if isinstance(session._message_handler, _ToolListListener):
                 session._message_handler = session._message_handler.handler
-        _known.clear()
+        _sessions.clear()
 
 
-def wrap(session: Any, hook: Hook) -> bool:
+def wrap(session: Any, hook: SessionHook) -> bool:
     """Hook one session, or the session of an mcp `Client`; return whether it was hooked before.
 
     Raises:
         ValueError: this version is not supported.
         RuntimeError: the client is not connected, so that it has no session yet.
     """
-    _is_1()
+    layout()  # a version that is not supported is refused
     session = session if isinstance(session, ClientSession) else session.session
     was_wrapped = _WRAPPED in vars(session)
     setattr(session, _WRAPPED, hook)
@@ -264,20 +281,20 @@ def wrap(session: Any, hook: Hook) -> bool:
 
     @functools.wraps(bare)
     async def call_tool(name: str, arguments: dict[str, Any] | None = None, *rest: Any, **options: Any) -> Any:
-        current: Hook = getattr(session, _WRAPPED)
+        current: SessionHook = getattr(session, _WRAPPED)
         return await current.call(bare, session, name, arguments, rest, options)
 
     session.call_tool = call_tool
     return False
 
 
-def _remembering(original: Any) -> Any:
+def _keeping_server_name(original: Any) -> Any:
     """Return `initialize` of version 1, which drops what the server is called."""
 
     @functools.wraps(original)
     async def initialize(self: Any) -> Any:
         result = await original(self)
-        _known_of(self).server = result.serverInfo.name
+        _session_info(self).server = result.serverInfo.name
         return result
 
     return initialize
@@ -288,14 +305,12 @@ def _server_name(session: Any) -> str | None:
     return None if info is None else str(info.name)
 
 
-async def _page(session: "ref[Any]", cursor: str | None) -> Page:
+async def _page(session: "ref[Any]", cursor: str | None) -> ToolPage:
     """Fetch a page of `tools/list` past the session's own cache, which decides how it checks results."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-    request: Any = types.ListToolsRequest(params=params)
-    is_1 = _is_1()
-    if is_1:
-        request = vars(types)["ClientRequest"](request)
+    version = layout()
     connected: Any = session()
     with anyio.fail_after(_LONGEST_LISTING):
+        request = version.request(types.ListToolsRequest(params=params))
         listed = await connected.send_request(request, types.ListToolsResult)
-    return Page(listed.tools, listed.nextCursor if is_1 else listed.next_cursor)
+    return ToolPage(listed.tools, getattr(listed, version.next_cursor))

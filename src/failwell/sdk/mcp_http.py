@@ -6,18 +6,18 @@ one fixed sentence.
 
 import dataclasses
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from failwell._json import is_object, parse_json
 from failwell._sdks import needs
+from failwell.client._install import Patches
 from failwell.dialects import _compact
 from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
 from failwell.redact.canonical import canonical
-from failwell.sdk.patches import Patches
 
 try:
     from mcp import types
@@ -29,12 +29,15 @@ except ImportError as missing:
 _HOOKED = ("tools/call", "tools/list")
 _INTERNAL_ERROR = -32603
 _LEFT_TO_THE_SDK = 404  # it means that the session is gone
-_SAY_WHEN = (429, 503)
+_WITH_RETRY_AFTER = (429, 503)
 _HTTP_PACKAGES = ("httpx", "httpx2")
 
 
-def attach(patches: Patches, *, is_1: bool) -> None:
-    """Hook the transport of tool calls, and of the lists of tools we ask for; every other request goes its way."""
+def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
+    """Hook the transport of tool calls, and of the lists of tools we ask for; every other request goes its way.
+
+    *wrap* makes a JSON-RPC message what transports of the installed version pass on.
+    """
     transport: Any = streamable_http.StreamableHTTPTransport
     original: Any = transport._handle_post_request
 
@@ -44,20 +47,21 @@ def attach(patches: Patches, *, is_1: bool) -> None:
             await original(self, ctx)
             return
         try:
-            await original(self, dataclasses.replace(ctx, client=_Observed(ctx.client)))
+            await original(self, dataclasses.replace(ctx, client=_CheckedClient(ctx.client)))
             return
-        except _Refused as refused:
+        except _HttpRefusal as refused:
             error = refused.error
         except Exception as exc:
             if type(exc).__module__.partition(".")[0] not in _HTTP_PACKAGES:
                 raise
             error = _error(from_exception(exc))
-        await ctx.read_stream_writer.send(_session_message(message.id, error, is_1=is_1))
+        answer = types.JSONRPCError(jsonrpc="2.0", id=message.id, error=types.ErrorData.model_validate(error))
+        await ctx.read_stream_writer.send(SessionMessage(wrap(answer)))
 
     patches.put(transport, "_handle_post_request", _handle_post_request)
 
 
-class _Refused(Exception):
+class _HttpRefusal(Exception):
     """The server answered a tool call with an HTTP error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -65,8 +69,8 @@ class _Refused(Exception):
         self.error = error
 
 
-class _Observed:
-    """An HTTP client that raises `_Refused` for an answer with an error, and is the client itself in all else."""
+class _CheckedClient:
+    """An HTTP client that raises `_HttpRefusal` for an answer with an error, and is the client itself in all else."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -77,7 +81,7 @@ class _Observed:
     async def send(self, *args: Any, **kwargs: Any) -> Any:
         response = await self._client.send(*args, **kwargs)
         try:
-            await _look_at(response)
+            await _raise_for_refusal(response)
         except BaseException:
             await response.aclose()
             raise
@@ -86,11 +90,11 @@ class _Observed:
     @asynccontextmanager
     async def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         async with self._client.stream(*args, **kwargs) as response:
-            await _look_at(response)
+            await _raise_for_refusal(response)
             yield response
 
 
-async def _look_at(response: Any) -> None:
+async def _raise_for_refusal(response: Any) -> None:
     if response.status_code < 400 or response.status_code == _LEFT_TO_THE_SDK:
         return
     body: Any = None
@@ -99,18 +103,15 @@ async def _look_at(response: Any) -> None:
     error = _error(from_http(response.status_code, headers=response.headers, body=body))
     stated = body.get("error") if is_object(body) and "jsonrpc" in body else None
     if not is_object(stated) or not isinstance(stated.get("code"), int):
-        raise _Refused(error)
+        raise _HttpRefusal(error)
     # What the server says in its own words stands; when to come back is often said by the headers alone.
-    data = stated.get("data") or (error["data"] if response.status_code in _SAY_WHEN else None)
-    raise _Refused({"code": stated["code"], "message": str(stated.get("message") or error["message"]), "data": data})
+    data = stated.get("data") or (error["data"] if response.status_code in _WITH_RETRY_AFTER else None)
+    raise _HttpRefusal(
+        {"code": stated["code"], "message": str(stated.get("message") or error["message"]), "data": data}
+    )
 
 
 def _error(failure: Failure) -> dict[str, Any]:
     """Return a JSON-RPC error that carries the failure, in a form that any client can read."""
     failure = canonical(failure)
     return {"code": _INTERNAL_ERROR, "message": failure.message, "data": json.loads(_compact.encode(failure).text)}
-
-
-def _session_message(request_id: Any, error: dict[str, Any], *, is_1: bool) -> SessionMessage:
-    answer: Any = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData.model_validate(error))
-    return SessionMessage(vars(types)["JSONRPCMessage"](answer) if is_1 else answer)

@@ -1,28 +1,62 @@
 """Protect servers of the mcp SDK, versions 1 and 2: `MCPServer` or its `FastMCP`, and the low-level `Server`.
 
-Needs the mcp SDK: `pip install 'failwell[mcp]'`.
+Both high-level servers run every tool through a tool manager, where the exception that a tool raised and the value that
+it returned are still what they were. How low-level servers are protected is in a module for each version.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from failwell._sdks import supported
-from failwell.sdk import lowlevel_1, lowlevel_2, mcp_tools
-from failwell.server._protection import Protection
+from failwell._sdks import needs, supported_version
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
+from failwell.schema.problems import invalid, unknown_tool
+from failwell.schema.pydantic import problems_of
+from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
+from failwell.sdk.errors import is_flagged, is_protocol_error, is_rpc_error
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
+from failwell.server._schemas import SchemaChecks
+
+try:
+    from mcp.types import CallToolResult
+    from pydantic import ValidationError
+except ImportError as missing:
+    raise ImportError(needs("mcp")) from missing
+
+__all__ = ["ProtectedServer", "attach"]
 
 
-def _is_1() -> bool:
-    return supported("mcp") < (2,)
+class McpServerLayout(NamedTuple):
+    """What differs between versions."""
+
+    beneath: str  # where a high-level server has its low-level one
+    attach: Callable[..., str]  # protects a low-level server
+    has_own_calls: bool  # a subclass may run code of its own around its tools
 
 
-_IS_1 = _is_1()
-_BENEATH = "_mcp_server" if _IS_1 else "_lowlevel_server"
+def layout() -> McpServerLayout:
+    """Return the layout of the installed version.
 
-if TYPE_CHECKING or not _IS_1:
+    Raises:
+        ValueError: it is not one we know.
+    """
+    if supported_version("mcp") < (2,):
+        return McpServerLayout("_mcp_server", mcp_lowlevel_1.attach, has_own_calls=False)
+    return McpServerLayout("_lowlevel_server", mcp_lowlevel_2.attach, has_own_calls=True)
+
+
+if TYPE_CHECKING or layout().has_own_calls:
     from mcp.server import MCPServer as HighLevelServer
 else:
     from mcp.server.fastmcp import FastMCP as HighLevelServer
 
-__all__ = ["ProtectedServer", "attach"]
+_SDK = frozenset(("mcp",))
+_WRITTEN_FOR_THE_CALLER = frozenset(("FastMCPError", "MCPServerError"))  # in mcp 1, in mcp 2
+
+_running: ContextVar[Protection | None] = ContextVar("failwell_mcp_running", default=None)
 
 
 def attach(server: Any, protection: Protection) -> str:
@@ -31,14 +65,14 @@ def attach(server: Any, protection: Protection) -> str:
     Raises:
         ValueError: this version is not supported.
     """
-    attach_low_level = lowlevel_1.attach if _is_1() else lowlevel_2.attach
-    beneath: Any = getattr(server, _BENEATH, None)
+    version = layout()
+    beneath: Any = getattr(server, version.beneath, None)
     if beneath is None:
-        return attach_low_level(server, protection)
-    done = mcp_tools.attach(server, protection)
-    if not _IS_1:
-        mcp_tools.attach_to_calls(server, protection)
-    attach_low_level(beneath, protection, is_inner=True)
+        return version.attach(server, protection)
+    done = _attach_to_tools(server, protection)
+    if version.has_own_calls:
+        _attach_to_calls(server, protection)
+    version.attach(beneath, protection, is_inner=True)
     return done
 
 
@@ -51,3 +85,138 @@ class ProtectedServer(HighLevelServer):
     def __init__(self, *args: Any, protection: Protection | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         (protection or Protection()).put_on(self, attach)
+
+
+def _attach_to_tools(server: Any, protection: Protection) -> str:
+    """Protect the tools of a server, those that are added later too, and return what was done."""
+    tools = _ProtectedTools(server._tool_manager, protection)
+    tools.manager.call_tool, tools.manager.list_tools = tools.call, tools.listed
+    return "the tool manager of mcp hands over what tools raise and return"
+
+
+def _attach_to_calls(server: Any, protection: Protection) -> None:
+    """Answer what a subclass of mcp 2's server raises around its tools, before the SDK makes it text."""
+    call_tool = server.call_tool
+
+    async def call(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        started = protection.start()
+        try:
+            return await call_tool(name, arguments, context)
+        except Exception as exc:
+            if _running.get() is protection or is_protocol_error(exc):
+                raise
+            info = _call_info(name, server._tool_manager.get_tool(name), context)
+            responder = protection.responder(info)
+            wire, failure = responder.encode(_failure(original_exception(exc, _SDK), responder))
+            protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
+            return CallToolResult.model_validate(wire)
+
+    server.call_tool = call
+
+
+class _ProtectedTools:
+    """What stands before a tool manager."""
+
+    def __init__(self, manager: Any, protection: Protection) -> None:
+        self.manager = manager
+        self.protection = protection
+        self.checks = SchemaChecks()
+        self._run, self._list = manager.call_tool, manager.list_tools
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Any = None,
+        convert_result: bool = False,  # noqa: FBT001, FBT002 - the SDK's signature
+    ) -> Any:
+        """Run a tool; return its result, or the failure as one."""
+        if not convert_result:
+            return await self._run(name, arguments, context)
+        protection = self.protection
+        is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
+        tool, value, responder = self.manager.get_tool(name), None, None
+        token, started = _running.set(protection), protection.start()
+        try:
+            value, failure = value_or_failure(await self._run(name, arguments, context))
+            if failure is None:
+                value, failure = self._converted(value, tool, name)
+        except Exception as exc:
+            if is_nested or is_protocol_error(exc):
+                raise
+            responder = protection.responder(_call_info(name, tool, context))
+            failure = self._classify(exc, arguments, tool, responder)
+        finally:
+            _running.reset(token)
+        if is_nested and failure is not None:
+            raise ToolFailure(failure)
+        if failure is None:
+            if not is_nested:
+                protection.finish(name, started, arguments=arguments, context=context)
+            return value
+        responder = responder or protection.responder(_call_info(name, tool, context))
+        wire, failure = responder.encode(failure)
+        protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
+        return CallToolResult.model_validate(wire)
+
+    def listed(self) -> list[Any]:
+        """Return the tools, with the failures they declare."""
+        found: list[Any] = []
+        for tool in self._list():
+            changes = self.protection.listing(tool.name, tool.fn, tool.meta, tool.description)
+            found.append(tool.model_copy(update=changes) if changes else tool)
+        return found
+
+    def _converted(self, value: Any, tool: Any, name: str) -> tuple[Any, Failure | None]:
+        if isinstance(value, CallToolResult) and is_flagged(value):
+            return value, None  # an error written by hand, which the output schema does not concern
+        try:
+            return tool.fn_metadata.convert_result(value), None
+        except Exception as exc:
+            return None, self.protection.responder(CallInfo(name)).broken_output(exc)
+
+    def _classify(self, exc: Exception, arguments: dict[str, Any], tool: Any, responder: Responder) -> Failure:
+        if tool is None:
+            return unknown_tool(responder.tool, [other.name for other in self._list()])
+        core = original_exception(exc, _SDK)
+        refusal = _refusal(tool, arguments, self.checks) if isinstance(core, ValidationError) else None
+        return refusal or _failure(core, responder)
+
+
+def _failure(core: Exception, responder: Responder) -> Failure:
+    if isinstance(core, ToolFailure):
+        return core.failure
+    if _is_for_the_caller(core) or (is_rpc_error(core) and package_raising(core) not in _SDK):
+        return responder.failure_of_sdk_error(core)
+    return responder.failure_of(core)
+
+
+def _refusal(tool: Any, arguments: dict[str, Any], checks: SchemaChecks) -> Failure | None:
+    """Return the failure if it is the arguments that are wrong: mcp 1 does not say, so they are checked once more."""
+    metadata = tool.fn_metadata
+    parsed = metadata.pre_parse_json(arguments)
+    try:
+        metadata.arg_model.model_validate(parsed)
+    except ValidationError as exc:
+        problems = checks.explained(problems_of(exc, arguments=parsed), arguments, tool.parameters, tool=tool.name)
+        return invalid(problems, tool=tool.name)
+    except Exception:  # a validator that is broken is the tool's fault
+        return None
+    return None
+
+
+def _is_for_the_caller(exc: Exception) -> bool:
+    return any(cls.__name__ in _WRITTEN_FOR_THE_CALLER for cls in type(exc).__mro__)
+
+
+def _call_info(name: str, tool: Any, context: Any) -> CallInfo:
+    annotations = getattr(tool, "annotations", None)
+    has_output_schema = getattr(tool, "output_schema", None) is not None
+    return CallInfo(name, annotations, has_output_schema, partial(_request_meta, context))
+
+
+def _request_meta(context: Any) -> Any:
+    try:
+        return context.request_context.meta
+    except Exception:  # a call that came from no request
+        return None

@@ -49,12 +49,7 @@ def declared(function: Callable[..., Any]) -> tuple[str, ...]:
     return found
 
 
-def published(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a tool's `_meta` in `tools/list` says of its failures: code, type and whether a retry can help."""
-    return publication(declared(function))
-
-
-def publication(named: Iterable[str]) -> dict[str, Any]:
+def contract_meta(named: Iterable[str]) -> dict[str, Any]:
     """Return what a tool's `_meta` says of failures with these codes; nothing if there are none."""
     rows: list[dict[str, Any]] = []
     for code in named:

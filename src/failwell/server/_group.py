@@ -100,8 +100,8 @@ def grouped(
     """Return a schema that takes the arguments of every action, with the discriminator that chooses one."""
     moved = {name: _moved(schema, name) for name, schema in schemas.items()}
     properties: dict[str, dict[str, Any]] = {discriminator: _choice(list(schemas), notes)}
-    for field in dict.fromkeys(field for schema in moved.values() for field in _fields(schema)):
-        users = {name: schema for name, schema in moved.items() if field in _fields(schema)}
+    for field in dict.fromkeys(field for schema in moved.values() for field in _arguments(schema)):
+        users = {name: schema for name, schema in moved.items() if field in _arguments(schema)}
         others = [schema for name, schema in moved.items() if name not in users]
         properties[field] = _united(field, users, others)
     everywhere = [
@@ -119,6 +119,12 @@ def grouped(
     return grouped
 
 
+def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schemas of the arguments that an action takes; one that is only required may be anything."""
+    properties = schema.get("properties", {})
+    return {**properties, **{name: True for name in closed_names(schema) or () if name not in properties}}
+
+
 def _choice(actions: list[str], notes: Mapping[str, str]) -> dict[str, Any]:
     lines = [f"{action}: {notes[action]}" for action in actions if action in notes]
     choice: dict[str, Any] = {"type": "string", "enum": actions}
@@ -129,7 +135,7 @@ def _united(field: str, users: Mapping[str, Mapping[str, Any]], others: Sequence
     """Return one schema for a field of some actions, and say in words of which; others may take anything there."""
     variants: list[dict[str, Any]] = []
     for schema in users.values():
-        held = schema.get("properties", {}).get(field, True)
+        held = _arguments(schema)[field]
         variant: dict[str, Any] = held if is_object(held) else _BOOLEANS[held]
         if variant not in variants:
             variants.append(variant)
@@ -144,13 +150,6 @@ def _united(field: str, users: Mapping[str, Mapping[str, Any]], others: Sequence
     if note:
         united["description"] = f"{united['description']} {note}" if united.get("description") else note
     return united
-
-
-def _fields(schema: Mapping[str, Any]) -> dict[str, None]:
-    """Return the names of an action's arguments; one that is required but not described takes any value."""
-    described, required = schema.get("properties", {}), schema.get("required", ())
-    is_closed = schema.get("additionalProperties") is False
-    return dict.fromkeys((*described, *(() if is_closed else required)))
 
 
 def _is_closed(schema: Mapping[str, Any]) -> bool:
@@ -364,7 +363,7 @@ def unknown_action(sent: Any, field: str, actions: Sequence[str]) -> Failure:
 
 
 def _problem(error: msgspec.ValidationError) -> FieldProblem:
-    """Return what msgspec says of a value that its schema let pass, or that nobody checked."""
+    """Return what msgspec says of a value that its schema let pass, or that was not checked."""
     message, _, where = str(error).partition(" - at `$")
     path = where.rstrip("`").removeprefix(".") or ROOT
     try:

@@ -16,10 +16,10 @@ from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.result import success
 from failwell.schema.problems import signature_failure
-from failwell.server._answers import Answers, notify, opened
+from failwell.server._responder import Responder, notify, value_or_failure
 
 P = ParamSpec("P")
-Result = dict[str, Any]
+WireResult = dict[str, Any]
 
 
 class Decorator(Protocol):
@@ -28,20 +28,20 @@ class Decorator(Protocol):
     @overload
     def __call__(  # pyright: ignore[reportOverlappingOverload]  # a coroutine function is a function too
         self, function: Callable[P, Coroutine[Any, Any, Any]], /
-    ) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+    ) -> Callable[P, Coroutine[Any, Any, WireResult]]: ...
 
     @overload
-    def __call__(self, function: Callable[P, Any], /) -> Callable[P, Result]: ...
+    def __call__(self, function: Callable[P, Any], /) -> Callable[P, WireResult]: ...
 
 
 @overload
 def guard(  # pyright: ignore[reportOverlappingOverload]  # as above
     function: Callable[P, Coroutine[Any, Any, Any]], /
-) -> Callable[P, Coroutine[Any, Any, Result]]: ...
+) -> Callable[P, Coroutine[Any, Any, WireResult]]: ...
 
 
 @overload
-def guard(function: Callable[P, Any], /) -> Callable[P, Result]: ...
+def guard(function: Callable[P, Any], /) -> Callable[P, WireResult]: ...
 
 
 @overload
@@ -100,13 +100,13 @@ def guard(
         name = tool or getattr(wrapped, "__name__", None) or type(wrapped).__name__
         if inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
             raise TypeError(f"{name} yields values; guard takes functions that return one")
-        rules = _Rules(wrapped, Answers(name, dialect, settings, Hints.of(hints).repeatable or single_effect))
+        guarded = _GuardedTool(wrapped, Responder(name, dialect, settings, Hints.of(hints).repeatable or single_effect))
         checker, watchers = _checker(schema, name), tuple(observers)
         is_async = inspect.iscoroutinefunction(wrapped) or inspect.iscoroutinefunction(type(wrapped).__call__)
         if checker is None and limit is None and not watchers:
-            return _plain_async(rules) if is_async else _plain(rules)
-        around = _Around(rules, checker, limit, watchers, _parameters(wrapped))
-        return _full_async(around) if is_async else _full(around)
+            return _plain_async(guarded) if is_async else _plain(guarded)
+        options = _GuardOptions(guarded, checker, limit, watchers, _parameters(wrapped))
+        return _full_async(options) if is_async else _full(options)
 
     return decorate if function is None else decorate(function)
 
@@ -126,20 +126,20 @@ def _checker(schema: dict[str, Any] | None, tool: str) -> Any:
     return Checker(schema, tool=tool)
 
 
-class _Rules(NamedTuple):
+class _GuardedTool(NamedTuple):
     """A tool, and how its calls are answered."""
 
     function: Callable[..., Any]
-    answers: Answers
+    responder: Responder
 
     def answer(self, value: Any) -> tuple[dict[str, Any], Failure | None]:
         """Return the result for what the tool returned, and the failure if that is what it amounts to."""
         if type(value) is str:  # what most tools return
             return {"content": [{"type": "text", "text": value}], "isError": False}, None
         try:
-            value, failure = opened(value)
+            value, failure = value_or_failure(value)
             if failure is not None:
-                return self.answers.encoded(failure)
+                return self.responder.encode(failure)
             if _is_result(value):
                 return value, None
             return success(value), None
@@ -148,9 +148,9 @@ class _Rules(NamedTuple):
 
     def failed(self, exc: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], Failure]:
         """Return the result for what the call raised, and the failure."""
-        answers = self.answers
-        found = signature_failure(exc, self.function, args, kwargs, tool=answers.tool) or answers.failure_of(exc)
-        return answers.encoded(found)
+        responder = self.responder
+        found = signature_failure(exc, self.function, args, kwargs, tool=responder.tool) or responder.failure_of(exc)
+        return responder.encode(found)
 
 
 def _is_result(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -160,10 +160,10 @@ def _is_result(value: Any) -> TypeGuard[dict[str, Any]]:
     return "isError" in value or all(is_object(block) and "type" in block for block in blocks)
 
 
-class _Around(NamedTuple):
+class _GuardOptions(NamedTuple):
     """What happens before and after a tool's body."""
 
-    rules: _Rules
+    guarded: _GuardedTool
     checker: Any
     limit: AbstractContextManager[Any] | None
     observers: tuple[Observer, ...]
@@ -173,30 +173,30 @@ class _Around(NamedTuple):
 class _GuardedCall:
     """One call: enters nothing by itself, swallows ordinary exceptions, and ends with an answer."""
 
-    __slots__ = ("answer", "args", "around", "is_inside", "kwargs", "started", "value")
+    __slots__ = ("answer", "args", "is_inside", "kwargs", "options", "started", "value")
 
-    def __init__(self, around: _Around, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.around = around
+    def __init__(self, options: _GuardOptions, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.options = options
         self.args = args
         self.kwargs = kwargs
         self.is_inside = False
-        self.started = perf_counter() if around.observers else 0.0
+        self.started = perf_counter() if options.observers else 0.0
         self.value: Any = None
 
     def begin(self) -> None:
         """Check the arguments and take a place, or raise why the body must not run."""
-        around = self.around
-        if around.checker is not None and (failure := around.checker.check(self._named())):
+        options = self.options
+        if options.checker is not None and (failure := options.checker.check(self._named())):
             raise Invalid(failure)
-        if around.limit is not None:
-            around.limit.__enter__()
+        if options.limit is not None:
+            options.limit.__enter__()
             self.is_inside = True
 
     def _named(self) -> dict[str, Any]:
         """Return the arguments by name, those given by position too."""
         if not self.args:
             return self.kwargs
-        return {**dict(zip(self.around.parameters, self.args, strict=False)), **self.kwargs}
+        return {**dict(zip(self.options.parameters, self.args, strict=False)), **self.kwargs}
 
     def __enter__(self) -> "_GuardedCall":
         return self
@@ -204,37 +204,37 @@ class _GuardedCall:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        around = self.around
-        if self.is_inside and around.limit is not None:
-            around.limit.__exit__(kind, exc, trace)
+        options = self.options
+        if self.is_inside and options.limit is not None:
+            options.limit.__exit__(kind, exc, trace)
         if exc is not None and not isinstance(exc, Exception):
             return False
-        self.answer, failure = self._answered(exc)
-        if around.observers:
+        self.answer, failure = self._result(exc)
+        if options.observers:
             wire = self.answer if failure is not None else None
-            tool = around.rules.answers.tool
-            notify(around.observers, tool, self.started, failure, arguments=self._named(), wire=wire)
+            tool = options.guarded.responder.tool
+            notify(options.observers, tool, self.started, failure, arguments=self._named(), wire=wire)
         return True
 
-    def _answered(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:
-        rules = self.around.rules
-        return rules.answer(self.value) if exc is None else rules.failed(exc, self.args, self.kwargs)
+    def _result(self, exc: Exception | None) -> tuple[dict[str, Any], Failure | None]:
+        guarded = self.options.guarded
+        return guarded.answer(self.value) if exc is None else guarded.failed(exc, self.args, self.kwargs)
 
 
-def _plain(rules: _Rules) -> Callable[..., Any]:
-    function = rules.function
+def _plain(guarded: _GuardedTool) -> Callable[..., Any]:
+    function = guarded.function
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
         try:
             value = function(*args, **kwargs)
         except Exception as exc:
-            return rules.failed(exc, args, kwargs)[0]
+            return guarded.failed(exc, args, kwargs)[0]
         if inspect.iscoroutine(value):  # a function that is asynchronous only now and then
-            return cast(Result, later(value))  # to be awaited, as the function itself would have been
-        return rules.answer(value)[0]
+            return cast(WireResult, later(value))  # to be awaited, as the function itself would have been
+        return guarded.answer(value)[0]
 
-    later = _plain_async(_Rules(_awaited, rules.answers))
+    later = _plain_async(_GuardedTool(_awaited, guarded.responder))
     return run
 
 
@@ -242,26 +242,26 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-def _plain_async(rules: _Rules) -> Callable[..., Any]:
-    function = rules.function
+def _plain_async(guarded: _GuardedTool) -> Callable[..., Any]:
+    function = guarded.function
 
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
         try:
             value = await function(*args, **kwargs)
         except Exception as exc:
-            return rules.failed(exc, args, kwargs)[0]
-        return rules.answer(value)[0]
+            return guarded.failed(exc, args, kwargs)[0]
+        return guarded.answer(value)[0]
 
     return run
 
 
-def _full(around: _Around) -> Callable[..., Any]:
-    function = around.rules.function
+def _full(options: _GuardOptions) -> Callable[..., Any]:
+    function = options.guarded.function
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        with _GuardedCall(around, args, kwargs) as call:
+        with _GuardedCall(options, args, kwargs) as call:
             call.begin()
             call.value = function(*args, **kwargs)
         return call.answer
@@ -269,12 +269,12 @@ def _full(around: _Around) -> Callable[..., Any]:
     return run
 
 
-def _full_async(around: _Around) -> Callable[..., Any]:
-    function = around.rules.function
+def _full_async(options: _GuardOptions) -> Callable[..., Any]:
+    function = options.guarded.function
 
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        with _GuardedCall(around, args, kwargs) as call:
+        with _GuardedCall(options, args, kwargs) as call:
             call.begin()
             call.value = await function(*args, **kwargs)
         return call.answer

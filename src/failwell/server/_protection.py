@@ -12,9 +12,9 @@ from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
 from failwell.event import Observer, Sent
 from failwell.failure import Failure
-from failwell.server._answers import Answers, notify
-from failwell.server._contract import declared, publication
+from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
+from failwell.server._responder import Responder, notify
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
@@ -24,7 +24,7 @@ _NO_SETTINGS: Mapping[str, Any] = {}
 _SESSION_HEADER = "mcp-session-id"
 
 
-class Called(NamedTuple):
+class CallInfo(NamedTuple):
     """A call as its failure is answered: the tool, what is known of it, and how to get at the request's `_meta`."""
 
     tool: str
@@ -101,23 +101,23 @@ class Protection:
         self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."
         log.info("%s", self.says)
 
-    def answers(self, called: Called) -> Answers:
+    def responder(self, info: CallInfo) -> Responder:
         """Return how this call is answered if it fails."""
-        dialect = self._dialect_for(called)
+        dialect = self._dialect_for(info)
         settings = {
             **(self.settings if dialect == self.dialect else _NO_SETTINGS),
             "structured": self.structured,
-            "output_schema": called.has_output_schema,
-            "attempts": called.attempts if called.attempts > 1 else None,
+            "output_schema": info.has_output_schema,
+            "attempts": info.attempts if info.attempts > 1 else None,
         }
-        return Answers(called.tool, dialect, settings, self._operation_is_call(called))
+        return Responder(info.tool, dialect, settings, self._operation_is_call(info))
 
-    def result(self, failure: Failure, called: Called) -> tuple[dict[str, Any], Failure]:
+    def result(self, failure: Failure, info: CallInfo) -> tuple[dict[str, Any], Failure]:
         """Return the wire-shaped result for a failure of this call, and the failure with the tool's name."""
-        return self.answers(called).encoded(failure)
+        return self.responder(info).encode(failure)
 
     def start(self) -> float:
-        """Return when a call began, for `finish`; no clock is read if nobody observes."""
+        """Return when a call began, for `finish`; the clock is read only if there are observers."""
         return perf_counter() if self.observers else 0.0
 
     def finish(
@@ -158,28 +158,28 @@ class Protection:
         codes = self.codes_of(tool, function)
         if not codes:
             return {}
-        changes: dict[str, Any] = {"meta": {**(meta or {}), **publication(codes)}}
+        changes: dict[str, Any] = {"meta": {**(meta or {}), **contract_meta(codes)}}
         if self.describe:
             sentence = f"Can fail with: {', '.join(map(_described, codes))}."
             changes["description"] = f"{description}\n\n{sentence}" if description else sentence
         return changes
 
-    def _dialect_for(self, called: Called) -> str:
-        own = self.dialects.get(called.tool, self.dialect)
+    def _dialect_for(self, info: CallInfo) -> str:
+        own = self.dialects.get(info.tool, self.dialect)
         if not self.client_choice:
             return own
-        chosen = _value(called.meta(), CHOICE_KEY) if called.meta is not None else None
+        chosen = _value(info.meta(), CHOICE_KEY) if info.meta is not None else None
         return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
 
-    def _operation_is_call(self, called: Called) -> bool:
-        if called.tool in self.single_effect:
+    def _operation_is_call(self, info: CallInfo) -> bool:
+        if info.tool in self.single_effect:
             return True
-        if called.annotations is None:
+        if info.annotations is None:
             return False
         try:
-            return Hints.of(called.annotations).repeatable
+            return Hints.of(info.annotations).repeatable
         except Exception:
-            log.exception("the annotations of tool %s could not be read; it counts as unsafe to repeat", called.tool)
+            log.exception("the annotations of tool %s could not be read; it counts as unsafe to repeat", info.tool)
             return False
 
 

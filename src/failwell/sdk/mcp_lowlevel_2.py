@@ -11,8 +11,8 @@ from failwell.failure import Failure
 from failwell.result import Ok, success
 from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
-from failwell.server._answers import Answers, opened, package_raising, unwrapped
-from failwell.server._protection import Called, Protection
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
 try:
@@ -30,7 +30,7 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
 
     *is_inner* says that the server is part of another one, which checks arguments and lists tools by itself.
     """
-    handlers = _Handlers(protection, SchemaChecks(), is_inner=is_inner)
+    handlers = _ProtectedHandlers(protection, SchemaChecks(), is_inner=is_inner)
     add = server.add_request_handler
 
     def add_request_handler(method: str, params_type: Any, handler: Any) -> None:
@@ -45,7 +45,7 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
     return "what handlers raise is caught; arguments are not checked, which needs failwell[validation]"
 
 
-class _Handlers:
+class _ProtectedHandlers:
     """What stands before the handlers of one server, and the tools it listed last."""
 
     def __init__(self, protection: Protection, checks: SchemaChecks, *, is_inner: bool) -> None:
@@ -71,21 +71,21 @@ class _Handlers:
             name, started, value = params.name, protection.start(), None
             tool = None if self.is_inner else await self._tool(ctx, name)
             failure = self.checks.refused(params.arguments, tool.input_schema, tool=name) if tool is not None else None
-            answers = None
+            responder = None
             if failure is None:
                 try:
-                    value, failure = self._ended(await handler(ctx, params), tool, params)
+                    value, failure = self._unpack(await handler(ctx, params), tool, params)
                 except Exception as exc:
                     if is_protocol_error(exc):
                         raise
-                    answers = protection.answers(_called(params, tool))
-                    failure = self._failure(exc, answers)
+                    responder = protection.responder(_call_info(params, tool))
+                    failure = self._failure(exc, responder)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started, arguments=params.arguments, context=ctx)
                 return value
-            answers = answers or protection.answers(_called(params, tool))
-            wire, failure = answers.encoded(failure)
+            responder = responder or protection.responder(_call_info(params, tool))
+            wire, failure = responder.encode(failure)
             protection.finish(name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
             return CallToolResult.model_validate(wire)
 
@@ -119,9 +119,9 @@ class _Handlers:
                 log.exception("the tools could not be listed, so the arguments of %s are not checked", name)
         return self.tools.get(name)
 
-    def _ended(self, value: Any, tool: Any, params: Any) -> tuple[Any, Failure | None]:
+    def _unpack(self, value: Any, tool: Any, params: Any) -> tuple[Any, Failure | None]:
         was_wrapped = type(value) is Ok
-        value, failure = opened(value)
+        value, failure = value_or_failure(value)
         if failure is not None:
             return None, failure
         if was_wrapped and not hasattr(value, "model_dump"):
@@ -130,19 +130,19 @@ class _Handlers:
         if schema is None or not isinstance(value, CallToolResult) or value.is_error:
             return value, None
         if self.checks.is_broken(value.structured_content, schema, tool=params.name):
-            return None, self.protection.answers(_called(params, tool)).broken_output()
+            return None, self.protection.responder(_call_info(params, tool)).broken_output()
         return value, None
 
-    def _failure(self, exc: Exception, answers: Answers) -> Failure:
-        core = unwrapped(exc, _SDK)
-        if self.tools and answers.tool not in self.tools:
-            log.info("tool %s is not listed, and calling it failed", answers.tool, exc_info=core)
-            return unknown_tool(answers.tool, self.tools)
+    def _failure(self, exc: Exception, responder: Responder) -> Failure:
+        core = original_exception(exc, _SDK)
+        if self.tools and responder.tool not in self.tools:
+            log.info("tool %s is not listed, and calling it failed", responder.tool, exc_info=core)
+            return unknown_tool(responder.tool, self.tools)
         if is_rpc_error(core) and package_raising(core) not in _SDK:
-            return answers.said(core)
-        return answers.failure_of(core)
+            return responder.failure_of_sdk_error(core)
+        return responder.failure_of(core)
 
 
-def _called(params: Any, tool: Any) -> Called:
+def _call_info(params: Any, tool: Any) -> CallInfo:
     has_output_schema = tool is not None and tool.output_schema is not None
-    return Called(params.name, getattr(tool, "annotations", None), has_output_schema, lambda: params.meta)
+    return CallInfo(params.name, getattr(tool, "annotations", None), has_output_schema, lambda: params.meta)

@@ -15,8 +15,8 @@ from failwell.failure import Failure
 from failwell.result import Ok, success
 from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
-from failwell.server._answers import opened, package_raising, unwrapped
-from failwell.server._protection import Called, Protection
+from failwell.server._protection import CallInfo, Protection
+from failwell.server._responder import original_exception, package_raising, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
 try:
@@ -48,7 +48,7 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
 
     *is_inner* says that the server is part of another one, which lists tools and watches calls by itself.
     """
-    functions = _Functions(server, protection, SchemaChecks(), is_inner=is_inner)
+    functions = _ProtectedFunctions(server, protection, SchemaChecks(), is_inner=is_inner)
     functions.cover()
     for name in ("call_tool", "list_tools"):
         setattr(server, name, _then(getattr(server, name), functions.cover))
@@ -72,7 +72,7 @@ def _then(decorator: Callable[..., Any], do: Callable[[], None]) -> Callable[...
     return configure
 
 
-class _Functions:
+class _ProtectedFunctions:
     """What stands around the functions of one server."""
 
     def __init__(self, server: Any, protection: Protection, checks: SchemaChecks, *, is_inner: bool) -> None:
@@ -110,18 +110,18 @@ class _Functions:
                     result = await handler(request)
                     failure = run.failure
                     if failure is None and "func" in cells and not run.is_final:
-                        failure = self._flattened(result.root, run, self._called(request.params))
+                        failure = self._sdk_failure(result.root, run, self._call_info(request.params))
             except Exception as exc:
                 if is_protocol_error(exc):
                     raise
-                failure = self._failure(exc, self._called(request.params))
+                failure = self._failure(exc, self._call_info(request.params))
             finally:
                 _running.reset(token)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started, arguments=request.params.arguments)
                 return result
-            wire, failure = protection.result(failure, self._called(request.params))
+            wire, failure = protection.result(failure, self._call_info(request.params))
             protection.finish(name, started, failure, arguments=request.params.arguments, wire=wire)
             return _server_result(types.CallToolResult.model_validate(wire))
 
@@ -137,12 +137,12 @@ class _Functions:
                 return await function(name, arguments)
             run.ran, value = True, None
             try:
-                value, run.failure = _ended(await function(name, arguments))
+                value, run.failure = _unpack(await function(name, arguments))
             except Exception as exc:
                 if is_protocol_error(exc):
                     raise
                 params = types.CallToolRequestParams(name=name, arguments=arguments)
-                run.failure = self._failure(exc, self._called(params))
+                run.failure = self._failure(exc, self._call_info(params))
             if run.failure is not None:
                 return types.CallToolResult(content=[])  # the handler writes the answer
             run.is_final = not isinstance(value, dict | list | tuple)
@@ -166,37 +166,37 @@ class _Functions:
         tool = await self.server._get_cached_tool_definition(params.name)
         return self.checks.refused(params.arguments, tool.inputSchema, tool=params.name) if tool is not None else None
 
-    def _flattened(self, result: Any, run: _LowLevelRun, called: Called) -> Failure | None:
+    def _sdk_failure(self, result: Any, run: _LowLevelRun, info: CallInfo) -> Failure | None:
         """Return the failure that the SDK found by itself and made into text."""
         if not isinstance(result, types.CallToolResult) or not vars(result)["isError"]:
             return None
         if run.ran:
-            return self.protection.answers(called).broken_output()
+            return self.protection.responder(info).broken_output()
         text = getattr(result.content[0], "text", "") if result.content else ""
         return Failure(code="VALIDATION_FAILED", message=text or "The arguments do not match the input schema.")
 
-    def _failure(self, exc: Exception, called: Called) -> Failure:
-        answers = self.protection.answers(called)
-        core = unwrapped(exc, _SDK)
+    def _failure(self, exc: Exception, info: CallInfo) -> Failure:
+        responder = self.protection.responder(info)
+        core = original_exception(exc, _SDK)
         listed = self.server._tool_cache if _LIST in self.server.request_handlers else ()
-        if listed and called.tool not in listed:
-            log.info("tool %s is not listed, and calling it failed", called.tool, exc_info=core)
-            return unknown_tool(called.tool, listed)
+        if listed and info.tool not in listed:
+            log.info("tool %s is not listed, and calling it failed", info.tool, exc_info=core)
+            return unknown_tool(info.tool, listed)
         if is_rpc_error(core) and package_raising(core) not in _SDK:
-            return answers.said(core)
-        return answers.failure_of(core)
+            return responder.failure_of_sdk_error(core)
+        return responder.failure_of(core)
 
-    def _called(self, params: Any) -> Called:
+    def _call_info(self, params: Any) -> CallInfo:
         tool = self.server._tool_cache.get(params.name)
         meta = functools.partial(_request_meta, params, self.server)
         if tool is None:
-            return Called(params.name, meta=meta)
-        return Called(params.name, tool.annotations, tool.outputSchema is not None, meta)
+            return CallInfo(params.name, meta=meta)
+        return CallInfo(params.name, tool.annotations, tool.outputSchema is not None, meta)
 
 
-def _ended(value: Any) -> tuple[Any, Failure | None]:
+def _unpack(value: Any) -> tuple[Any, Failure | None]:
     was_wrapped = type(value) is Ok
-    value, failure = opened(value)
+    value, failure = value_or_failure(value)
     if was_wrapped and isinstance(value, str):
         value = types.CallToolResult.model_validate(success(value))
     return value, failure

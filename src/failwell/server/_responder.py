@@ -24,7 +24,7 @@ _MOST_FRAMES = 200
 _BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
 
 
-class Answers(NamedTuple):
+class Responder(NamedTuple):
     """How the calls of one tool are answered.
 
     `operation_is_call` says that the operation that failed is all that the tool does, or that doing it again is
@@ -61,8 +61,8 @@ class Answers(NamedTuple):
             shown = exc if log.isEnabledFor(logging.DEBUG) else None
             log.warning("tool %s failed, id %s: %r", self.tool, id, exc, exc_info=shown)
 
-    def said(self, exc: Exception, *, ran: bool = True) -> Failure:
-        """Return the failure of an SDK's own error, whose text somebody wrote for the caller.
+    def failure_of_sdk_error(self, exc: Exception, *, ran: bool = True) -> Failure:
+        """Return the failure of an SDK's own error, whose text was written for the caller.
 
         What it was raised from says what kind of failure it is, else its text does.
         """
@@ -98,7 +98,7 @@ class Answers(NamedTuple):
         # The body may have done something else before.
         return "unknown" if is_harmless and not self.operation_is_call else failure.outcome
 
-    def encoded(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
+    def encode(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
         """Return the result for a failure, and the failure with the tool's name."""
         if failure.tool is None:
             failure = failure.replace(tool=self.tool)
@@ -111,7 +111,7 @@ def _new_id() -> str:
     return "abcdef"[noise[0] % 6] + noise[1:].hex()[1:]
 
 
-def opened(value: Any) -> tuple[Any, Failure | None]:
+def value_or_failure(value: Any) -> tuple[Any, Failure | None]:
     """Return the value in what a tool returned, and the failure if that is what it amounts to."""
     if type(value) in (Ok, Err):
         value = value.value if value.ok else value.failure
@@ -122,7 +122,7 @@ def opened(value: Any) -> tuple[Any, Failure | None]:
     return value, None
 
 
-def unwrapped(exc: Exception, packages: Collection[str]) -> Exception:
+def original_exception(exc: Exception, packages: Collection[str]) -> Exception:
     """Return what was raised before an SDK, which these packages are, wrapped it in errors of its own."""
     for _ in range(8):
         cause = exc.__cause__

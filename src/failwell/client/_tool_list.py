@@ -1,4 +1,4 @@
-"""What a server says of its tools: asked for once, and only after a call failed."""
+"""What a server says of its tools: `tools/list` is fetched once, and only after a call failed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,16 +15,16 @@ _MOST_TRIES = 3
 _SCHEMA_NAMES = ("inputSchema", "input_schema", "parameters")
 
 
-class Described(Struct, frozen=True):
+class ToolDescription(Struct, frozen=True):
     """A tool's annotations and input schema, as far as they are known."""
 
     annotations: dict[str, Any] | None = None
     input_schema: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, tool: Any) -> "Described":
+    def of(cls, tool: Any) -> "ToolDescription":
         """Return what a tool of any SDK says of itself: an object or a wire-shaped dict."""
-        if tool is None or isinstance(tool, Described):
+        if tool is None or isinstance(tool, ToolDescription):
             return tool or cls()
         said = _plain(tool)
         schema = next((said[name] for name in _SCHEMA_NAMES if is_object(said.get(name))), None)
@@ -34,31 +34,31 @@ class Described(Struct, frozen=True):
 Describe = Callable[[], Awaitable[Any]]
 
 
-class Page(NamedTuple):
+class ToolPage(NamedTuple):
     """One page of `tools/list`."""
 
     tools: list[Any]
     next_cursor: str | None
 
 
-class Descriptions:
+class ToolListCache:
     """The tools of one session, by name. The list is fetched when the first call failed, with all its pages, and kept.
 
-    A list that cannot be fetched gives no hints and raises nothing; after three vain tries nobody asks again.
+    A list that cannot be fetched gives no hints and raises nothing; after three tries it is not fetched again.
     """
 
     def __init__(
         self,
-        page: Callable[[str | None], Awaitable[Page]],
+        page: Callable[[str | None], Awaitable[ToolPage]],
         *,
         lock: AbstractAsyncContextManager[Any] | None = None,
     ) -> None:
         self._page = page
         self._lock = lock
-        self._tools: dict[str, Described] | None = None
+        self._tools: dict[str, ToolDescription] | None = None
         self._tries = 0
 
-    async def of(self, tool: str) -> Described:
+    async def of(self, tool: str) -> ToolDescription:
         """Return what is known of a tool; nothing is known of one that is not listed."""
         if self._tools is None and self._tries < _MOST_TRIES:
             if self._lock is None:
@@ -66,7 +66,7 @@ class Descriptions:
             async with self._lock:
                 if self._tools is None and self._tries < _MOST_TRIES:
                     await self._fetch()
-        return (self._tools or {}).get(tool) or Described()
+        return (self._tools or {}).get(tool) or ToolDescription()
 
     def forget(self) -> None:
         """Fetch the list again when it is needed next: the server said that it changed."""
@@ -75,12 +75,12 @@ class Descriptions:
 
     async def _fetch(self) -> None:
         self._tries += 1
-        tools: dict[str, Described] = {}
+        tools: dict[str, ToolDescription] = {}
         cursor: str | None = None
         try:
             for _ in range(_MOST_PAGES):
                 found, cursor = await self._page(cursor)
-                tools |= {name: Described.of(tool) for tool in found if (name := _name(tool))}
+                tools |= {name: ToolDescription.of(tool) for tool in found if (name := _name(tool))}
                 if not cursor:
                     break
         except Exception as exc:

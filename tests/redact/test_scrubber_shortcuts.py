@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from failwell.redact import harmless, scrubber, secrets
-from failwell.redact.harmless import is_harmless, is_plain
-from failwell.redact.scrubber import clean, clean_again, clean_once
+from failwell.redact import scrubber, secrets
+from failwell.redact.scrubber import clean, clean_again, clean_once, is_harmless, is_plain
 from tests.redact.test_scrubber import CARRIERS, FORMS, LONG, TOKENS, dangerous
 from tests.strategies import examples
 
@@ -65,7 +64,7 @@ def test_usual_error_texts_are_called_harmless() -> None:
 def test_the_shortest_token_is_no_longer_than_the_shortcut_takes_it_to_be() -> None:
     shortest = min(len(whole) for _, whole, _ in TOKENS)
 
-    assert shortest >= harmless.SHORTEST_TOKEN
+    assert shortest >= scrubber.SHORTEST_TOKEN
     assert secrets.TOKENS
 
 

@@ -1,0 +1,52 @@
+"""Arguments and results are checked against published schemas, and only what JSON Schema refuses is refused."""
+
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.server._schemas import SchemaChecks
+
+OPEN = {"type": "object", "properties": {"n": {"type": "integer"}, "day": {"type": "string", "format": "date"}}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paths"),
+    [
+        ({"n": 5}, None),
+        ({"n": 5, "extra": 1}, None),
+        ({"day": "tomorrow"}, None),
+        ({"n": "x"}, ["n"]),
+        ({"n": "x", "extra": 1, "day": "tomorrow"}, ["n", "extra", "day"]),
+    ],
+    ids=str,
+)
+def test_only_what_json_schema_refuses_is_refused_and_then_all_is_told(arguments: Any, paths: list[str] | None) -> None:
+    failure = SchemaChecks().refused(arguments, OPEN, tool="tool")
+
+    assert (failure and sorted(problem.path for problem in failure.fields)) == (paths and sorted(paths))
+
+
+def test_what_another_validator_found_is_explained_by_the_schema() -> None:
+    schema = {"type": "object", "properties": {"mode": {"enum": ["a", "b"]}}, "required": ["mode"]}
+    found = (fw.FieldProblem(path="mode", kind="missing"), fw.FieldProblem(path="deep", kind="other", message="Odd"))
+
+    explained = SchemaChecks().explained(found, {"mod": "a"}, schema, tool="tool")
+
+    assert [(problem.path, problem.options) for problem in explained] == [
+        ("mode", ("a", "b")),
+        ("deep", ()),
+        ("mod", ("mode",)),
+    ]
+
+
+def test_no_more_schemas_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.server._schemas._MOST_SCHEMAS", 3)
+    checks = SchemaChecks()
+
+    for n in range(10):
+        schema = {"type": "object", "properties": {"n": {"maximum": n}}}
+        assert checks.is_broken({"n": n + 1}, schema, tool="tool")
+        assert not checks.is_broken({"n": n}, schema, tool="tool")
+
+    assert len(checks._checkers) == 3
