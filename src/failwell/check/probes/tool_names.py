@@ -1,36 +1,24 @@
-"""Probes of the tool's name: one that nobody has, and one with a slip in it."""
+"""Probes with wrong names of tools: one that no tool has, and one with a slip in it."""
 
 from collections.abc import Iterator, Sequence
 
-from failwell.check.probes.presence import misspelling
-from failwell.check.probes.probe import Probe, Subject
+from failwell.check.probes.field_names import misspelling
+from failwell.check.probes.probe import CheckedTool, Probe
+from failwell.check.report import SERVER
 
-SERVER = "(server)"
-"""Where calls to tools that do not exist are reported."""
-
-NOBODY = "failwell_probe_tool"
-_MISSING = (
-    *(
-        "unknown",
-        "not found",
-        "no tool",
-        "no such",
-        "does not exist",
-        "doesn't exist",
-        "not exist",
-        "invalid",
-        "is not a",
-    ),
-    *("not recognized", "not available", "unrecognized"),
+UNKNOWN_TOOL = "failwell_probe_tool"
+_NOT_FOUND = (
+    *("unknown", "not found", "no tool", "no such", "does not exist", "doesn't exist", "not exist", "invalid"),
+    *("is not a", "not recognized", "not available", "unrecognized"),
 )
 
 
-def tool_name_probes(subjects: Sequence[Subject]) -> Iterator[Probe]:
+def tool_name_probes(tools: Sequence[CheckedTool]) -> Iterator[Probe]:
     """Yield calls to tools that do not exist. They carry no arguments: a server that guesses must not run anything."""
-    names = [subject.name for subject in subjects]
-    preferred = sorted(subjects, key=lambda subject: not subject.read_only)
-    slips = (slip for subject in preferred if (slip := misspelling(subject.name)) and slip not in names)
-    for row, name in (("unknown_tool", NOBODY), ("misspelt_tool", next(slips, None))):
+    names = [tool.name for tool in tools]
+    preferred = sorted(tools, key=lambda tool: not tool.read_only)
+    slips = (slip for tool in preferred if (slip := misspelling(tool.name)) and slip not in names)
+    for row, name in (("unknown_tool", UNKNOWN_TOOL), ("misspelt_tool", next(slips, None))):
         if name is not None and name not in names:
             yield Probe(
                 id=f"{SERVER}/{row}",
@@ -39,7 +27,7 @@ def tool_name_probes(subjects: Sequence[Subject]) -> Iterator[Probe]:
                 arguments={},
                 violates=f"there is no tool {name}",
                 named=(name,),
-                expected=_MISSING,
+                expected=_NOT_FOUND,
                 types=("NOT_FOUND", "VALIDATION"),
                 breaks_schema=False,
             )

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import TypeAlias
 
-from failwell.check.report import Graded, ProbeResult, ProposedChange, Report, ToolReport
-from failwell.check.reports.text import as_json, counted, in_words, number, shown, visible
+from failwell.check.report import SERVER, GradeResult, ProbeResult, ProposedChange, Report, ToolReport
+from failwell.check.reports.text import as_json, counted, in_words, number, safe_text, visible
 
 _VOID = frozenset(("input", "link", "meta", "rect", "circle"))
 
@@ -39,7 +39,7 @@ def joined(children: Child) -> Markup:
     if isinstance(children, Markup):
         return children
     if isinstance(children, str):
-        return Markup(escape(shown(children)))
+        return Markup(escape(safe_text(children)))
     return Markup("".join(map(joined, children)))
 
 
@@ -48,7 +48,7 @@ def _attribute(item: tuple[str, Attribute]) -> str:
     if value is None or value is False:
         return ""
     name = name.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(shown(str(value)))}"'
+    return f" {name}" if value is True else f' {name}="{escape(safe_text(str(value)))}"'
 
 
 _BANDS = ((75.0, "good"), (40.0, "fair"), (0.0, "poor"))
@@ -135,7 +135,6 @@ _ENDINGS = {
     "hung": "no answer in time",
     "crashed": "the server ended",
 }
-_SERVER = "(server)"
 _EFFECTS = {True: "read-only", False: "may change something"}
 _CHANNEL_NAMES = {"call": "call", "text": "text", "machine": "data"}
 
@@ -170,7 +169,7 @@ def _call_controls() -> Markup:
 def _tool(tool: ToolReport, numbers: dict[str, int]) -> Markup:
     probes = sorted(tool.probes, key=lambda probe: 101.0 if probe.score is None else probe.score)
     worst = probes[0] if probes[0].failed else None
-    effect = "calls to tools that do not exist" if tool.name == _SERVER else _EFFECTS[tool.read_only]
+    effect = "calls to tools that do not exist" if tool.name == SERVER else _EFFECTS[tool.read_only]
     return tag(
         "section",
         tag("h3", tag("code", tool.name), " ", chip(tool.score)),
@@ -182,11 +181,11 @@ def _tool(tool: ToolReport, numbers: dict[str, int]) -> Markup:
 
 def _call(probe: ProbeResult, number: int, *, is_open: bool) -> Markup:
     fell_short = f"{counted(len(probe.failed), 'thing')} fell short" if probe.failed else "fails well"
-    told = "not graded" if probe.score is None else fell_short
+    text = "not graded" if probe.score is None else fell_short
     line = (
         chip(probe.score),
         tag("span", tag("strong", in_words(probe.probe)), f" {probe.violates}", class_="what"),
-        tag("span", f"{_ENDINGS[probe.ending]} · {told}", class_="quiet"),
+        tag("span", f"{_ENDINGS[probe.ending]} · {text}", class_="quiet"),
     )
     return tag(
         "details",
@@ -206,16 +205,16 @@ def _body(probe: ProbeResult, number: int) -> list[Markup]:
         parts.append(tag("div", tag("div", head, class_="head"), passage(probe.better, id=better)))
     found = [tag("div", parts, class_="beside")]
     if probe.failed:
-        shortcomings = sorted(probe.failed, key=lambda graded: -graded.weight)
+        shortcomings = sorted(probe.failed, key=lambda result: -result.weight)
         found.append(tag("ul", map(_shortcoming, shortcomings), class_="shortcomings"))
-    reached = ", ".join(in_words(graded.grade) for graded in probe.grades if graded.passed)
+    reached = ", ".join(in_words(result.grade) for result in probe.grades if result.passed)
     found.append(tag("dl", _facts(probe), _fact("Reached", reached or "nothing"), class_="facts"))
     return found
 
 
-def _shortcoming(graded: Graded) -> Markup:
-    where = tag("span", _CHANNEL_NAMES[graded.channel], class_="channel")
-    return tag("li", where, " ", tag("strong", in_words(graded.grade)), f": {graded.reason}")
+def _shortcoming(result: GradeResult) -> Markup:
+    where = tag("span", _CHANNEL_NAMES[result.channel], class_="channel")
+    return tag("li", where, " ", tag("strong", in_words(result.grade)), f": {result.reason}")
 
 
 def _facts(probe: ProbeResult) -> list[Markup]:
@@ -349,8 +348,8 @@ def worse_section(report: Report) -> Markup | None:
     if report.worse is None:
         return None
     found = (tag("li", tag("code", one.probe), " ", tag("span", one.what)) for one in report.worse)
-    told = tag("ul", found, class_="plain") if report.worse else tag("p", "Nothing got worse.")
-    return tag("section", tag("h2", "Since the baseline", id="worse"), told)
+    text = tag("ul", found, class_="plain") if report.worse else tag("p", "Nothing got worse.")
+    return tag("section", tag("h2", "Since the baseline", id="worse"), text)
 
 
 def changes_section(report: Report) -> Markup:
@@ -385,14 +384,18 @@ def not_probed_section(report: Report) -> Markup:
     for left in report.not_probed:
         by_reason.setdefault(left.reason, {}).setdefault(left.tool, []).append(left.probe or "all calls")
     found = (
-        tag("li", tag("p", tag("strong", reason)), tag("ul", (_left(tool, probes) for tool, probes in tools.items())))
+        tag(
+            "li",
+            tag("p", tag("strong", reason)),
+            tag("ul", (_unsent_row(tool, probes) for tool, probes in tools.items())),
+        )
         for reason, tools in by_reason.items()
     )
-    told = tag("ul", found, class_="plain") if by_reason else tag("p", "Every call that could be made was made.")
-    return tag("section", tag("h2", "Not probed, and why", id="left"), told)
+    text = tag("ul", found, class_="plain") if by_reason else tag("p", "Every call that could be made was made.")
+    return tag("section", tag("h2", "Not probed, and why", id="left"), text)
 
 
-def _left(tool: str, probes: list[str]) -> Markup:
+def _unsent_row(tool: str, probes: list[str]) -> Markup:
     return tag("li", tag("code", tool), ": ", ", ".join(probes))
 
 
