@@ -12,8 +12,7 @@ from tools import believable
 from bench.measure import Amount, Figure
 from failwell.dashboard.source import Source
 from failwell.dashboard.views import View
-from failwell.records._record import Record
-from failwell.records._sink import open_sink
+from failwell.records import Record, open_sink
 
 SIZES = {"10,000": 10_000, "100,000": 100_000, "1,000,000": 1_000_000}
 ROUNDS = 5

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 
 from bench.measure import Figure, compare
-from failwell.schema.validator import Checker
+from failwell.server import Checker
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import failwell as fw
-from failwell.records._record import Kind, Record, cleaned, described
+from failwell.records import Record, described
+from failwell.records._record import Kind, cleaned
 
 
 class Ill(NamedTuple):

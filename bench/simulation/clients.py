@@ -9,7 +9,7 @@ import tenacity
 
 import failwell as fw
 from bench.simulation.server import Call
-from failwell.failure import Failure
+from failwell import Failure
 from failwell.retry import Run, Shared
 
 

@@ -9,7 +9,7 @@ from bench.simulation.clients import Attempts, Client, Once, WithFailwell
 from bench.simulation.running import SECONDS_PER_POINT, SEED, THINKING, Simulation, phases
 from bench.simulation.server import RETRY_AFTER, Call
 from bench.simulation.store import AskedAtOnce, AtOnce, SimulatedStore
-from failwell.failure import Failure
+from failwell import Failure
 from failwell.retry import Limits, Run, Shared
 from failwell.retry._fleet import FleetLimits
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.simulation.clients import CLIENTS, Attempts, Client
 from bench.simulation.server import RETRY_AFTER, TOOLS, WRONG_SHARE, Call, Phase, Server
-from failwell.failure import Failure
+from failwell import Failure
 
 SEED, AGENTS_PER_HOST, THINKING = 7, 100, 30.0
 SECONDS_PER_POINT = 5

@@ -6,7 +6,7 @@ from collections import Counter
 from msgspec import Struct
 
 import failwell as fw
-from failwell.failure import Failure
+from failwell import Failure
 
 LOST_SHARE, WRONG_SHARE = 0.01, 0.02
 RETRY_AFTER = 10

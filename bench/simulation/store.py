@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from failwell.failure import Failure
+from failwell import Failure
 from failwell.retry import Breaker, Budget, Repeats, Shared
 from failwell.retry._fleet import BackgroundQueue, Question, QuestionThreads, Task
 from failwell.retry._limits import Failing, Key

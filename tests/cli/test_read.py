@@ -11,8 +11,8 @@ import pytest
 
 import failwell as fw
 from failwell.dialects import DIALECTS
-from failwell.dialects._placement import META_KEY, write_whole
-from failwell.records._record import Record, described, encode
+from failwell.records import Record, described
+from failwell.records._record import encode
 from tests.cli.streams import RATE_LIMITED, SUCCESS, output, refusal, run
 
 LIMITED = fw.Failure(code="RATE_LIMITED", message="Slow down.", tool="send_mail")
@@ -37,7 +37,7 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
 )
 def test_a_guess_of_a_proxy_is_not_called_a_rule_of_ours(confidence: float, said: str) -> None:
     guessed = LIMITED.replace(origin="inferred", confidence=confidence)
-    result = {"content": [], "isError": True, "_meta": {META_KEY: write_whole(guessed)}}
+    result = {**fw.encode(guessed), "content": []}
 
     assert said in run("read", stdin=json.dumps(result)).out
 

@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 from failwell.dashboard.access import Access
 from failwell.dashboard.server import listening
 from failwell.dashboard.source import Source
-from failwell.records._sink import open_sink
+from failwell.records import open_sink
 from tools import believable
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
