@@ -13,9 +13,9 @@ from typing import Any
 from bench.measure import Figure
 from failwell.check.peers.peer import initialize, list_tools
 from failwell.check.peers.stdio import StdioPeer
+from failwell.check.probes.names import tool_name_probes
 from failwell.check.probes.probe import CheckedTool, Probe
 from failwell.check.probes.table import make_probes
-from failwell.check.probes.tool_names import tool_name_probes
 from failwell.check.runner import check
 
 ROUNDS, TOOLS = 3, 50

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from tools import believable
+from tools import sample_records
 
 from bench.measure import Amount, Figure
 from failwell.dashboard.source import Source
@@ -49,12 +49,12 @@ def run() -> Iterator[Figure | Amount]:
 def _fill(address: str, size: int) -> int:
     """Write about so many records of agents at work, and return how many."""
     sink, waiting, written = open_sink(address), list[Record](), 0
-    for session in believable.sessions(1, until=NOW, days=DAYS, count=max(size // _A_SESSION, 3)):
+    for session in sample_records.sessions(1, until=NOW, days=DAYS, count=max(size // _A_SESSION, 3)):
         waiting += session
         if len(waiting) >= BATCH:
             sink.write(waiting)
             written, waiting = written + len(waiting), []
-    sink.write([*waiting, *believable.happenings(NOW)])
+    sink.write([*waiting, *sample_records.server_events(NOW)])
     sink.close()
     return written + len(waiting)
 

@@ -16,9 +16,9 @@ from failwell.check.advice import best_changes, detect_sdk
 from failwell.check.evidence import Evidence, ProbeAnswer, read_evidence
 from failwell.check.grades import SLOWEST, grade_call
 from failwell.check.peers import BadServer, Connect
+from failwell.check.probes.names import tool_name_probes
 from failwell.check.probes.probe import CheckedTool, Probe
 from failwell.check.probes.table import make_probes
-from failwell.check.probes.tool_names import tool_name_probes
 from failwell.check.probes.user_probes import UserProbe, make_user_probes
 from failwell.check.report import (
     SERVER,

@@ -5,7 +5,7 @@ from typing import Any
 
 from failwell._json import is_object
 from failwell.check.arguments import PLACEHOLDER, listed_in, shapes, with_value, without_value
-from failwell.check.probes.field_names import REQUIRED, misspelling
+from failwell.check.probes.names import REQUIRED, misspelling
 from failwell.check.probes.probe import CheckedTool, ProposedCall
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from failwell._json import is_array, is_object
 from failwell.check.arguments import LONGEST, PLACEHOLDER, SchemaField, options_at, shapes, value_at, with_value
-from failwell.check.probes.field_names import misspelling
+from failwell.check.probes.names import misspelling
 from failwell.check.probes.probe import CheckedTool, ProposedCall
 from failwell.check.probes.value_types import expected_of
 from failwell.failure import join_path

@@ -3,7 +3,7 @@
 To add a probe, write a function that proposes calls in the module of its subject, and add a row here.
 """
 
-from failwell.check.probes import discriminators, field_names, limits, value_types
+from failwell.check.probes import discriminators, limits, names, value_types
 from failwell.check.probes.probe import CheckedTool, Probe, ProbeRow, ProposedCall, is_proven
 from failwell.check.report import NotProbed
 from failwell.failure import join_path
@@ -22,9 +22,9 @@ _UNCHECKED = "many servers do not check formats, and would run the tool"
 _OPTIONAL = "a server that ignores a wrong optional field would run the tool"
 
 ROWS: tuple[ProbeRow, ...] = (
-    ProbeRow("empty", "an empty object", field_names.empty, _MISSING, also_breaks=_TOO_FEW),
-    ProbeRow("missing_field", "a required field left out", field_names.missing, _MISSING, also_breaks=_TOO_FEW),
-    ProbeRow("misspelt_field", "a field with a slip in its name", field_names.misspelt, _MISSING, also_breaks=_STRANGE),
+    ProbeRow("empty", "an empty object", names.empty, _MISSING, also_breaks=_TOO_FEW),
+    ProbeRow("missing_field", "a required field left out", names.missing, _MISSING, also_breaks=_TOO_FEW),
+    ProbeRow("misspelt_field", "a field with a slip in its name", names.misspelt, _MISSING, also_breaks=_STRANGE),
     ProbeRow("wrong_type", "a value of another type", value_types.wrong_type, _TYPE, also_breaks=_LISTED),
     ProbeRow("nested_wrong_type", "a wrong value deep inside", value_types.nested, _TYPE, also_breaks=_LISTED),
     ProbeRow("null", "null where something is due", value_types.null, _TYPE | _LISTED),
@@ -38,7 +38,7 @@ ROWS: tuple[ProbeRow, ...] = (
              also_breaks=_TEXT - _FORMAT, unsafe_reason=_UNCHECKED, may_be_ignored=True),
     ProbeRow("discriminator", "the field that chooses what to do", discriminators.discriminator, _MISSING | _LISTED,
              also_breaks=_STRANGE),
-    ProbeRow("unknown_field", "a field nobody knows", field_names.unknown, _STRANGE,
+    ProbeRow("unknown_field", "a field nobody knows", names.unknown, _STRANGE,
              unsafe_reason=_DROPPED, may_be_ignored=True),
 )  # fmt: skip
 """In the order in which they are sent: what surely fails first."""

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TypeAlias
 
 from failwell.check.report import SERVER, GradeResult, ProbeResult, ProposedChange, Report, ToolReport
-from failwell.check.reports.text import as_json, counted, in_words, number, safe_text, visible
+from failwell.check.reports.text import as_json, count_text, in_words, number, safe_text, visible
 
 _VOID = frozenset(("input", "link", "meta", "rect", "circle"))
 
@@ -29,10 +29,10 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     written = "".join(map(_attribute, attributes.items()))
     if name in _VOID:
         return Markup(f"<{name}{written}>") if name in ("input", "link", "meta") else Markup(f"<{name}{written}/>")
-    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
+    return Markup(f"<{name}{written}>{join_html(children)}</{name}>")
 
 
-def joined(children: Child) -> Markup:
+def join_html(children: Child) -> Markup:
     """Return children as one piece of HTML."""
     if children is None:
         return Markup()
@@ -40,7 +40,7 @@ def joined(children: Child) -> Markup:
         return children
     if isinstance(children, str):
         return Markup(escape(safe_text(children)))
-    return Markup("".join(map(joined, children)))
+    return Markup("".join(map(join_html, children)))
 
 
 def _attribute(item: tuple[str, Attribute]) -> str:
@@ -75,17 +75,17 @@ def visually_hidden(text: str) -> Markup:
 
 def bar(score: float) -> Markup:
     """Return a score as a bar. Its number stands beside it."""
-    drawn = (
+    drawing = (
         tag("rect", class_="track", width=100, height=4, rx=2),
         tag("rect", class_=f"fill {band(score)}", width=score, height=4, rx=2),
     )
-    return tag("svg", drawn, class_="bar", viewBox="0 0 100 4", preserveAspectRatio="none", aria_hidden="true")
+    return tag("svg", drawing, class_="bar", viewBox="0 0 100 4", preserveAspectRatio="none", aria_hidden="true")
 
 
 def ring(score: float, letter: str) -> Markup:
     """Return the score of the server, large."""
     around = 326.7  # of a circle with radius 52
-    drawn = (
+    drawing = (
         tag("circle", class_="track", cx=60, cy=60, r=52),
         tag(
             "circle",
@@ -99,7 +99,7 @@ def ring(score: float, letter: str) -> Markup:
     )
     return tag(
         "div",
-        tag("svg", drawn, viewBox="0 0 120 120", aria_hidden="true"),
+        tag("svg", drawing, viewBox="0 0 120 120", aria_hidden="true"),
         tag("span", letter, class_="letter", aria_hidden="true"),
         tag("span", number(score), class_="points", aria_hidden="true"),
         visually_hidden(f"Grade {letter}, score {number(score)} of 100"),
@@ -112,7 +112,7 @@ def passage(text: str, *, id: str | None = None) -> Markup:
     text = visible(text)
     if len(text) <= _READ_AT_ONCE:
         return tag("pre", text, id=id)
-    whole = tag("summary", f"Show all {counted(len(text), 'character')}")
+    whole = tag("summary", f"Show all {count_text(len(text), 'character')}")
     return tag(
         "div",
         tag("pre", text[:_READ_AT_ONCE] + "…"),
@@ -139,7 +139,7 @@ _EFFECTS = {True: "read-only", False: "may change something"}
 _CHANNEL_NAMES = {"call": "call", "text": "text", "machine": "data"}
 
 
-def numbered(report: Report) -> dict[str, int]:
+def number_calls(report: Report) -> dict[str, int]:
     """Return a number for each call, by which the page refers to it."""
     return {probe.id: number for number, probe in enumerate(report.probes(), 1)}
 
@@ -173,14 +173,14 @@ def _tool(tool: ToolReport, numbers: dict[str, int]) -> Markup:
     return tag(
         "section",
         tag("h3", tag("code", tool.name), " ", chip(tool.score)),
-        tag("p", f"{effect} · {counted(len(probes), 'call')}", class_="quiet"),
+        tag("p", f"{effect} · {count_text(len(probes), 'call')}", class_="quiet"),
         (_call(probe, numbers[probe.id], is_open=probe is worst) for probe in probes),
         class_="tool",
     )
 
 
 def _call(probe: ProbeResult, number: int, *, is_open: bool) -> Markup:
-    fell_short = f"{counted(len(probe.failed), 'thing')} fell short" if probe.failed else "fails well"
+    fell_short = f"{count_text(len(probe.failed), 'thing')} fell short" if probe.failed else "fails well"
     text = "not graded" if probe.score is None else fell_short
     line = (
         chip(probe.score),
@@ -248,7 +248,7 @@ def matrix_section(report: Report, numbers: dict[str, int]) -> Markup:
         )
         for tool in report.tools
     )
-    drawn = tag(
+    drawing = tag(
         "table",
         tag("thead", tag("tr", heads)),
         tag("tbody", lines),
@@ -256,7 +256,7 @@ def matrix_section(report: Report, numbers: dict[str, int]) -> Markup:
     return tag(
         "section",
         tag("h2", "Tools and probes", id="matrix"),
-        tag("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby="matrix"),
+        tag("div", drawing, class_="scroll", tabindex=0, role="region", aria_labelledby="matrix"),
         tag("p", _LEGEND, class_="quiet"),
     )
 
@@ -267,7 +267,7 @@ def _cell(tool: str, row: str, probes: list[ProbeResult], numbers: dict[str, int
         return tag("td", tag("span", "–", aria_hidden="true"), visually_hidden("none"), class_="none")
     mean = sum(score for score, _ in scored) / len(scored)
     worst = min(scored, key=lambda pair: pair[0])[1]
-    said = f"{tool}, {in_words(row)}: {number(mean)} of 100, {counted(len(scored), 'call')}"
+    said = f"{tool}, {in_words(row)}: {number(mean)} of 100, {count_text(len(scored), 'call')}"
     link = tag("a", f"{int(mean)}", href=f"#call-{numbers[worst.id]}", aria_label=said, class_=f"cell {band(mean)}")
     return tag("td", link)
 
@@ -297,7 +297,7 @@ def header_section(report: Report) -> Markup:
     server = report.server
     version = f"version {server.version}" if server.version else ""
     facts = [part for part in (version, server.sdk) if part not in ("", "unknown")]
-    calls = f"{counted(report.totals.probes, 'call')} in {report.seconds:.1f} s"
+    calls = f"{count_text(report.totals.probes, 'call')} in {report.seconds:.1f} s"
     return tag(
         "header",
         tag(
@@ -414,7 +414,7 @@ def write(report: Report) -> str:
         tag("link", rel="icon", href="data:,"),
         tag("style", style),
     )
-    numbers = numbered(report)
+    numbers = number_calls(report)
     body = tag(
         "body",
         tag("a", "Skip to the changes", href="#changes", class_="skip"),
@@ -431,7 +431,7 @@ def write(report: Report) -> str:
         tag("p", class_="unseen", id="said", role="status", aria_live="polite"),
         tag("script", script),
     )
-    return joined(("", Markup("<!doctype html>\n"), tag("html", head, body, lang="en"))) + "\n"
+    return join_html(("", Markup("<!doctype html>\n"), tag("html", head, body, lang="en"))) + "\n"
 
 
 @cache

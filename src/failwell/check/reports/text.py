@@ -40,6 +40,6 @@ def number(score: float | None) -> str:
     return "–" if score is None else f"{score:.1f}".removesuffix(".0")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def count_text(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its word."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

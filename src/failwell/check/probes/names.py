@@ -1,17 +1,25 @@
-"""Probes with wrong fields: missing, misspelt and unknown ones."""
+"""Probes with wrong names: fields that are missing, misspelt or unknown, and tools that do not exist."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from failwell._json import is_array
 from failwell.check.arguments import value_at, with_value, without_value
-from failwell.check.probes.probe import CheckedTool, ProposedCall
+from failwell.check.probes.probe import CheckedTool, Probe, ProposedCall
+from failwell.check.report import SERVER
 from failwell.failure import join_path
 
 UNKNOWN_FIELD = "failwell_probe"
 """The name of a field that no tool has."""
 
+UNKNOWN_TOOL = "failwell_probe_tool"
+"""The name of a tool that no server has."""
+
 REQUIRED = ("required", "missing", "must", "needed", "need", "mandatory", "undefined", "expected", "provide")
+_NOT_FOUND = (
+    *("unknown", "not found", "no tool", "no such", "does not exist", "doesn't exist", "not exist", "invalid"),
+    *("is not a", "not recognized", "not available", "unrecognized"),
+)
 _UNKNOWN = (
     *("unknown", "unexpected", "unrecognized", "unrecognised", "extra", "additional", "not allowed", "not permitted"),
     *("no such", "not known", "invalid key"),
@@ -59,6 +67,26 @@ def unknown(tool: CheckedTool) -> Iterator[ProposedCall]:
         if not tool.is_valid(arguments):
             violates = f"a field {UNKNOWN_FIELD} that the schema does not allow"
             yield ProposedCall(arguments, base, (UNKNOWN_FIELD,), violates, (UNKNOWN_FIELD,), _UNKNOWN)
+
+
+def tool_name_probes(tools: Sequence[CheckedTool]) -> Iterator[Probe]:
+    """Yield calls to tools that do not exist. They carry no arguments: a server that guesses must not run anything."""
+    names = [tool.name for tool in tools]
+    preferred = sorted(tools, key=lambda tool: not tool.read_only)
+    slips = (slip for tool in preferred if (slip := misspelling(tool.name)) and slip not in names)
+    for row, name in (("unknown_tool", UNKNOWN_TOOL), ("misspelt_tool", next(slips, None))):
+        if name is not None and name not in names:
+            yield Probe(
+                id=f"{SERVER}/{row}",
+                row=row,
+                tool=name,
+                arguments={},
+                violates=f"there is no tool {name}",
+                named=(name,),
+                expected=_NOT_FOUND,
+                types=("NOT_FOUND", "VALIDATION"),
+                breaks_schema=False,
+            )
 
 
 def misspelling(word: str) -> str | None:
