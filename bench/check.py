@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Figure
-from failwell.check.peers.peer import list_tools, shake_hands
+from failwell.check.peers.peer import initialize, list_tools
 from failwell.check.peers.stdio import StdioPeer
-from failwell.check.probes import Probe, Subject, probes_of
-from failwell.check.probes.tool_names import tool_name_probes
+from failwell.check.probes.names import tool_name_probes
+from failwell.check.probes.probe import CheckedTool, Probe
+from failwell.check.probes.table import make_probes
 from failwell.check.runner import check
 
 ROUNDS, TOOLS = 3, 50
@@ -55,7 +56,7 @@ def _bare(calls: list[Probe]) -> Callable[[], Coroutine[Any, Any, None]]:
     async def doing() -> None:
         peer = await StdioPeer.start(_command())
         try:
-            await shake_hands(peer)
+            await initialize(peer)
             await list_tools(peer)
             for probe in calls:
                 await peer.request("tools/call", {"name": probe.tool, "arguments": probe.arguments})
@@ -68,8 +69,8 @@ def _bare(calls: list[Probe]) -> Callable[[], Coroutine[Any, Any, None]]:
 async def _calls() -> list[Probe]:
     peer = await StdioPeer.start(_command())
     try:
-        await shake_hands(peer)
-        subjects = [Subject(tool) for tool in await list_tools(peer)]
+        await initialize(peer)
+        tools = [CheckedTool(tool) for tool in await list_tools(peer)]
     finally:
         await peer.close()
-    return [*(probe for subject in subjects for probe in probes_of(subject)[0]), *tool_name_probes(subjects)]
+    return [*(probe for tool in tools for probe in make_probes(tool)[0]), *tool_name_probes(tools)]

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from tools import believable
+from tools import sample_records
 
 from bench.measure import Amount, Figure
 from failwell.dashboard.source import Source
 from failwell.dashboard.views import View
-from failwell.records._record import Record
-from failwell.records._sink import open_sink
+from failwell.records import Record, open_sink
 
 SIZES = {"10,000": 10_000, "100,000": 100_000, "1,000,000": 1_000_000}
 ROUNDS = 5
@@ -50,12 +49,12 @@ def run() -> Iterator[Figure | Amount]:
 def _fill(address: str, size: int) -> int:
     """Write about so many records of agents at work, and return how many."""
     sink, waiting, written = open_sink(address), list[Record](), 0
-    for session in believable.sessions(1, until=NOW, days=DAYS, count=max(size // _A_SESSION, 3)):
+    for session in sample_records.sessions(1, until=NOW, days=DAYS, count=max(size // _A_SESSION, 3)):
         waiting += session
         if len(waiting) >= BATCH:
             sink.write(waiting)
             written, waiting = written + len(waiting), []
-    sink.write([*waiting, *believable.happenings(NOW)])
+    sink.write([*waiting, *sample_records.server_events(NOW)])
     sink.close()
     return written + len(waiting)
 

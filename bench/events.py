@@ -13,11 +13,9 @@ from sqlalchemy import func, select
 import failwell as fw
 from bench.measure import Amount, Figure, compare
 from failwell.event import Sent
+from failwell.records import Record, Recorder, RecordStore, described, open_sink
 from failwell.records._pruning import size_of
-from failwell.records._record import Record, cleaned, described
-from failwell.records._recorder import Recorder
-from failwell.records._sink import open_sink
-from failwell.records._store import RecordStore
+from failwell.records._record import cleaned
 from failwell.records._tables import records
 from failwell.retry import Event
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.check.agent import chosen_tool, corrected
-from failwell.check.probes import Subject
+from failwell.check.agent import choose_tool, correct_arguments
+from failwell.check.probes.probe import CheckedTool
 
 SCHEMA = {
     "type": "object",
@@ -18,7 +18,7 @@ SCHEMA = {
     "required": ["path"],
     "additionalProperties": False,
 }
-SUBJECT = Subject({"name": "open", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}})
+TOOL = CheckedTool({"name": "open", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}})
 
 
 def failure(*problems: fw.FieldProblem) -> fw.Failure:
@@ -43,7 +43,7 @@ def failure(*problems: fw.FieldProblem) -> fw.Failure:
     ids=["missing", "coerced", "replaced", "option", "dropped", "renamed", "nested"],
 )
 def test_it_mends_what_the_error_names(arguments: dict[str, Any], problem: fw.FieldProblem, mended: object) -> None:
-    assert corrected(failure(problem), arguments, SUBJECT) == mended
+    assert correct_arguments(failure(problem), arguments, TOOL) == mended
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_it_mends_what_the_error_names(arguments: dict[str, Any], problem: fw.Fi
     ids=["no failure", "no field", "another field", "nowhere"],
 )
 def test_it_is_at_a_loss_if_the_error_does_not_name_the_field(found: fw.Failure | None) -> None:
-    assert corrected(found, {"path": {}, "mode": "read"}, SUBJECT) is None
+    assert correct_arguments(found, {"path": {}, "mode": "read"}, TOOL) is None
 
 
 def test_it_takes_the_tool_that_the_error_points_to() -> None:
     tools = ("read_file", "write_file")
 
     assert (
-        chosen_tool(fw.Failure(code="UNKNOWN_TOOL", message="no", actions=tools), "wriet_file", tools) == "write_file"
+        choose_tool(fw.Failure(code="UNKNOWN_TOOL", message="no", actions=tools), "wriet_file", tools) == "write_file"
     )
-    assert chosen_tool(fw.Failure(code="UNKNOWN_TOOL", message="no", actions=("other",)), "wriet_file", tools) is None
-    assert chosen_tool(None, "wriet_file", tools) is None
+    assert choose_tool(fw.Failure(code="UNKNOWN_TOOL", message="no", actions=("other",)), "wriet_file", tools) is None
+    assert choose_tool(None, "wriet_file", tools) is None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from failwell.check.grades.table import GRADES
-from failwell.check.probes import ROWS
+from failwell.check.grades import GRADES
+from failwell.check.probes.table import ROWS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "check.md").read_text(encoding="utf-8")

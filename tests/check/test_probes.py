@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from failwell.check.arguments import NOTHING, Values, value_at
-from failwell.check.probes import ROWS, Probe, Subject, probes_of
-from failwell.check.probes.probe import Draft, is_proven
+from failwell.check.probes.probe import CheckedTool, Probe, ProposedCall, is_proven
+from failwell.check.probes.table import ROWS, make_probes
 
 KEYWORDS = {row.name: row.keywords for row in ROWS}
-IMPLIED = {row.name: row.also | {"anyOf", "oneOf"} for row in ROWS}
+IMPLIED = {row.name: row.also_breaks | {"anyOf", "oneOf"} for row in ROWS}
 
 leaves = st.one_of(
     st.just({"type": "string"}),
@@ -81,8 +81,8 @@ schemas = st.one_of(
 ).map(lambda schema: {**schema, "$defs": {"node": NODE}})
 
 
-def subject_of(schema: dict[str, Any], *, reads: bool = True) -> Subject:
-    return Subject({"name": "tool", "inputSchema": schema, "annotations": {"readOnlyHint": reads}})
+def tool_with(schema: dict[str, Any], *, reads: bool = True) -> CheckedTool:
+    return CheckedTool({"name": "tool", "inputSchema": schema, "annotations": {"readOnlyHint": reads}})
 
 
 def broken_keywords(errors: Any) -> Iterator[str]:
@@ -106,11 +106,11 @@ def differences(one: Any, two: Any, keys: tuple[Any, ...] = ()) -> Iterator[tupl
         yield keys
 
 
-def mended(probe: Probe, subject: Subject) -> bool:
+def mended(probe: Probe, tool: CheckedTool) -> bool:
     """Tell whether there are valid arguments that differ from the probe's only at the place that it claims."""
-    bases = [filled for _, filled in subject.spots] + [base for _, base in subject.bases]
+    valid = [filled for _, filled in tool.filled_fields] + [base for _, base in tool.valid_arguments]
     holder = probe.keys[:-1]
-    for base in bases:
+    for base in valid:
         found = set(differences(base, probe.arguments))
         is_there = found == {probe.keys} or (bool(found) and all(keys[: len(holder)] == holder for keys in found))
         if is_there and (probe.row in ("misspelt_field", "empty") or found == {probe.keys}):
@@ -120,10 +120,10 @@ def mended(probe: Probe, subject: Subject) -> bool:
 
 @given(schemas)
 def test_a_probe_is_refused_for_what_it_claims_and_valid_without_it(schema: dict[str, Any]) -> None:
-    subject = subject_of(schema)
+    tool = tool_with(schema)
     validator = jsonschema_rs.validator_for(copy.deepcopy(schema), validate_formats=True, offline=True)
 
-    probes, _ = probes_of(subject)
+    probes, _ = make_probes(tool)
 
     assume(probes)
     for probe in probes:
@@ -131,25 +131,25 @@ def test_a_probe_is_refused_for_what_it_claims_and_valid_without_it(schema: dict
         assert errors, probe.id
         assert {error.kind.name for error in errors} <= KEYWORDS[probe.row] | IMPLIED[probe.row], probe.id
         assert KEYWORDS[probe.row] & set(broken_keywords(errors)), probe.id
-        assert probe.row == "empty" or mended(probe, subject), probe.id
+        assert probe.row == "empty" or mended(probe, tool), probe.id
 
 
 @given(schemas)
 def test_what_is_made_as_valid_arguments_is_valid(schema: dict[str, Any]) -> None:
     validator = jsonschema_rs.validator_for(schema, validate_formats=True, offline=True)
 
-    bases = subject_of(schema).bases
-    assume(bases)
-    assert all(validator.is_valid(arguments) for _, arguments in bases)
+    valid = tool_with(schema).valid_arguments
+    assume(valid)
+    assert all(validator.is_valid(arguments) for _, arguments in valid)
 
 
 @given(schemas)
 def test_a_writing_tool_only_gets_what_breaks_something_required(schema: dict[str, Any]) -> None:
-    subject = subject_of(schema, reads=False)
-    probes, _ = probes_of(subject)
+    tool = tool_with(schema, reads=False)
+    probes, _ = make_probes(tool)
 
     assume(probes)
-    assert not any(subject.is_valid(probe.arguments) for probe in probes)
+    assert not any(tool.is_valid(probe.arguments) for probe in probes)
     assert {probe.row for probe in probes}.isdisjoint({"unknown_field", "wrong_format"})
 
 
@@ -177,7 +177,7 @@ RICH: dict[str, Any] = {
 
 
 def test_a_rich_schema_gives_every_probe_but_the_discriminator() -> None:
-    probes, left_out = probes_of(subject_of(RICH))
+    probes, left_out = make_probes(tool_with(RICH))
 
     assert {probe.row for probe in probes} == {row.name for row in ROWS} - {"discriminator"}
     assert left_out == []
@@ -188,22 +188,22 @@ BOUNDED = {"type": "object", "properties": {"level": {"type": "integer", "enum":
 
 
 @pytest.mark.parametrize(
-    ("row", "draft", "is_right"),
+    ("row", "call", "is_right"),
     [
-        ("wrong_type", Draft({"level": "x"}, {"level": 1}, ("level",), ""), True),
-        ("wrong_type", Draft({"level": 1}, {"level": 1}, ("level",), ""), False),
-        ("wrong_type", Draft({"level": 3}, {"level": 1}, ("level",), ""), False),
-        ("wrong_type", Draft({"level": "x"}, {"level": "y"}, ("level",), ""), False),
-        ("wrong_type", Draft({"level": "x"}, {"level": 1}, ("elsewhere", "level"), ""), False),
-        ("not_listed", Draft({"level": 3}, {"level": 1}, ("level",), ""), True),
-        ("not_listed", Draft({"level": 9}, {"level": 1}, ("level",), ""), False),
+        ("wrong_type", ProposedCall({"level": "x"}, {"level": 1}, ("level",), ""), True),
+        ("wrong_type", ProposedCall({"level": 1}, {"level": 1}, ("level",), ""), False),
+        ("wrong_type", ProposedCall({"level": 3}, {"level": 1}, ("level",), ""), False),
+        ("wrong_type", ProposedCall({"level": "x"}, {"level": "y"}, ("level",), ""), False),
+        ("wrong_type", ProposedCall({"level": "x"}, {"level": 1}, ("elsewhere", "level"), ""), False),
+        ("not_listed", ProposedCall({"level": 3}, {"level": 1}, ("level",), ""), True),
+        ("not_listed", ProposedCall({"level": 9}, {"level": 1}, ("level",), ""), False),
     ],
     ids=["right", "valid", "another reason", "base is wrong", "another place", "listed", "too much is wrong"],
 )
-def test_only_what_breaks_exactly_what_it_claims_is_proven(row: str, draft: Draft, is_right: bool) -> None:
+def test_only_what_breaks_exactly_what_it_claims_is_proven(row: str, call: ProposedCall, is_right: bool) -> None:
     [claimed] = [known for known in ROWS if known.name == row]
 
-    assert is_proven(subject_of(BOUNDED), claimed, draft) is is_right
+    assert is_proven(tool_with(BOUNDED), claimed, call) is is_right
 
 
 def test_alternatives_give_probes_of_their_discriminator() -> None:
@@ -217,7 +217,7 @@ def test_alternatives_give_probes_of_their_discriminator() -> None:
             },
         ]
     }
-    probes, _ = probes_of(subject_of(schema))
+    probes, _ = make_probes(tool_with(schema))
 
     found = {probe.id: (probe.arguments, probe.options) for probe in probes if probe.row == "discriminator"}
     assert found == {
@@ -228,7 +228,7 @@ def test_alternatives_give_probes_of_their_discriminator() -> None:
 
 
 def test_a_tool_that_takes_anything_gives_no_probes() -> None:
-    assert probes_of(subject_of({"type": "object"})) == ([], [])
+    assert make_probes(tool_with({"type": "object"})) == ([], [])
 
 
 def test_a_tool_whose_arguments_cannot_be_made_is_listed() -> None:
@@ -237,7 +237,7 @@ def test_a_tool_whose_arguments_cannot_be_made_is_listed() -> None:
         "properties": {"key": {"type": "string", "pattern": "^(?:zq){7}$"}},
         "required": ["key"],
     }
-    probes, left_out = probes_of(subject_of(schema))
+    probes, left_out = make_probes(tool_with(schema))
 
     assert [probe.row for probe in probes] == ["empty"]
     assert [one.reason for one in left_out] == [
@@ -249,9 +249,9 @@ def test_a_tool_whose_arguments_cannot_be_made_is_listed() -> None:
 def test_examples_and_defaults_are_used_only_where_nothing_can_happen(careful: bool) -> None:
     schema = {"type": "object", "properties": {"path": {"type": "string", "examples": ["/etc/passwd"]}},
               "required": ["path"]}  # fmt: skip
-    subject = subject_of(schema, reads=not careful)
+    tool = tool_with(schema, reads=not careful)
 
-    [(_, arguments)] = subject.bases
+    [(_, arguments)] = tool.valid_arguments
     assert arguments == {"path": "failwell-probe" if careful else "/etc/passwd"}
 
 
@@ -261,13 +261,13 @@ def test_given_values_take_part() -> None:
         "properties": {"key": {"type": "string", "pattern": "^(?:zq){7}$"}},
         "required": ["key"],
     }
-    subject = Subject({"name": "tool", "inputSchema": schema}, given={"key": "zq" * 7})
+    tool = CheckedTool({"name": "tool", "inputSchema": schema}, given={"key": "zq" * 7})
 
-    assert [arguments for _, arguments in subject.bases] == [{"key": "zq" * 7}]
+    assert [arguments for _, arguments in tool.valid_arguments] == [{"key": "zq" * 7}]
 
 
 def test_a_value_is_made_for_nothing_that_is_impossible() -> None:
-    subject = subject_of({"type": "object"})
+    tool = tool_with({"type": "object"})
 
-    assert Values(subject.tree).value(False) is NOTHING
+    assert Values(tool.tree).value(False) is NOTHING
     assert value_at({}, ("a",)) is NOTHING

@@ -10,7 +10,7 @@ import pytest
 
 from failwell.check.peers import BadServer
 from failwell.check.peers.http import HttpPeer
-from failwell.check.probes.own import Expected, OwnProbe, read_probes, read_values
+from failwell.check.probes.user_probes import Expected, UserProbe, read_probes, read_values
 from failwell.check.report import Report
 from failwell.check.runner import CheckPlan, check
 from failwell.check.session import CallLimits
@@ -58,8 +58,8 @@ def test_a_tool_the_user_names_must_exist() -> None:
 def test_own_probes_are_held_against_what_is_expected() -> None:
     def own(code: str) -> CheckPlan:
         expect = Expected(type="VALIDATION", code=code)
-        probe = OwnProbe(name="lazy", tool="read_task", arguments={"task": "nap", "pace": "none"}, expect=expect)
-        return CheckPlan(own=(probe,), limits=PATIENT)
+        probe = UserProbe(name="lazy", tool="read_task", arguments={"task": "nap", "pace": "none"}, expect=expect)
+        return CheckPlan(probes=(probe,), limits=PATIENT)
 
     assert failed_grades(checked(graded("none"), own("VALIDATION_FAILED"))) == set()
     assert failed_grades(checked(graded("none"), own("LAZINESS"))) == {"typed"}
@@ -69,7 +69,7 @@ def test_files_of_probes_and_values_are_read() -> None:
     probes = read_probes('[[probe]]\nname = "n"\ntool = "t"\narguments = {a = 1}\nexpect = {code = "NOT_FOUND"}')
     values = read_values('[read_task]\ntask = "t-1"\n["*"]\nregion = "eu"')
 
-    assert probes == (OwnProbe(name="n", tool="t", arguments={"a": 1}, expect=Expected(code="NOT_FOUND")),)
+    assert probes == (UserProbe(name="n", tool="t", arguments={"a": 1}, expect=Expected(code="NOT_FOUND")),)
     assert values == {"read_task": {"task": "t-1"}, "*": {"region": "eu"}}
 
 

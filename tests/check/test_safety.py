@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from failwell.check.probes.own import OwnProbe
+from failwell.check.probes.user_probes import UserProbe
 from failwell.check.runner import CheckPlan
 from tests.check.servers import PATIENT, checked, odd
 from tests.data.check.odd_server_schema import SCHEMA
@@ -63,11 +63,11 @@ def test_a_tool_that_may_write_gets_every_probe() -> None:
 
 
 def test_own_probes_with_valid_arguments_need_leave_to_write(tmp_path: Path) -> None:
-    own = OwnProbe(name="nobody there", tool="send", arguments={"to": "nobody"})
-    checked(odd("strict", str(tmp_path / "refused")), CheckPlan(own=(own,), limits=PATIENT))
+    own = UserProbe(name="nobody there", tool="send", arguments={"to": "nobody"})
+    checked(odd("strict", str(tmp_path / "refused")), CheckPlan(probes=(own,), limits=PATIENT))
     checked(
         odd("strict", str(tmp_path / "allowed")),
-        CheckPlan(own=(own,), allow_writes=frozenset(["send"]), limits=PATIENT),
+        CheckPlan(probes=(own,), allow_writes=frozenset(["send"]), limits=PATIENT),
     )
 
     assert executions(tmp_path / "refused") == []

@@ -1,15 +1,14 @@
 """Wrong input of all kinds: one line that says what is wrong and what to do, and exit code 2."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from failwell.cli.commands import app
-from tests.cli.streams import refusal
+from tests.cli.streams import output, refusal
 
-COMMANDS = ", ".join(get_command(app).commands)  # type: ignore[attr-defined]  # a group has commands
+COMMANDS = ", ".join(re.findall(r"^  (\w+)  ", output("--help").partition("Commands:")[2], re.MULTILINE))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_a_server_that_dies_is_quoted() -> None:
 
 
 def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> None:
-    from tests.cli.test_commands import SERVER
+    from tests.cli.test_read import SERVER
 
     (tmp_path / "server.py").write_text(SERVER)
 
@@ -101,7 +100,7 @@ def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> No
 
 
 def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.cli.read._START", 0.2)
+    monkeypatch.setattr("failwell.cli.read._START_TIMEOUT", 0.2)
 
     assert refusal("read", "--", sys.executable, "-c", "import time; time.sleep(60)") == (
         "the server did not answer within 0.2 s"

@@ -1,17 +1,19 @@
-"""`failwell read` and `failwell convert`: what they take, and what they refuse."""
+"""`failwell read`: what it takes, what it shows, and what it refuses."""
 
 import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import failwell as fw
-from failwell.dialects._placement import META_KEY, write_whole
-from failwell.records._record import Record, described, encode
-from tests.cli.streams import refusal, run
+from failwell.dialects import DIALECTS
+from failwell.records import Record, described
+from failwell.records._record import encode
+from tests.cli.streams import RATE_LIMITED, SUCCESS, output, refusal, run
 
 LIMITED = fw.Failure(code="RATE_LIMITED", message="Slow down.", tool="send_mail")
 FAILED = '{"content":[{"type":"text","text":"No such file"}],"isError":true}'
@@ -35,7 +37,7 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
 )
 def test_a_guess_of_a_proxy_is_not_called_a_rule_of_ours(confidence: float, said: str) -> None:
     guessed = LIMITED.replace(origin="inferred", confidence=confidence)
-    result = {"content": [], "isError": True, "_meta": {META_KEY: write_whole(guessed)}}
+    result = {**fw.encode(guessed), "content": []}
 
     assert said in run("read", stdin=json.dumps(result)).out
 
@@ -155,3 +157,170 @@ def test_a_url_of_something_else_is_refused() -> None:
     assert refusal("read", "--tool", "x", "ftp://example.com/mcp") == (
         "ftp://example.com/mcp is no address of an MCP server: it begins with http:// or https://"
     )
+
+
+def test_read_shows_the_failure_and_the_decision_with_its_reason() -> None:
+    shown = output("read", "--tool", "search", stdin=RATE_LIMITED)
+
+    for expected in ("RATE_LIMITED", "Slow down", "60 s", "search", "retry in 60 s", "The server asked to wait"):
+        assert expected in shown
+
+
+def test_read_shows_every_field_and_detail() -> None:
+    problems = fw.Validation(tool="create_user").add("email", "ann", "Not an address")
+    failure = problems.failure
+    assert failure is not None
+
+    shown = output("read", stdin=json.dumps(fw.encode(failure.replace(details={"form": {"step": 2}}))))
+
+    for expected in ("field email", "Not an address", "detail form", '{"step":2}', "create_user", "fix input"):
+        assert expected in shown
+
+
+def test_read_as_json_gives_failure_and_decision() -> None:
+    found = json.loads(output("read", "--json", stdin=RATE_LIMITED))
+
+    assert (found["failure"]["code"], found["failure"]["retry_after"]) == ("RATE_LIMITED", 60)
+    assert (found["decision"]["action"], found["decision"]["delay"]) == ("retry", 60)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_read_shows_what_a_server_wrote_in_any_dialect(dialect: str) -> None:
+    failure = fw.Locked("It is locked by ann.", details={"by": "ann"}, retry_after=5).failure
+
+    found = json.loads(output("read", "--json", stdin=json.dumps(fw.encode(failure, dialect))))
+
+    assert fw.read({"_meta": {"dev.failwell/failure": found["failure"]}, "content": []}) == failure
+
+
+@pytest.mark.parametrize(
+    ("hint", "action"), [((), "verify"), (("--idempotent",), "retry"), (("--read-only",), "retry")]
+)
+def test_the_decision_depends_on_what_is_known_of_the_tool(hint: tuple[str, ...], action: str) -> None:
+    text = '<tool_error code="TIMEOUT"><message>No answer.</message></tool_error>'
+
+    assert json.loads(output("read", "--json", *hint, stdin=text))["decision"]["action"] == action
+
+
+def test_read_of_a_success_says_so_and_exits_with_1() -> None:
+    assert run("read", stdin=SUCCESS) == (1, "Not a failure.\n", "")
+    code, out, _ = run("read", "--json", stdin=SUCCESS)
+    assert (code, json.loads(out)) == (1, {"failure": None, "rule": None, "decision": None, "repair": None})
+
+
+def test_read_finds_an_unflagged_failure_only_if_told_where_to_look() -> None:
+    unflagged = json.dumps({"content": [{"type": "text", "text": RATE_LIMITED}], "isError": False})
+
+    assert run("read", stdin=unflagged)[0] == 1
+    assert "RATE_LIMITED" in output("read", "--dialect", "flat", stdin=unflagged)
+    assert "RATE_LIMITED" in output("read", "--unflagged", stdin=unflagged)
+
+
+def test_read_takes_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(RATE_LIMITED)
+
+    assert "RATE_LIMITED" in output("read", "--file", str(path))
+
+
+def test_read_names_the_rule_and_mends_the_call(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"properties": {"level": {"type": "integer"}}}')
+    told = ("--arguments", '{"level": "5"}', "--schema", str(schema))
+    text = "Input validation error: '5' is not of type 'integer'"
+
+    shown = output("read", *told, stdin=text)
+    found = json.loads(output("read", "--json", *told, stdin=text))
+
+    for expected in ("jsonschema text (95% sure)", "repair  95% sure", '{"level":5}', "level: the number itself"):
+        assert expected in shown
+    assert (found["rule"], found["repair"]["arguments"]) == ("jsonschema text", {"level": 5})
+
+
+@pytest.mark.parametrize("option", ["--arguments", "--schema"])
+def test_read_refuses_arguments_and_schemas_that_are_no_json_object(option: str, tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text("[1]")
+
+    code, _, err = run("read", option, "[1]" if option == "--arguments" else str(path), stdin="boom")
+
+    assert code == 2
+    assert "must be a JSON object" in err
+
+
+def test_read_takes_a_file_of_recorded_lines(tmp_path: Path) -> None:
+    failed = {"content": [{"type": "text", "text": "ENOENT: no such file"}], "isError": True}
+    recorded = {"raw": json.dumps(failed), "tool": "read_file", "arguments": {"path": "a.txt"}}
+    path = tmp_path / "calls.jsonl"
+    path.write_text("\n".join((json.dumps(failed), json.dumps(recorded), SUCCESS)))
+
+    shown = output("read", "--file", str(path))
+    found = json.loads(output("read", "--json", "--file", str(path)))
+
+    assert shown.endswith("2 NOT_FOUND, 1 not a failure\n")
+    assert [one["failure"] and one["failure"].get("tool") for one in found] == [None, "read_file", None]
+
+
+def test_read_of_recorded_successes_exits_with_1(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text(f"{SUCCESS}\n{SUCCESS}\n")
+
+    assert run("read", "--file", str(path))[0] == 1
+
+
+@pytest.mark.parametrize("payload", ["{}", '{{"error":"not_found","message":"{}"}}'], ids=["text", "structure"])
+def test_what_a_payload_holds_cannot_drive_the_terminal(payload: str) -> None:
+    hostile = "boom \x1b[31mred\x07 \u202egnp"
+    shown = output("read", stdin=payload.format(hostile if payload == "{}" else json.dumps(hostile)[1:-1]))
+
+    assert "boom" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize("payload", ["<tool_error>" * 20_000, '{"message":"\\ud800"}'])
+def test_a_strange_payload_is_answered_without_a_traceback(payload: str) -> None:
+    code, out, err = run("read", "--json", stdin=payload)
+
+    assert code in (0, 1)
+    assert json.loads(out).keys() == {"failure", "rule", "decision", "repair"}
+    assert err == ""
+
+
+SERVER = """
+import json, sys
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TOOLS = [{"name": "add", "inputSchema": SCHEMA}]
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    answer = {"initialize": {"protocolVersion": "2025-06-18"}, "tools/list": {"tools": TOOLS}}.get(message["method"])
+    if answer is None:
+        n = message["params"]["arguments"].get("n")
+        text = "fine" if isinstance(n, int) else "Invalid arguments: n must be an integer"
+        answer = {"content": [{"type": "text", "text": text}], "isError": text != "fine"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
+"""
+
+
+def test_a_live_call_is_made_read_and_mended(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    command = ("--tool", "add", "--json", "--", sys.executable, str(tmp_path / "server.py"))
+
+    code, out, _ = run("read", "--arguments", '{"n": "5"}', *command)
+
+    found = json.loads(out)
+    assert (code, found["failure"]["type"]) == (0, "VALIDATION")
+    assert found["repair"]["arguments"] == {"n": 5}
+    assert run("read", "--arguments", '{"n": 5}', *command)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("--", sys.executable, "-c", "pass"), "server ended"),
+        (("--tool", "x", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    ],
+)
+def test_a_server_that_cannot_be_called_is_told_in_one_line(argv: tuple[str, ...], words: str) -> None:
+    assert words in refusal("read", *argv)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from tools import believable
+from tools import sample_records
 
 import failwell as fw
 from failwell.records._record import Record, described
@@ -50,7 +50,7 @@ class Opened:
 
 
 def ordinary() -> list[Record]:
-    return [*some_sessions(150), *believable.happenings(NOW)]
+    return [*some_sessions(150), *sample_records.server_events(NOW)]
 
 
 @pytest.fixture(scope="module")

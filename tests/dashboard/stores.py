@@ -5,7 +5,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from tools import believable
+from tools import sample_records
 
 from failwell.dashboard.access import Access
 from failwell.dashboard.server import listening
@@ -25,7 +25,7 @@ def write(address: str, records: Iterable[Record]) -> None:
 
 def some_sessions(count: int = 120, *, days: float = 6, seed: int = 3) -> list[Record]:
     """Records of several sessions, mixed as they were made at the same time."""
-    found = [one for session in believable.sessions(seed, until=NOW, days=days, count=count) for one in session]
+    found = [one for session in sample_records.sessions(seed, until=NOW, days=days, count=count) for one in session]
     return sorted(found, key=lambda record: record.time)
 
 

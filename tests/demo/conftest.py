@@ -2,11 +2,11 @@ import asyncio
 
 import pytest
 
-from failwell.demo import play
-from failwell.demo.play import Played
+from failwell.demo.runner import run_demo
+from failwell.demo.scenes import SceneResult
 
 
 @pytest.fixture(scope="session")
-def played() -> list[Played]:
-    """The demo, played once for real."""
-    return asyncio.run(play.play("compact"))
+def results() -> list[SceneResult]:
+    """The results of the demo, run once for real."""
+    return asyncio.run(run_demo("compact"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.demo import informed_agent, plain_agent
+from failwell.demo.agents import decide_by_words, run_informed_agent, run_plain_agent
 from failwell.demo.client import DemoAnswer, DemoConnection, DemoTool
 from failwell.demo.scenes import Scene, Step
 
@@ -43,7 +43,7 @@ def attended(attend: Any, connection: Scripted) -> tuple[DemoAnswer | None, list
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.demo.clock.PACE", 0.0)
+    monkeypatch.setattr("failwell.demo.scenes.PACE", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,19 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_bare_agent_goes_by_words(text: str, attempt: int, decided: str, delay: float | None) -> None:
-    following = plain_agent.decide(flat(text), attempt)
+    following = decide_by_words(flat(text), attempt)
 
     assert (following.decided, following.delay) == (decided, delay)
 
 
 def test_the_bare_agent_believes_what_is_not_flagged() -> None:
-    assert plain_agent.decide(flat("Error: timed out", is_error=False), 1).decided == "take it"
+    assert decide_by_words(flat("Error: timed out", is_error=False), 1).decided == "take it"
 
 
 def test_the_bare_agent_calls_three_times_at_most() -> None:
     connection = Scripted(flat("timed out"))
 
-    assert attended(plain_agent.attend, connection) == (None, ["retry in 1 s", "retry in 2 s", "hand it over"])
+    assert attended(run_plain_agent, connection) == (None, ["retry in 1 s", "retry in 2 s", "hand it over"])
     assert len(connection.calls) == 3
 
 
@@ -83,7 +83,7 @@ def test_an_error_of_the_protocol_is_an_answer_too() -> None:
     refused = asyncio.run(DemoConnection(session, {}).call("send", {}))
 
     assert (refused.is_error, refused.text) == (True, "Unknown tool: send")
-    assert attended(informed_agent.attend, Scripted(refused))[0] is None
+    assert attended(run_informed_agent, Scripted(refused))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,20 @@ def test_the_informed_agent_hands_over_what_it_cannot_mend_after_one_call(
 ) -> None:
     connection = Scripted(failure)
 
-    assert attended(informed_agent.attend, connection) == (None, [decided])
+    assert attended(run_informed_agent, connection) == (None, [decided])
     assert len(connection.calls) == 1
 
 
 def test_the_informed_agent_gives_up_a_lock_that_stays() -> None:
     connection = Scripted(fw.Locked("Bob is editing it.", retry_after=10))
 
-    assert attended(informed_agent.attend, connection) == (None, ["wait 10 s", "wait 10 s", "wait: hand it over"])
+    assert attended(run_informed_agent, connection) == (None, ["wait 10 s", "wait 10 s", "wait: hand it over"])
 
 
 def test_a_mail_that_cannot_be_found_is_not_sent_again() -> None:
     connection = Scripted(fw.TimedOut("It took too long.", actions=["list_sent"]), NOTHING)
 
-    assert attended(informed_agent.attend, connection) == (None, ["verify with list_sent", "go by it"])
+    assert attended(run_informed_agent, connection) == (None, ["verify with list_sent", "go by it"])
     assert [tool for tool, _ in connection.calls] == ["send", "list_sent"]
 
 
@@ -124,6 +124,6 @@ def test_a_name_is_only_replaced_by_one_that_is_alike() -> None:
     missing = fw.NotFound("There is no ann.", details={"to": "ann"}, actions=["list_sent"])
     alike, other = Scripted(missing, DemoAnswer(fw.success("bob anne")), SENT), Scripted(missing, NOTHING)
 
-    assert attended(informed_agent.attend, alike)[0] == SENT
+    assert attended(run_informed_agent, alike)[0] == SENT
     assert alike.calls[-1] == ("send", {"to": "anne"})
-    assert attended(informed_agent.attend, other)[0] is None
+    assert attended(run_informed_agent, other)[0] is None

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from failwell.demo import play
+from failwell.demo import runner
 
 
 @pytest.mark.slow  # tests/demo has the same for the newest SDK
 def test_the_score_does_not_depend_on_the_version_of_the_sdk() -> None:
-    found = play.scores(asyncio.run(play.play("compact")))
+    found = runner.scores(asyncio.run(runner.run_demo("compact")))
 
     assert (found["bare"].recovered, found["bare"].duplicates) == (2, 4)
     assert (found["failwell"].recovered, found["failwell"].duplicates) == (11, 0)

@@ -13,8 +13,8 @@ from playwright.sync_api import sync_playwright
 from failwell.dashboard.access import Access
 from failwell.dashboard.server import listening
 from failwell.dashboard.source import Source
-from failwell.records._sink import open_sink
-from tools import believable
+from failwell.records import open_sink
+from tools import sample_records
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _SIZE = {"width": 1280, "height": 1120}
@@ -51,9 +51,9 @@ def draw(path: Path) -> None:
 def _serving(store: str) -> Iterator[str]:
     """Fill a store, serve it in another thread, and give its address."""
     sink = open_sink(store)
-    for session in believable.sessions(7, until=_NOW, days=_DAYS, count=_SESSIONS):
+    for session in sample_records.sessions(7, until=_NOW, days=_DAYS, count=_SESSIONS):
         sink.write(session)
-    sink.write(believable.happenings(_NOW))
+    sink.write(sample_records.server_events(_NOW))
     sink.close()
     source = Source(store, clock=lambda: _NOW)
     while source.count():

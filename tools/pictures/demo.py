@@ -9,7 +9,8 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from failwell.cli import demo
-from failwell.demo import play
+from failwell.demo import runner
+from failwell.demo.scenes import SceneResult
 
 _WIDTH = 116
 _FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)  # they would be loaded from elsewhere
@@ -17,18 +18,18 @@ _LOCAL = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mon
 
 
 def draw(path: Path) -> None:
-    """Play the demo and write its picture."""
-    path.write_text(drawn(asyncio.run(play.play("compact"))), encoding="utf-8")
+    """Run the demo and write its picture."""
+    path.write_text(drawn(asyncio.run(runner.run_demo("compact"))), encoding="utf-8")
 
 
-def drawn(played: list[play.Played]) -> str:
-    """Return the picture of a demo that was played; it holds no time and nothing to load."""
+def drawn(results: list[SceneResult]) -> str:
+    """Return the picture of a demo that was run; it holds no time and nothing to load."""
     console = Console(
         file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True, color_system="truecolor", highlight=False
     )
     demo.print_opening(console)
-    for number, one in enumerate(played, 1):
+    for number, one in enumerate(results, 1):
         demo.print_scene(console, number, one)
-    demo.print_score(console, play.scores(played))
+    demo.print_score(console, runner.scores(results))
     template = _FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code, monospace", _LOCAL)
     return console.export_svg(title="failwell demo", code_format=template, unique_id="demo") + "\n"

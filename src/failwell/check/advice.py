@@ -1,12 +1,16 @@
-"""The changes that would raise a score most, each with code for the SDK in use."""
+"""The changes that would raise a score most, each with code for the SDK that the server seems to be made with."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from failwell._json import is_object
 from failwell.check import report
 from failwell.check.report import ProposedChange, ToolReport
+
+_UNKNOWN = "unknown"
 
 
 class Snippet(NamedTuple):
@@ -26,7 +30,7 @@ class Remedy(NamedTuple):
 
     def snippet(self, sdk: str) -> Snippet:
         """Return the code for an SDK, or what works in front of any server."""
-        return self.snippets.get(sdk) or self.snippets["unknown"]
+        return self.snippets.get(sdk) or self.snippets[_UNKNOWN]
 
 
 def _python(code: str) -> Snippet:
@@ -55,6 +59,23 @@ import failwell as fw
 fw.protect(server)  # MCPServer, FastMCP or a low-level Server: every failure becomes structured
 """),
 }
+_RAISE = dict.fromkeys(
+    ("fastmcp", "mcp"),
+    _python("""
+import failwell as fw
+
+raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
+"""),
+)
+_SUGGEST = dict.fromkeys(
+    ("fastmcp", "mcp"),
+    _python("""
+import failwell as fw
+
+fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
+raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
+"""),
+)
 _RESULT = _typescript("""
 // one function for all tools: the text is for the model, _meta is for programs
 const fail = (code: string, message: string, fields: object[] = []) => ({
@@ -72,16 +93,7 @@ REMEDIES: tuple[Remedy, ...] = (
         "Without isError, hosts and agents take the error for the tool's result.",
         ("flagged",),
         {
-            "fastmcp": _python("""
-import failwell as fw
-
-raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
-"""),
-            "mcp": _python("""
-import failwell as fw
-
-raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
-"""),
+            **_RAISE,
             "typescript": _typescript("""
 return { isError: true, content: [{ type: "text", text: message }] };  // not without isError
 """),
@@ -114,18 +126,7 @@ if (!parsed.success)
         "Without a next step, models repeat the same call or stop.",
         ("next_step", "says_retry"),
         {
-            "fastmcp": _python("""
-import failwell as fw
-
-fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
-raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
-"""),
-            "mcp": _python("""
-import failwell as fw
-
-fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
-raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
-"""),
+            **_SUGGEST,
             "typescript": _typescript("""
 return fail("NOT_FOUND", "Task t-9 does not exist. Call list_tasks to see what exists; do not repeat this call.");
 """),
@@ -192,7 +193,6 @@ process.on("unhandledRejection", (reason) => console.error(reason));  // and che
 )  # fmt: skip
 """Every grade is cured by one of these; a test says so."""
 
-
 MOST_CHANGES = 3
 
 
@@ -202,9 +202,9 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
     now = report.server_score(tools)
     found: list[ProposedChange] = []
     for remedy in REMEDIES:
-        ailing = tuple(tool.name for tool in tools if _failed(tool) & set(remedy.cures))
-        gain = round(report.server_score(_cured(tool, remedy) for tool in tools) - now, 1)
-        if ailing and gain > 0:
+        affected = tuple(tool.name for tool in tools if _failed(tool) & set(remedy.cures))
+        gain = round(report.server_score(_with_remedy(tool, remedy) for tool in tools) - now, 1)
+        if affected and gain > 0:
             snippet = remedy.snippet(sdk)
             found.append(
                 ProposedChange(
@@ -212,7 +212,7 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
                     why=remedy.why,
                     gain=gain,
                     cures=remedy.cures,
-                    tools=ailing,
+                    tools=affected,
                     sdk=sdk,
                     language=snippet.language,
                     snippet=snippet.code,
@@ -222,10 +222,76 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
 
 
 def _failed(tool: ToolReport) -> set[str]:
-    return {graded.grade for probe in tool.probes for graded in probe.failed}
+    return {result.grade for probe in tool.probes for result in probe.failed}
 
 
-def _cured(tool: ToolReport, remedy: Remedy) -> ToolReport:
-    grades = (graded for probe in tool.probes for graded in probe.grades)
-    mended = (replace(graded, passed=True) if graded.grade in remedy.cures else graded for graded in grades)
-    return replace(tool, score=report.score(mended))
+def _with_remedy(tool: ToolReport, remedy: Remedy) -> ToolReport:
+    grades = (result for probe in tool.probes for result in probe.grades)
+    corrected = (replace(result, passed=True) if result.grade in remedy.cures else result for result in grades)
+    return replace(tool, score=report.score(corrected))
+
+
+class _SdkSign(NamedTuple):
+    sdk: str
+    shows: Callable[["_ServerTraits"], bool]
+
+
+class _ServerTraits(NamedTuple):
+    """What tells the SDK of a server: its introduction, its tools, the texts of its failures, and its command."""
+
+    server: dict[str, Any]
+    tools: list[dict[str, Any]]
+    texts: str
+    command: str
+
+
+def detect_sdk(server: dict[str, Any], tools: list[dict[str, Any]], texts: list[str], command: str) -> str:
+    """Return `fastmcp`, `mcp` (the Python SDK), `typescript` or `unknown`."""
+    traits = _ServerTraits(server, tools, "\n".join(texts), command)
+    return next((sign.sdk for sign in _SIGNS if sign.shows(traits)), _UNKNOWN)
+
+
+def _has_fastmcp_mark(traits: _ServerTraits) -> bool:
+    marks = (tool.get("_meta") for tool in traits.tools)
+    return any(is_object(mark) and ("fastmcp" in mark or "_fastmcp" in mark) for mark in marks)
+
+
+def _has_zod_schemas(traits: _ServerTraits) -> bool:
+    schemas = (tool.get("inputSchema") for tool in traits.tools)
+    return any(is_object(schema) and "$schema" in schema for schema in schemas)
+
+
+def _is_of_python_sdk(traits: _ServerTraits) -> bool:
+    # The Python SDK announces `experimental`, empty or not; no other one does.
+    capabilities = traits.server.get("capabilities")
+    titles = (tool.get("inputSchema", {}).get("title", "") for tool in traits.tools)
+    return (is_object(capabilities) and "experimental" in capabilities) or any(
+        isinstance(title, str) and title.endswith("Arguments") for title in titles
+    )
+
+
+def _texts_hold(*words: str) -> Callable[[_ServerTraits], bool]:
+    def shows(traits: _ServerTraits) -> bool:
+        return any(word in traits.texts for word in words)
+
+    return shows
+
+
+def _command_matches(pattern: str) -> Callable[[_ServerTraits], bool]:
+    def shows(traits: _ServerTraits) -> bool:
+        return re.search(pattern, traits.command) is not None
+
+    return shows
+
+
+_SIGNS = (
+    _SdkSign("fastmcp", _has_fastmcp_mark),
+    _SdkSign("fastmcp", _texts_hold("for call[")),
+    _SdkSign("mcp", _texts_hold("Error executing tool", "errors.pydantic.dev")),
+    _SdkSign("typescript", _texts_hold("MCP error -32", "invalid_type")),
+    _SdkSign("typescript", _has_zod_schemas),
+    _SdkSign("mcp", _is_of_python_sdk),
+    _SdkSign("typescript", _command_matches(r"(?:^|[/\s])(?:node|npx|bun|deno|tsx)\b|\.[cm]?[jt]s\b")),
+    _SdkSign("mcp", _command_matches(r"(?:^|[/\s])(?:python[\d.]*|uvx?|pipx)\b|\.py\b")),
+)
+"""Signs from the surest to the least sure."""

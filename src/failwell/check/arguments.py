@@ -1,4 +1,4 @@
-"""Valid arguments made from a schema: the shapes it allows, the places in them, values that fit."""
+"""Valid arguments made from a schema: the shapes it allows, the fields in them, values that fit."""
 
 import copy
 from collections import deque
@@ -14,7 +14,7 @@ from failwell.schema.words import FORMATS, types_of
 Keys = tuple[str | int, ...]
 
 _MOST_SHAPES = 12
-_MOST_PLACES = 60
+_MOST_FIELDS = 60
 _DEEPEST_SHAPE = 5
 _CHOICES = ("oneOf", "anyOf")
 _TIGHTER = {
@@ -28,8 +28,8 @@ _TYPE_OF_KEYWORD = (
 )
 
 
-class SchemaPlace(NamedTuple):
-    """Where a value can stand in the arguments, and what the schema says of it.
+class SchemaField(NamedTuple):
+    """A field of the arguments, or an item of an array in them, and what the schema says of it.
 
     `required` says whether a value must be there, however the arguments are made.
     """
@@ -52,16 +52,16 @@ def shapes(schema: Any, tree: SchemaTree, depth: int = 0) -> list[dict[str, Any]
     plain = {key: value for key, value in found.items() if key not in ("allOf", *_CHOICES)}
     made = [plain]
     for part in _list_in(found.get("allOf")):
-        made = [_merged(one, two) for one in made for two in shapes(part, tree, depth + 1)][:_MOST_SHAPES]
+        made = [_merge(one, two) for one in made for two in shapes(part, tree, depth + 1)][:_MOST_SHAPES]
     for keyword in _CHOICES:
         if keyword in found:
             branches = [shape for branch in _list_in(found[keyword]) for shape in shapes(branch, tree, depth + 1)]
-            made = [_merged(one, two) for one in made for two in branches][:_MOST_SHAPES]
+            made = [_merge(one, two) for one in made for two in branches][:_MOST_SHAPES]
     return made
 
 
 def type_of(shape: dict[str, Any]) -> str | None:
-    """Return the first JSON type that a shape allows, named or told by its keywords; None if it allows any."""
+    """Return the first JSON type that a shape allows, named or implied by its keywords; None if it allows any."""
     named = types_of(shape)
     if named:
         return next((name for name in named if name != "null"), "null")
@@ -94,33 +94,33 @@ def listed_in(shape: dict[str, Any]) -> list[Any]:
     return list(shape["enum"]) if is_array(shape.get("enum")) else []
 
 
-def places(shape: dict[str, Any], tree: SchemaTree) -> list[SchemaPlace]:
-    """Return the places that values can have in arguments of this shape, those near the top first."""
-    found: list[SchemaPlace] = []
-    waiting: deque[tuple[SchemaPlace, dict[str, Any]]] = deque([(SchemaPlace((), shape, True), shape)])
-    while waiting and len(found) < _MOST_PLACES:
-        holder, described = waiting.popleft()
-        for place in _members(holder, described):
-            found.append(place)
-            inner = shapes(place.schema, tree)
-            if inner and len(place.keys) < _DEEPEST_SHAPE:
-                waiting.append((place, inner[0]))
-    return found[:_MOST_PLACES]
+def schema_fields(shape: dict[str, Any], tree: SchemaTree) -> list[SchemaField]:
+    """Return the fields that arguments of this shape can have, those near the top first."""
+    found: list[SchemaField] = []
+    queue: deque[tuple[SchemaField, dict[str, Any]]] = deque([(SchemaField((), shape, True), shape)])
+    while queue and len(found) < _MOST_FIELDS:
+        holder, described = queue.popleft()
+        for field in _members(holder, described):
+            found.append(field)
+            inner = shapes(field.schema, tree)
+            if inner and len(field.keys) < _DEEPEST_SHAPE:
+                queue.append((field, inner[0]))
+    return found[:_MOST_FIELDS]
 
 
-def _members(holder: SchemaPlace, shape: dict[str, Any]) -> Iterator[SchemaPlace]:
+def _members(holder: SchemaField, shape: dict[str, Any]) -> Iterator[SchemaField]:
     required = set(map(str, _list_in(shape.get("required"))))
     properties = shape.get("properties")
     if type_of(shape) == "object" and is_object(properties):
         for name, schema in properties.items():
             if schema is not False:
-                yield SchemaPlace((*holder.keys, name), schema, holder.required and name in required)
+                yield SchemaField((*holder.keys, name), schema, holder.required and name in required)
     first = _list_in(shape.get("prefixItems"))[:1] or [shape.get("items")]
     if type_of(shape) == "array" and is_object(first[0]):
-        yield SchemaPlace((*holder.keys, 0), first[0], holder.required)
+        yield SchemaField((*holder.keys, 0), first[0], holder.required)
 
 
-def _merged(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+def _merge(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     merged = {**two, **one}
     for key in one.keys() & two.keys():
         if key in _TIGHTER:
@@ -128,7 +128,7 @@ def _merged(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     if "required" in one and "required" in two:
         merged["required"] = list(dict.fromkeys([*_list_in(one["required"]), *_list_in(two["required"])]))
     if is_object(one.get("properties")) and is_object(two.get("properties")):
-        merged["properties"] = _both(one["properties"], two["properties"])
+        merged["properties"] = _merge_properties(one["properties"], two["properties"])
     if "type" in one and "type" in two:
         merged["type"] = [name for name in types_of(one) if name in types_of(two)] or types_of(one)
     if listed_in(one) and listed_in(two):
@@ -137,7 +137,7 @@ def _merged(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _both(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+def _merge_properties(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     shared = {name: {"allOf": [one[name], two[name]]} for name in one.keys() & two.keys() if one[name] != two[name]}
     return {**one, **two, **shared}
 
@@ -151,7 +151,7 @@ NOTHING: Any = object()
 
 
 def with_value(arguments: dict[str, Any], keys: Keys, value: Any) -> dict[str, Any] | None:
-    """Return a copy of the arguments with a value at a place; None if its holder is not there."""
+    """Return a copy of the arguments with a value at a path; None if its holder is not there."""
     made = copy.deepcopy(arguments)
     holder: Any = made
     for key in keys[:-1]:
@@ -166,7 +166,7 @@ def with_value(arguments: dict[str, Any], keys: Keys, value: Any) -> dict[str, A
 
 
 def without_value(arguments: dict[str, Any], keys: Keys) -> dict[str, Any] | None:
-    """Return a copy of the arguments without the value at a place; None if there is none."""
+    """Return a copy of the arguments without the value at a path; None if there is none."""
     made = copy.deepcopy(arguments)
     holder = value_at(made, keys[:-1])
     if not is_object(holder) or keys[-1] not in holder:
@@ -176,7 +176,7 @@ def without_value(arguments: dict[str, Any], keys: Keys) -> dict[str, Any] | Non
 
 
 def value_at(arguments: Any, keys: Keys) -> Any:
-    """Return the value at a place, or `NOTHING`."""
+    """Return the value at a path, or `NOTHING`."""
     for key in keys:
         arguments = _member(arguments, key)
     return arguments
@@ -303,9 +303,9 @@ class Values:
         for shape in shapes(schema, self._tree):
             if self._careful:
                 yield from self._made(shape, depth)
-                yield from _said(shape)
+                yield from _published_values(shape)
             else:
-                yield from _said(shape)
+                yield from _published_values(shape)
                 yield from self._made(shape, depth)
 
     def value(self, schema: Any, depth: int = 0) -> Any:
@@ -330,7 +330,7 @@ class Values:
         properties = shape.get("properties")
         known: dict[str, Any] = properties if is_object(properties) else {}
         made: dict[str, Any] = {}
-        for name in _list(shape.get("required")):
+        for name in _list_in(shape.get("required")):
             given = self._given.get(name, NOTHING) if depth == 0 else NOTHING
             made[name] = self.value(known.get(name, True), depth + 1) if given is NOTHING else given
             if made[name] is NOTHING:
@@ -347,7 +347,7 @@ class Values:
         least = shape.get("minItems", 0)
         if depth > _DEEPEST or least > LONGEST:
             return NOTHING if least else []
-        made = [self.value(schema, depth + 1) for schema in _list(shape.get("prefixItems"))]
+        made = [self.value(schema, depth + 1) for schema in _list_in(shape.get("prefixItems"))]
         options = list(self.candidates(shape.get("items", True), depth + 1)) if len(made) < least else []
         while options and len(made) < least:
             unused = [option for option in options if option not in made] if shape.get("uniqueItems") else options
@@ -355,9 +355,9 @@ class Values:
         return NOTHING if any(value is NOTHING for value in made) or len(made) < least else made
 
 
-def _said(shape: dict[str, Any]) -> Iterator[Any]:
+def _published_values(shape: dict[str, Any]) -> Iterator[Any]:
     """Yield the values that a schema gives as examples or as its default."""
-    yield from _list(shape.get("examples"))
+    yield from _list_in(shape.get("examples"))
     if shape.get("default") is not None:
         yield shape["default"]
 
@@ -366,7 +366,3 @@ def _another(value: Any, number: int) -> Any:
     if isinstance(value, str):
         return f"{value}{number}"
     return value + number if isinstance(value, int | float) and not isinstance(value, bool) else NOTHING
-
-
-def _list(value: Any) -> list[Any]:
-    return list(value) if is_array(value) else []

@@ -12,12 +12,12 @@ import json
 from collections.abc import Iterator, Mapping
 
 from failwell._json import is_object
-from failwell.check.report import ProbeResult, Report, Worse
+from failwell.check.report import ProbeResult, Regression, Report
 
 _NO_CODE = "-"
 
 
-def written(report: Report) -> str:
+def write(report: Report) -> str:
     """Return the baseline that a run gives."""
     lines = {probe.id: _line(probe) for probe in report.probes() if probe.grades}
     return json.dumps(dict(sorted(lines.items())), indent=2, ensure_ascii=False) + "\n"
@@ -38,19 +38,24 @@ def read(text: str) -> dict[str, str]:
     return found
 
 
-def compared(report: Report, before: Mapping[str, str]) -> tuple[Worse, ...]:
+def find_regressions(report: Report, before: Mapping[str, str]) -> tuple[Regression, ...]:
     """Return what got worse. A call that the baseline does not know must be fine in everything."""
-    return tuple(worse for probe in report.probes() if probe.grades for worse in _worse(probe, before.get(probe.id)))
+    return tuple(
+        regression
+        for probe in report.probes()
+        if probe.grades
+        for regression in _regressions(probe, before.get(probe.id))
+    )
 
 
-def improved(report: Report, before: Mapping[str, str]) -> int:
+def count_improved(report: Report, before: Mapping[str, str]) -> int:
     """Return how many grades are reached now that were not before."""
-    now = {probe.id: {graded.grade for graded in probe.failed} for probe in report.probes()}
+    now = {probe.id: {result.grade for result in probe.failed} for probe in report.probes()}
     return sum(len(_parts(line)[1] - now[name]) for name, line in before.items() if name in now)
 
 
 def _line(probe: ProbeResult) -> str:
-    return " ".join([probe.code or _NO_CODE, *sorted(f"-{graded.grade}" for graded in probe.failed)])
+    return " ".join([probe.code or _NO_CODE, *sorted(f"-{result.grade}" for result in probe.failed)])
 
 
 def _parts(line: str) -> tuple[str, set[str]]:
@@ -58,10 +63,10 @@ def _parts(line: str) -> tuple[str, set[str]]:
     return code, {name.removeprefix("-") for name in failed}
 
 
-def _worse(probe: ProbeResult, line: str | None) -> Iterator[Worse]:
+def _regressions(probe: ProbeResult, line: str | None) -> Iterator[Regression]:
     code, known = _parts(line) if line is not None else (_NO_CODE, set[str]())
-    for graded in probe.failed:
-        if graded.grade not in known:
-            yield Worse(probe=probe.id, what=f"{graded.grade}: {graded.reason}")
+    for result in probe.failed:
+        if result.grade not in known:
+            yield Regression(probe=probe.id, what=f"{result.grade}: {result.reason}")
     if code not in (_NO_CODE, probe.code):
-        yield Worse(probe=probe.id, what=f"the code was {code} and is {probe.code or 'missing'}")
+        yield Regression(probe=probe.id, what=f"the code was {code} and is {probe.code or 'missing'}")

@@ -1,4 +1,4 @@
-"""`Evidence`: all that is known of one provoked call, for the grades to judge."""
+"""`Evidence`: all that one call and its answer say, for the grades to judge."""
 
 import re
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
-from failwell.check.probes import Probe
+from failwell.check.probes.probe import Probe
 from failwell.check.report import Ending
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.failure import Failure, last_key
@@ -18,7 +18,7 @@ _WORD_ENDS = r"(?<![A-Za-z0-9_]){}(?![A-Za-z0-9_])"
 
 
 class ProbeAnswer(Struct, frozen=True, kw_only=True):
-    """What came back for one call: the JSON-RPC answer, or None with the ending that took its place."""
+    """The JSON-RPC answer to one call, or None with the ending that took its place."""
 
     response: dict[str, Any] | None
     seconds: float
@@ -58,6 +58,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
         pointed = any(last_key(problem.path) in self.probe.named for problem in problems)
         return not pointed and not (self.failure is not None and all(map(self.says, self.probe.named)))
 
+    @property
+    def is_refused_as_wrong(self) -> bool:
+        """Whether the call was surely refused because its input is wrong, before the tool did anything."""
+        return (
+            self.ending == "refused" and self.alive and self.failure is not None and self.failure.type == "VALIDATION"
+        )
+
     def says(self, words: str) -> bool:
         """Tell whether the text holds a word or phrase, in any case."""
         if not words:
@@ -65,12 +72,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
         pattern = _WORD_ENDS.format(re.escape(words.casefold()))
         return re.search(pattern, self.text.casefold()) is not None
 
-    def says_one_of(self, words: tuple[str, ...]) -> bool:
-        """Tell whether the text holds one of these."""
-        return any(map(self.says, words))
 
-
-def weighed(
+def read_evidence(
     probe: Probe, answer: ProbeAnswer, *, fields: Collection[str] = (), tools: tuple[str, ...] = ()
 ) -> Evidence:
     """Return what an answer to a call of a tool with these fields says."""
@@ -84,14 +87,14 @@ def weighed(
     names: dict[str, Any] = {"properties": {name: {} for name in fields}, "additionalProperties": True}
     known: dict[str, Any] = {"tool": probe.tool, "arguments": probe.arguments, "input_schema": names}
     found = explain(response, **known, unflagged=True)
-    text = text_of(response)
+    text = _text_of(response)
     alone = explain({"content": [{"type": "text", "text": text}], "isError": True}, **known) if found else None
     return Evidence(
         probe=probe,
         ending=_ending(response, found),
         text=text,
         failure=found.failure if found else None,
-        is_structured=_carries_whole(response) or _is_structured(found),
+        is_structured=_has_our_failure(response) or _is_structured(found),
         from_text=alone.failure if alone else None,
         text_is_structured=_is_structured(alone),
         is_protocol_error=is_object(response.get("error")),
@@ -109,7 +112,7 @@ def _ending(response: dict[str, Any], found: TextReading | None) -> Ending:
     return "refused" if is_flagged else "unflagged"
 
 
-def _carries_whole(response: dict[str, Any]) -> bool:
+def _has_our_failure(response: dict[str, Any]) -> bool:
     result = response.get("result")
     meta = result.get("_meta") if is_object(result) else None
     return is_object(meta) and read_whole(meta.get(META_KEY)) is not None
@@ -120,7 +123,7 @@ def _is_structured(reading: TextReading | None) -> bool:
     return reading is not None and reading.rule is None and reading.failure.confidence != 0
 
 
-def text_of(response: dict[str, Any]) -> str:
+def _text_of(response: dict[str, Any]) -> str:
     """Return the text that a model sees of an answer."""
     error = response.get("error")
     if is_object(error):

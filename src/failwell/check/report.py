@@ -19,8 +19,11 @@ Ending = Literal["refused", "unflagged", "accepted", "hung", "crashed"]
 though the arguments are wrong. `hung`: no answer in time. `crashed`: the server ended.
 """
 
+SERVER = "(server)"
+"""The name under which calls to tools that do not exist are reported."""
 
-class Graded(Struct, frozen=True, kw_only=True):
+
+class GradeResult(Struct, frozen=True, kw_only=True):
     """One grade of one answer. `grade` is its name, `reason` says why it passed or failed, in words for people."""
 
     grade: str
@@ -55,16 +58,16 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     repaired: dict[str, Any] | None
     seconds: float
     score: float | None
-    grades: tuple[Graded, ...]
+    grades: tuple[GradeResult, ...]
 
     @property
-    def failed(self) -> tuple[Graded, ...]:
+    def failed(self) -> tuple[GradeResult, ...]:
         """The grades that were not reached."""
-        return tuple(graded for graded in self.grades if not graded.passed)
+        return tuple(result for result in self.grades if not result.passed)
 
 
 class ToolReport(Struct, frozen=True, kw_only=True):
-    """How well one tool fails. Calls to tools that do not exist are under the name `(server)`.
+    """How well one tool fails. Calls to tools that do not exist are under the name `SERVER`.
 
     `score` is from 0 to 100 and `grade` its letter; both None if nothing of the tool could be graded.
     """
@@ -123,7 +126,7 @@ class Totals(Struct, frozen=True, kw_only=True):
         return self.repairable / self.schema_violations if self.schema_violations else None
 
 
-class Worse(Struct, frozen=True, kw_only=True):
+class Regression(Struct, frozen=True, kw_only=True):
     """What got worse since the baseline: a grade that passed before, or a code that is another one now."""
 
     probe: str
@@ -145,7 +148,7 @@ class Report(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolReport, ...]
     not_probed: tuple[NotProbed, ...]
     changes: tuple[ProposedChange, ...]
-    worse: tuple[Worse, ...] | None = None
+    worse: tuple[Regression, ...] | None = None
     seconds: float = 0.0
 
     def probes(self) -> Iterator[ProbeResult]:
@@ -164,16 +167,16 @@ class Report(Struct, frozen=True, kw_only=True):
 _LETTERS = ((90.0, "A"), (75.0, "B"), (60.0, "C"), (40.0, "D"), (0.0, "F"))
 
 
-def score(grades: Iterable[Graded]) -> float | None:
+def score(grades: Iterable[GradeResult]) -> float | None:
     """Return the share of the weights that was reached; None if there is nothing to weigh."""
     grades = tuple(grades)
-    total = sum(graded.weight for graded in grades)
-    return _rounded(100 * sum(graded.weight for graded in grades if graded.passed) / total) if total else None
+    total = sum(result.weight for result in grades)
+    return _rounded(100 * sum(result.weight for result in grades if result.passed) / total) if total else None
 
 
 def tool_score(probes: Iterable[ProbeResult]) -> float | None:
     """Return the score of a tool: of all grades of all its probes together."""
-    return score(graded for probe in probes for graded in probe.grades)
+    return score(result for probe in probes for result in probe.grades)
 
 
 def server_score(tools: Iterable[ToolReport]) -> float:

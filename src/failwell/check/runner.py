@@ -1,4 +1,4 @@
-"""Running a check: tools that only read are provoked all at once, the others with care, the doubtful ones alone."""
+"""Run a check, and report what it found: tools that only read are called all at once, the others with care."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -8,23 +8,41 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from failwell.check import agent
-from failwell.check.evidence import Evidence, ProbeAnswer, weighed
-from failwell.check.findings import Findings, report_of
-from failwell.check.grades.calls import SLOWEST
-from failwell.check.peers import BadServer
-from failwell.check.probes import Probe, Subject, probes_of
-from failwell.check.probes.own import OwnProbe, own_probes
-from failwell.check.probes.tool_names import tool_name_probes
-from failwell.check.report import NotProbed, Report
-from failwell.check.session import CallLimits, CheckSession, Connect
-from failwell.failure import Failure
+import failwell as fw
+from failwell._json import is_object
+from failwell._spelling import closest
+from failwell.check import agent, report
+from failwell.check.advice import best_changes, detect_sdk
+from failwell.check.evidence import Evidence, ProbeAnswer, read_evidence
+from failwell.check.grades import SLOWEST, grade_call
+from failwell.check.peers import BadServer, Connect
+from failwell.check.probes.names import tool_name_probes
+from failwell.check.probes.probe import CheckedTool, Probe
+from failwell.check.probes.table import make_probes
+from failwell.check.probes.user_probes import UserProbe, make_user_probes
+from failwell.check.report import (
+    SERVER,
+    Channel,
+    NotProbed,
+    ProbeResult,
+    Report,
+    ServerSummary,
+    ToolReport,
+    Totals,
+)
+from failwell.check.session import CallLimits, CheckSession
+from failwell.dialects._placement import write_whole
+from failwell.redact.canonical import json_safe
 from failwell.redact.scrubber import clean
 
-_MOST_BLAMED = 5
-_MOST_REASON = 300
+_MOST_LOST = 5
+_LONGEST_REASON = 300
+_LONGEST_TEXT = 4000
+_LONGEST_NAME = 80
+_MOST_NAMES = 20
+_CHANNELS: tuple[Channel, ...] = ("call", "text", "machine")
 _AS_TASK = "runs only as a task, not as a call"
-_GUARDED = "may change something, and what it was sent so far was not refused as wrong input: nothing more was sent"
+_NOT_REFUSED = "may change something, and what it was sent so far was not refused as wrong input: nothing more was sent"
 
 
 class CheckPlan(Struct, frozen=True, kw_only=True):
@@ -35,12 +53,12 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
 
     allow_writes: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, Any]] = {}
-    own: tuple[OwnProbe, ...] = ()
+    probes: tuple[UserProbe, ...] = ()
     limits: CallLimits = CallLimits()
 
 
 Progress = Callable[[int, int], None]
-"""Is told how many calls are done, of how many."""
+"""Called with the number of calls that are done, and of all."""
 
 
 async def check(
@@ -62,162 +80,252 @@ async def check(
     try:
         await session.open()
         run = _CheckRun(session, plan, progress)
-        await run.go()
+        await run.probe_all()
     finally:
         await session.close()
-    findings = Findings(
-        hello=session.hello,
-        tools=session.tools,
-        target=target,
-        subjects=run.subjects,
-        evidence=[run.seen[probe.id] for probe in run.probes if probe.id in run.seen],
-        not_probed=run.not_probed,
-        seconds=round(clock() - begun, 3),
-    )
-    return report_of(findings)
+    return _make_report(run, session, target, seconds=round(clock() - begun, 3))
 
 
-def checked(
-    connect: Connect, plan: CheckPlan | None = None, *, target: str = "", progress: Progress | None = None
-) -> Report:
-    """Do what `check` does, from code that is not async."""
-    return asyncio.run(check(connect, plan, target=target, progress=progress))
-
-
-def subjects_of(tools: Sequence[dict[str, Any]], plan: CheckPlan) -> dict[str, Subject]:
-    """Return the tools by name, ready to be provoked.
+def checked_tools(tools: Sequence[dict[str, Any]], plan: CheckPlan) -> dict[str, CheckedTool]:
+    """Return the tools of `tools/list` by name, ready to be provoked.
 
     Raises:
         BadServer: a tool's schema is invalid, or the user named a tool that is not there.
     """
-    found: dict[str, Subject] = {}
+    found: dict[str, CheckedTool] = {}
     for tool in tools:
         given = {**plan.values.get("*", {}), **plan.values.get(tool["name"], {})}
         try:
-            found[tool["name"]] = Subject(tool, given=given, allow_writes=tool["name"] in plan.allow_writes)
+            found[tool["name"]] = CheckedTool(tool, given=given, allow_writes=tool["name"] in plan.allow_writes)
         except (ValueError, RecursionError) as invalid:
-            said = clean(" ".join(str(getattr(invalid, "message", invalid)).split()), _MOST_REASON)
-            raise BadServer(f"the input schema of {tool['name']} is invalid: {said}") from None
-    named = {*plan.allow_writes, *(probe.tool for probe in plan.own), *(plan.values.keys() - {"*"})}
-    if lost := sorted(named - found.keys()):
-        raise BadServer(f"the server has no tool {', '.join(lost)}: it has {', '.join(found)}")
+            reason = clean(" ".join(str(getattr(invalid, "message", invalid)).split()), _LONGEST_REASON)
+            raise BadServer(f"the input schema of {tool['name']} is invalid: {reason}") from None
+    named = {*plan.allow_writes, *(probe.tool for probe in plan.probes), *(plan.values.keys() - {"*"})}
+    if absent := sorted(named - found.keys()):
+        raise BadServer(f"the server has no tool {', '.join(absent)}: it has {', '.join(found)}")
     return found
 
 
 class _CheckRun:
-    """One check in the course of being made."""
+    """The probes of one check, and the evidence that they gave so far."""
 
     def __init__(self, session: CheckSession, plan: CheckPlan, progress: Progress | None) -> None:
         self._session = session
         self._progress = progress
-        self.subjects = subjects_of(session.tools, plan)
+        self.tools = checked_tools(session.tools, plan)
         self.not_probed: list[NotProbed] = []
-        self._of_tool: dict[str, list[Probe]] = {}
-        for name, subject in self.subjects.items():
-            self._of_tool[name], left_out = (
-                ([], [NotProbed(tool=name, probe=None, reason=_AS_TASK)]) if subject.is_task else probes_of(subject)
+        self._by_tool: dict[str, list[Probe]] = {}
+        for name, tool in self.tools.items():
+            self._by_tool[name], left_out = (
+                ([], [NotProbed(tool=name, probe=None, reason=_AS_TASK)]) if tool.is_task else make_probes(tool)
             )
             self.not_probed += left_out
-        allowed, refused = own_probes(plan.own, self.subjects)
+        allowed, refused = make_user_probes(plan.probes, self.tools)
         self.not_probed += refused
         for probe in allowed:
-            self._of_tool[probe.tool].append(probe)
-        self._named = list(tool_name_probes(list(self.subjects.values())))
-        self.probes = [*(probe for probes in self._of_tool.values() for probe in probes), *self._named]
-        self.seen: dict[str, Evidence] = {}
+            self._by_tool[probe.tool].append(probe)
+        self._of_server = list(tool_name_probes(list(self.tools.values())))
+        self._probes = [*(probe for probes in self._by_tool.values() for probe in probes), *self._of_server]
+        self._evidence: dict[str, Evidence] = {}
         self._repeated: set[tuple[str, str]] = set()
         self._done = 0
-        self._gate = asyncio.Semaphore(plan.limits.overlapping)
+        self._slots = asyncio.Semaphore(plan.limits.overlapping)
 
-    async def go(self) -> None:
-        """Provoke everything."""
-        careful = [name for name, subject in self.subjects.items() if subject.careful]
-        read = [probe for name, probes in self._of_tool.items() if name not in careful for probe in probes]
-        free = [*read, *self._named]
-        await asyncio.gather(*map(self._provoke, free))
-        doubtful = [probe for probe in free if _is_doubtful(self.seen[probe.id])]
-        await self._again_alone(doubtful)
+    @property
+    def evidence(self) -> list[Evidence]:
+        """What was found, in the order of the probes."""
+        return [self._evidence[probe.id] for probe in self._probes if probe.id in self._evidence]
+
+    async def probe_all(self) -> None:
+        """Send everything that may be sent."""
+        careful = [name for name, tool in self.tools.items() if tool.careful]
+        read_only = [probe for name, probes in self._by_tool.items() if name not in careful for probe in probes]
+        free = [*read_only, *self._of_server]
+        await asyncio.gather(*map(self._send, free))
+        doubtful = [probe for probe in free if _is_doubtful(self._evidence[probe.id])]
+        await self._send_alone(doubtful)
         if not doubtful:
-            await asyncio.gather(*map(self._with_care, careful))
+            await asyncio.gather(*map(self._probe_with_care, careful))
         else:
             for name in careful:
-                await self._with_care(name)
+                await self._probe_with_care(name)
 
-    async def _with_care(self, tool: str) -> None:
-        """Provoke a tool that may change something: one call after another, and none after one that was not refused."""
-        waiting = list(self._of_tool[tool])
-        while waiting:
-            probe = waiting.pop(0)
-            await self._provoke(probe)
-            seen = self.seen[probe.id]
-            if waiting and not _is_refused_as_wrong(seen):
+    async def _probe_with_care(self, tool: str) -> None:
+        """Probe a tool that may change something: one call after another, and none after one that was not refused."""
+        queue = list(self._by_tool[tool])
+        while queue:
+            probe = queue.pop(0)
+            await self._send(probe)
+            if queue and not self._evidence[probe.id].is_refused_as_wrong:
                 self.not_probed += [
-                    NotProbed(tool=tool, probe=left.id.partition("/")[2], reason=_GUARDED) for left in waiting
+                    NotProbed(tool=tool, probe=left.id.partition("/")[2], reason=_NOT_REFUSED) for left in queue
                 ]
-                self._tell(len(waiting))
+                self._report_progress(len(queue))
                 return
 
-    async def _again_alone(self, probes: list[Probe]) -> None:
-        """Provoke again, one at a time, what was slow or had no answer: another call may be to blame."""
-        blamed = 0
+    async def _send_alone(self, probes: list[Probe]) -> None:
+        """Send again, one at a time, what was slow or had no answer: another call may be to blame."""
+        lost = 0
         for probe in probes:
-            if blamed == _MOST_BLAMED:
-                return  # so many have no answer by themselves: the rest is taken as it was seen
-            if self.seen[probe.id].ending in ("hung", "crashed"):
+            if lost == _MOST_LOST:
+                return  # so many have no answer by themselves: the rest is taken as it was found
+            if self._evidence[probe.id].ending in ("hung", "crashed"):
                 await self._session.restart()
             answer = await self._session.call(probe.tool, probe.arguments)
-            self._keep(replace(self._seen(probe, answer), again=self.seen[probe.id].again))
-            blamed += answer.response is None or not answer.alive
+            self._keep(replace(self._read(probe, answer), again=self._evidence[probe.id].again))
+            lost += answer.response is None or not answer.alive
 
-    async def _provoke(self, probe: Probe) -> None:
-        async with self._gate:
-            seen = self._seen(probe, await self._session.call(probe.tool, probe.arguments))
-            again = await self._once_more(seen)
-        self._keep(replace(seen, again=again))
-        self._tell(1)
+    async def _send(self, probe: Probe) -> None:
+        async with self._slots:
+            evidence = self._read(probe, await self._session.call(probe.tool, probe.arguments))
+            again = await self._repeat(evidence)
+        self._keep(replace(evidence, again=again))
+        self._report_progress(1)
 
-    async def _once_more(self, first: Evidence) -> Failure | None:
-        """Make the first call of each kind again, to see whether its code is stable."""
+    async def _repeat(self, first: Evidence) -> fw.Failure | None:
+        """Make the first call of each row again, to see whether its code is stable."""
         probe = first.probe
-        kind = (probe.tool, probe.row)
-        is_careful = probe.tool in self.subjects and self.subjects[probe.tool].careful
-        if kind in self._repeated or first.ending != "refused" or not first.is_structured or not first.alive:
+        row = (probe.tool, probe.row)
+        is_careful = probe.tool in self.tools and self.tools[probe.tool].careful
+        if row in self._repeated or first.ending != "refused" or not first.is_structured or not first.alive:
             return None
-        if is_careful and not _is_refused_as_wrong(first):
+        if is_careful and not first.is_refused_as_wrong:
             return None
-        self._repeated.add(kind)
-        return self._seen(probe, await self._session.call(probe.tool, probe.arguments)).failure
+        self._repeated.add(row)
+        return self._read(probe, await self._session.call(probe.tool, probe.arguments)).failure
 
-    def _seen(self, probe: Probe, answer: ProbeAnswer) -> Evidence:
-        subject = self.subjects.get(probe.tool)
-        names = tuple(self.subjects) if probe in self._named else ()
-        return weighed(probe, answer, fields=subject.field_names if subject else (), tools=names)
+    def _read(self, probe: Probe, answer: ProbeAnswer) -> Evidence:
+        tool = self.tools.get(probe.tool)
+        names = tuple(self.tools) if probe in self._of_server else ()
+        return read_evidence(probe, answer, fields=tool.field_names if tool else (), tools=names)
 
-    def _keep(self, seen: Evidence) -> None:
-        self.seen[seen.probe.id] = replace(seen, repaired=self._repaired(seen))
+    def _keep(self, evidence: Evidence) -> None:
+        self._evidence[evidence.probe.id] = replace(evidence, repaired=self._repair(evidence))
 
-    def _repaired(self, seen: Evidence) -> dict[str, Any] | None:
-        if seen.tools:
-            chosen = agent.chosen_tool(seen.failure, seen.probe.tool, seen.tools)
-            said = chosen or next((name for name in seen.tools if seen.failure and seen.says(name)), None)
-            return {"tool": said} if said else None
-        if not seen.probe.breaks_schema:
-            return None
-        subject = self.subjects[seen.probe.tool]
-        readings = (seen.failure, seen.from_text)
-        made = (agent.corrected(failure, seen.probe.arguments, subject) for failure in readings)
-        return next((arguments for arguments in made if arguments is not None), None)
+    def _repair(self, evidence: Evidence) -> dict[str, Any] | None:
+        """Return what an agent that knows only the error would send next."""
+        if evidence.tools:
+            chosen = agent.choose_tool(evidence.failure, evidence.probe.tool, evidence.tools)
+            named = (name for name in evidence.tools if evidence.failure and evidence.says(name))
+            tool = chosen or next(named, None)
+            return {"tool": tool} if tool else None
+        return agent.repair_call(evidence, self.tools[evidence.probe.tool]) if evidence.probe.breaks_schema else None
 
-    def _tell(self, more: int) -> None:
+    def _report_progress(self, more: int) -> None:
         self._done += more
         if self._progress is not None:
-            self._progress(self._done, len(self.probes))
+            self._progress(self._done, len(self._probes))
 
 
-def _is_doubtful(seen: Evidence) -> bool:
-    return not seen.alive or seen.ending in ("hung", "crashed") or seen.seconds > SLOWEST
+def _is_doubtful(evidence: Evidence) -> bool:
+    return not evidence.alive or evidence.ending in ("hung", "crashed") or evidence.seconds > SLOWEST
 
 
-def _is_refused_as_wrong(seen: Evidence) -> bool:
-    """Tell whether a call was surely refused because its input is wrong, before the tool did anything."""
-    return seen.ending == "refused" and seen.alive and seen.failure is not None and seen.failure.type == "VALIDATION"
+def _make_report(run: _CheckRun, session: CheckSession, target: str, *, seconds: float) -> Report:
+    evidence = run.evidence
+    results: dict[str, list[ProbeResult]] = {name: [] for name in (*run.tools, SERVER)}
+    for one in evidence:
+        name = one.probe.tool if one.probe.tool in run.tools else SERVER
+        results[name].append(_probe_result(one, name, run.tools))
+    tools = tuple(_tool_report(name, run.tools.get(name), probes) for name, probes in results.items())
+    score = report.server_score(tools)
+    server = _server_summary(session, [one.text for one in evidence], target)
+    return Report(
+        score=score,
+        grade=report.letter(score),
+        server=server,
+        channels={name: _channel_score(name, tools) for name in _CHANNELS},
+        totals=_totals(evidence),
+        tools=tools,
+        not_probed=tuple(run.not_probed),
+        changes=best_changes(tools, server.sdk),
+        seconds=seconds,
+    )
+
+
+def _server_summary(session: CheckSession, texts: list[str], target: str) -> ServerSummary:
+    about = session.server.get("serverInfo")
+    info: dict[str, Any] = about if is_object(about) else {}
+    return ServerSummary(
+        name=_name_text(info.get("name")),
+        version=_name_text(info.get("version")),
+        sdk=detect_sdk(session.server, session.tools, texts, target),
+        target=clean(target, _LONGEST_TEXT),
+    )
+
+
+def _name_text(value: Any) -> str:
+    return clean(" ".join(value.split()), _LONGEST_NAME) if isinstance(value, str) else ""
+
+
+def _probe_result(evidence: Evidence, name: str, tools: dict[str, CheckedTool]) -> ProbeResult:
+    probe, grades = evidence.probe, grade_call(evidence)
+    failure = fw.dialects.canonical(evidence.failure) if evidence.failure else None
+    return ProbeResult(
+        id=probe.id,
+        probe=probe.row,
+        tool=name,
+        violates=probe.violates,
+        field=probe.field,
+        arguments=json_safe(probe.arguments),
+        schema_violation=probe.breaks_schema,
+        ending=evidence.ending,
+        text=clean(evidence.text, _LONGEST_TEXT),
+        better=_better_text(evidence, tools),
+        code=failure.code if failure and evidence.is_structured else None,
+        failure=write_whole(failure) if failure else None,
+        repaired=None if evidence.repaired is None else json_safe(evidence.repaired),
+        seconds=round(evidence.seconds, 4),
+        score=report.score(grades),
+        grades=grades,
+    )
+
+
+def _better_text(evidence: Evidence, tools: dict[str, CheckedTool]) -> str:
+    """Return the text that the answer should have had."""
+    probe = evidence.probe
+    if evidence.tools:
+        near = closest(probe.tool, evidence.tools, most=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        names = tuple(near) or evidence.tools[:_MOST_NAMES]
+        failure: fw.Failure | None = fw.Failure(
+            code="UNKNOWN_TOOL", message=f"There is no tool {probe.tool!r}.{meant}", actions=names
+        )
+    elif probe.breaks_schema:
+        failure = fw.check_arguments(probe.arguments, tools[probe.tool].schema, tool=probe.tool)
+    else:
+        failure = evidence.failure
+    return str(fw.encode(failure)["content"][0]["text"]) if failure else ""
+
+
+def _tool_report(name: str, tool: CheckedTool | None, probes: list[ProbeResult]) -> ToolReport:
+    score = report.tool_score(probes)
+    return ToolReport(
+        name=name,
+        read_only=tool is not None and tool.read_only,
+        score=score,
+        grade=report.letter(score) if score is not None else None,
+        probes=tuple(probes),
+    )
+
+
+def _channel_score(channel: Channel, tools: tuple[ToolReport, ...]) -> float:
+    return report.mean(
+        report.score(result for probe in tool.probes for result in probe.grades if result.channel == channel)
+        for tool in tools
+    )
+
+
+def _totals(evidence: list[Evidence]) -> Totals:
+    counted = [one for one in evidence if not one.is_tolerated]
+    endings = [one.ending for one in counted]
+    violations = [one for one in counted if one.probe.breaks_schema]
+    return Totals(
+        probes=len(counted),
+        unflagged=endings.count("unflagged"),
+        accepted=endings.count("accepted"),
+        hung=endings.count("hung"),
+        crashed=endings.count("crashed"),
+        schema_violations=len(violations),
+        repairable=sum(one.repaired is not None for one in violations),
+    )

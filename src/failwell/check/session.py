@@ -1,4 +1,4 @@
-"""`Session`: calls to a server that may hang or die, each with a cut-off; a server that died is started again."""
+"""`CheckSession`: calls to a server that may hang or die, each with a timeout; a server that died is started again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,10 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from failwell.check.evidence import ProbeAnswer
-from failwell.check.peers.peer import BadServer, Peer, PeerGone, list_tools, shake_hands
-
-Connect = Callable[[], Awaitable[Peer]]
-"""Starts a server, or connects to one."""
+from failwell.check.peers import Connect
+from failwell.check.peers.peer import BadServer, Peer, PeerGone, initialize, list_tools
 
 _MOST_STARTS = 25
 
@@ -34,17 +32,17 @@ class CheckSession:
         self._peer: Peer | None = None
         self._starts = 0
         self._starting = asyncio.Lock()
-        self.hello: dict[str, Any] = {}
+        self.server: dict[str, Any] = {}
         self.tools: list[dict[str, Any]] = []
 
     async def open(self) -> None:
-        """Start the server, shake hands and list its tools.
+        """Start the server, initialize the session and list its tools.
 
         Raises:
             BadServer: it cannot be checked; the text says why.
         """
-        peer = await self._started()
-        self.tools = await self._at_start(peer, list_tools(peer))
+        peer = await self._start()
+        self.tools = await self._wait_at_start(peer, list_tools(peer))
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> ProbeAnswer:
         """Make one call, and see whether the server still answers after it."""
@@ -62,14 +60,14 @@ class CheckSession:
                 response=None, seconds=self._clock() - begun, ending="hung", alive=await self._answers(peer)
             )
         except PeerGone:
-            await self._lost(peer)
+            await self._drop(peer)
             return ProbeAnswer(response=None, seconds=self._clock() - begun, ending="crashed", alive=False)
         return ProbeAnswer(response=response, seconds=self._clock() - begun, alive=await self._answers(peer))
 
     async def restart(self) -> None:
         """End the server and start it again: what hung in it is gone."""
         if self._peer is not None:
-            await self._lost(self._peer)
+            await self._drop(self._peer)
 
     async def close(self) -> None:
         """End the server."""
@@ -81,31 +79,31 @@ class CheckSession:
         try:
             await asyncio.wait_for(peer.request("ping", {}), self.limits.call)
         except (TimeoutError, PeerGone):
-            await self._lost(peer)
+            await self._drop(peer)
             return False
         return True
 
     async def _current(self) -> Peer:
         async with self._starting:
-            return self._peer if self._peer is not None else await self._started()
+            return self._peer if self._peer is not None else await self._start()
 
-    async def _lost(self, peer: Peer) -> None:
+    async def _drop(self, peer: Peer) -> None:
         if self._peer is peer:
             self._peer = None
             await peer.close()
 
-    async def _started(self) -> Peer:
+    async def _start(self) -> Peer:
         self._starts += 1
         if self._starts > _MOST_STARTS:
             raise BadServer(f"the server ended {_MOST_STARTS} times")
         peer = await self._connect()
-        self.hello = await self._at_start(peer, shake_hands(peer))
+        self.server = await self._wait_at_start(peer, initialize(peer))
         self._peer = peer
         return peer
 
-    async def _at_start(self, peer: Peer, doing: Awaitable[Any]) -> Any:
+    async def _wait_at_start(self, peer: Peer, request: Awaitable[Any]) -> Any:
         try:
-            return await asyncio.wait_for(doing, self.limits.start)
+            return await asyncio.wait_for(request, self.limits.start)
         except asyncio.CancelledError:
             self._peer = None
             await peer.close()

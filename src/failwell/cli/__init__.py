@@ -1,13 +1,23 @@
-"""The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`, `check`, `proxy`."""
+"""The command line: one module for each command, named after it, and their table in `commands`.
 
+`run` returns the exit code. 0: done. 1: there is a finding, or the payload is not a failure. 2: misuse or bad input,
+with one line on stderr that says what is wrong.
+"""
+
+import os
 import sys
 
+# Not `typing`, and nothing else that the start of a proxy can do without.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from failwell.cli.runner import run
+    from collections.abc import Sequence
+    from typing import TextIO
 
 __all__ = ["main", "run"]
+
+_NEEDED = ("typer", "rich")
+_INSTALL = "the command line needs typer and rich: pip install 'failwell[cli]'"
 
 
 def main() -> None:
@@ -19,14 +29,70 @@ def main() -> None:
         from failwell.proxy.command import run_and_exit
 
         run_and_exit(sys.argv[2:])
-    from failwell.cli.runner import main as run_command
+    import io
+    import logging
 
-    run_command()
+    # What the library logs is for servers; here it would stand between the lines of an answer.
+    logging.getLogger("failwell").addHandler(logging.NullHandler())
+    stdout, stderr = _output(sys.stdout), _output(sys.stderr)
+    sys.exit(run(sys.argv[1:], stdin=sys.stdin or io.StringIO(), stdout=stdout, stderr=stderr))
 
 
-def __getattr__(name: str) -> object:
-    if name == "run":
-        from failwell.cli.runner import run
+def run(argv: "Sequence[str]", *, stdin: "TextIO", stdout: "TextIO", stderr: "TextIO") -> int:
+    """Run one command on the given streams and return its exit code."""
+    import contextlib
 
-        return run
-    raise AttributeError(f"module 'failwell.cli' has no attribute {name!r}")
+    try:
+        from failwell.cli import commands, streams
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] not in _NEEDED:
+            raise
+        return _run_without_parser(argv, stdout, stderr)
+    try:
+        # Help is written by the parser, which knows no streams but the process's.
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            code = commands.run_command(argv, stdin=stdin, stdout=stdout, stderr=stderr)
+        stdout.flush()
+    except streams.Misuse as misuse:
+        stderr.write(f"failwell: {misuse}\n")
+        return 2
+    except BrokenPipeError:
+        _discard_rest(stdout)
+        return 0
+    except OSError as failed:
+        _discard_rest(stdout)
+        stderr.write(f"failwell: cannot write: {failed.strerror}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _run_without_parser(argv: "Sequence[str]", stdout: "TextIO", stderr: "TextIO") -> int:
+    if list(argv) == ["--version"]:
+        from failwell import __version__
+
+        stdout.write(f"failwell {__version__}\n")
+        return 0
+    stderr.write(f"failwell: {_INSTALL}\n")
+    return 2
+
+
+def _output(stream: "TextIO | None") -> "TextIO":
+    """Return a stream that takes any text: what it cannot spell is escaped, and a closed one swallows it."""
+    if stream is None:
+        import io
+
+        return io.StringIO()
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+    return stream
+
+
+def _discard_rest(stdout: "TextIO") -> None:
+    """Keep Python from writing at exit what could not be written."""
+    import contextlib
+
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())

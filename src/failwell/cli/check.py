@@ -1,5 +1,6 @@
 """`failwell check`: from the options to the report on the terminal, its files and the exit code."""
 
+import asyncio
 import importlib
 import json
 from collections import Counter
@@ -16,111 +17,20 @@ from rich.table import Table
 from rich.text import Text
 
 from failwell.check.report import ProposedChange, Report, ToolReport
-from failwell.cli.panels import page
-from failwell.cli.streams import Misuse, Streams, address_in, decoded, ended_as_by_interrupt, from_file, misuse_of
+from failwell.cli.console import page
+from failwell.cli.streams import (
+    AsJson,
+    Misuse,
+    Streams,
+    bad_server_misuse,
+    decode_text,
+    interrupt_on_signals,
+    read_file,
+)
 
 _COLOURS = {"A": "green", "B": "green", "C": "yellow", "D": "yellow", "F": "red", None: "dim"}
 _MOST_NAMED = 3
 _MOST_WORSE = 20
-_SERVER = "(server)"
-
-
-@contextmanager
-def show_progress(stderr: TextIO) -> Generator[Callable[[int, int], None] | None]:
-    """Give a function that shows how far a check is, on a terminal."""
-    if not stderr.isatty():
-        yield None
-        return
-
-    def tell(done: int, total: int) -> None:
-        stderr.write(f"\r{done} of {total} calls")
-        stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        stderr.write("\r\x1b[K")
-        stderr.flush()
-
-
-def show(stdout: TextIO, report: Report) -> None:
-    """Show a report."""
-    with page(stdout) as console:
-        console.print(_headline(report))
-        console.print()
-        console.print(_tools(report))
-        console.print()
-        console.print(_counts(report))
-        if report.worse:
-            _print_worse(console, report)
-        for number, change in enumerate(report.changes, 1):
-            console.print()
-            _print_change(console, number, change)
-        if report.not_probed:
-            console.print()
-            _print_not_probed(console, report)
-
-
-def _headline(report: Report) -> Text:
-    about = " ".join(part for part in (report.server.name, report.server.version) if part)
-    channels = ", ".join(f"{name} {value:g}" for name, value in report.channels.items())
-    return Text.assemble(
-        (f"{report.score:g}", "bold"), " of 100  ", (report.grade, f"bold {_COLOURS[report.grade]}"), f"  {about}",
-        (f"  ({channels})", "dim"),
-    )  # fmt: skip
-
-
-def _tools(report: Report) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for header in ("tool", "score", "", "calls", "what failed most"):
-        table.add_column(header, justify="right" if header in ("score", "calls") else "left", overflow="fold")
-    for tool in report.tools:
-        score = Text(f"{tool.score:g}" if tool.score is not None else "-", _COLOURS[tool.grade])
-        table.add_row(tool.name, score, tool.grade or "", str(len(tool.probes)), _worst(tool))
-    return table
-
-
-def _worst(tool: ToolReport) -> str:
-    counts = Counter(graded.grade for probe in tool.probes for graded in probe.failed)
-    return ", ".join(f"{name} {count}×" for name, count in counts.most_common(_MOST_NAMED))
-
-
-def _counts(report: Report) -> Text:
-    totals = report.totals
-    endings = [f"{count} {name}" for name, count in (
-        ("sent as a success", totals.unflagged), ("accepted", totals.accepted), ("hung", totals.hung),
-        ("crashed the server", totals.crashed)) if count]  # fmt: skip
-    share = totals.repairable_share
-    mended = f"{share:.0%} of the schema violations can be mended from the error alone" if share is not None else ""
-    return Text("; ".join(part for part in (f"{totals.probes} calls graded", *endings, mended) if part))
-
-
-def _print_worse(console: Console, report: Report) -> None:
-    worse = report.worse or ()
-    console.print()
-    console.print(Text(f"{len(worse)} worse than the baseline", "bold red"))
-    for one in worse[:_MOST_WORSE]:
-        console.print(Text(f"  {one.probe}: {one.what}"))
-
-
-def _print_change(console: Console, number: int, change: ProposedChange) -> None:
-    console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  +{change.gain:g}", "green")))
-    tools = ", ".join(change.tools[:_MOST_NAMED])
-    more = f" and {len(change.tools) - _MOST_NAMED} more" if len(change.tools) > _MOST_NAMED else ""
-    console.print(Padding(Text(f"{change.why} For {tools}{more}."), (0, 0, 0, 3)))
-    for line in change.snippet.splitlines():
-        console.print(Text(f"      {line}", "cyan"), soft_wrap=True)  # code that is wrapped cannot be copied
-
-
-def _print_not_probed(console: Console, report: Report) -> None:
-    reasons = Counter(one.reason for one in report.not_probed)
-    console.print(Text("Not sent", "bold"))
-    for reason, count in reasons.most_common():
-        whole = [one.tool for one in report.not_probed if one.reason == reason and one.probe is None]
-        names = f" ({', '.join(whole[:_MOST_NAMED])}{', …' if len(whole) > _MOST_NAMED else ''})" if whole else ""
-        console.print(Text(f"  {count}× {reason}{names}", "dim"))
-
-
 _NEEDED = "checking a server needs jsonschema-rs: pip install 'failwell[cli,validation]'"
 _REPORTS = {name: f"failwell.check.reports.{name}" for name in ("junit", "sarif", "html")}
 """The modules that write reports: each has `write(report) -> str`."""
@@ -131,7 +41,7 @@ Value = TypeVar("Value")
 def check(
     context: typer.Context,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")] = False,
+    as_json: AsJson = False,
     allow_writes: Annotated[
         str, typer.Option("--allow-writes", help="Tools, with commas, that may be called in earnest.", metavar="TOOL,…")
     ] = "",
@@ -183,27 +93,28 @@ def check(
     if update_baseline and baseline is None:
         raise Misuse("--update-baseline needs --baseline FILE")
     reports = {"junit": junit, "sarif": sarif, "html": html}
-    _check_places({**reports, "baseline": baseline})
+    _check_writable({**reports, "baseline": baseline})
     try:
         from failwell.check import peers, runner, session
-        from failwell.check.probes import own
+        from failwell.check.probes import user_probes
     except ImportError:
         raise Misuse(_NEEDED) from None
     limits = session.CallLimits(start=start_timeout, call=timeout, overlapping=overlapping)
     plan = runner.CheckPlan(
         allow_writes=frozenset(name.strip() for name in allow_writes.split(",") if name.strip()),
-        values=_from(values, own.read_values) if values is not None else {},
-        own=_from(probes, own.read_probes) if probes is not None else (),
+        values=_parse_file(values, user_probes.read_values) if values is not None else {},
+        probes=_parse_file(probes, user_probes.read_probes) if probes is not None else (),
         limits=limits,
     )
     streams: Streams = context.obj
-    before = _baseline(baseline) if not update_baseline else None
-    with show_progress(streams.stderr) as progress, ended_as_by_interrupt():
+    before = _read_baseline(baseline) if not update_baseline else None
+    with show_progress(streams.stderr) as progress, interrupt_on_signals():
         try:
-            report = runner.checked(_connecting(command, limits), plan, target=" ".join(command), progress=progress)
+            connect = peers.connector(command, start=limits.start, wait=limits.call)
+            report = asyncio.run(runner.check(connect, plan, target=" ".join(command), progress=progress))
         except peers.BadServer as bad:
-            raise misuse_of(command, bad) from None
-    report = _compared(report, baseline, before, streams.stderr)
+            raise bad_server_misuse(command, bad) from None
+    report = _compare(report, baseline, before, streams.stderr)
     for name, file in reports.items():
         if file is not None:
             _write(file, importlib.import_module(_REPORTS[name]).write(report))
@@ -216,20 +127,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _connecting(command: list[str], limits: Any) -> Callable[[], Any]:
-    from failwell.check.peers import http, stdio
-
-    address = address_in(command)
-    if address is None:
-        return lambda: stdio.StdioPeer.start(command)
-
-    async def connect() -> Any:
-        return http.HttpPeer(address, start=limits.start, wait=limits.call)
-
-    return connect
-
-
-def _check_places(files: dict[str, Path | None]) -> None:
+def _check_writable(files: dict[str, Path | None]) -> None:
     """Refuse files that cannot be written, before anything is sent to a server.
 
     Raises:
@@ -242,32 +140,32 @@ def _check_places(files: dict[str, Path | None]) -> None:
             raise Misuse(f"cannot write {str(file)!r}: there is no folder {str(file.parent)!r}")
 
 
-def _from(file: Path, read: Callable[[str], Value]) -> Value:
+def _parse_file(file: Path, read: Callable[[str], Value]) -> Value:
     try:
-        return read(decoded(from_file(file)))
+        return read(decode_text(read_file(file)))
     except ValueError as wrong:
         raise Misuse(f"{file}: {' '.join(str(wrong).split())}") from None
 
 
-def _baseline(file: Path | None) -> dict[str, str] | None:
+def _read_baseline(file: Path | None) -> dict[str, str] | None:
     from failwell.check import baseline
 
-    return _from(file, baseline.read) if file is not None and file.exists() else None
+    return _parse_file(file, baseline.read) if file is not None and file.exists() else None
 
 
-def _compared(report: Any, file: Path | None, before: dict[str, str] | None, stderr: TextIO) -> Any:
+def _compare(report: Any, file: Path | None, before: dict[str, str] | None, stderr: TextIO) -> Any:
     """Return the report with what got worse, or write the first baseline."""
     from failwell.check import baseline
 
     if file is None:
         return report
     if before is None:
-        _write(file, baseline.written(report))
+        _write(file, baseline.write(report))
         stderr.write(f"failwell: wrote the baseline {file}: later runs fail only on what got worse\n")
         return msgspec.structs.replace(report, worse=())
-    if better := baseline.improved(report, before):
+    if better := baseline.count_improved(report, before):
         stderr.write(f"failwell: {better} grades are better than the baseline: keep them with --update-baseline\n")
-    return msgspec.structs.replace(report, worse=baseline.compared(report, before))
+    return msgspec.structs.replace(report, worse=baseline.find_regressions(report, before))
 
 
 def _write(file: Path, text: str) -> None:
@@ -275,3 +173,99 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as failed:
         raise Misuse(f"cannot write {str(file)!r}: {failed.strerror}") from None
+
+
+@contextmanager
+def show_progress(stderr: TextIO) -> Generator[Callable[[int, int], None] | None]:
+    """Give a function that shows how far a check is, on a terminal."""
+    if not stderr.isatty():
+        yield None
+        return
+
+    def show_count(done: int, total: int) -> None:
+        stderr.write(f"\r{done} of {total} calls")
+        stderr.flush()
+
+    try:
+        yield show_count
+    finally:
+        stderr.write("\r\x1b[K")
+        stderr.flush()
+
+
+def show(stdout: TextIO, report: Report) -> None:
+    """Show a report."""
+    with page(stdout) as console:
+        console.print(_headline(report))
+        console.print()
+        console.print(_tools_table(report))
+        console.print()
+        console.print(_totals_text(report))
+        if report.worse:
+            _print_regressions(console, report)
+        for number, change in enumerate(report.changes, 1):
+            console.print()
+            _print_change(console, number, change)
+        if report.not_probed:
+            console.print()
+            _print_not_probed(console, report)
+
+
+def _headline(report: Report) -> Text:
+    about = " ".join(part for part in (report.server.name, report.server.version) if part)
+    channels = ", ".join(f"{name} {value:g}" for name, value in report.channels.items())
+    return Text.assemble(
+        (f"{report.score:g}", "bold"), " of 100  ", (report.grade, f"bold {_COLOURS[report.grade]}"), f"  {about}",
+        (f"  ({channels})", "dim"),
+    )  # fmt: skip
+
+
+def _tools_table(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("tool", "score", "", "calls", "what failed most"):
+        table.add_column(header, justify="right" if header in ("score", "calls") else "left", overflow="fold")
+    for tool in report.tools:
+        score = Text(f"{tool.score:g}" if tool.score is not None else "-", _COLOURS[tool.grade])
+        table.add_row(tool.name, score, tool.grade or "", str(len(tool.probes)), _most_failed(tool))
+    return table
+
+
+def _most_failed(tool: ToolReport) -> str:
+    counts = Counter(result.grade for probe in tool.probes for result in probe.failed)
+    return ", ".join(f"{name} {count}×" for name, count in counts.most_common(_MOST_NAMED))
+
+
+def _totals_text(report: Report) -> Text:
+    totals = report.totals
+    endings = [f"{count} {name}" for name, count in (
+        ("sent as a success", totals.unflagged), ("accepted", totals.accepted), ("hung", totals.hung),
+        ("crashed the server", totals.crashed)) if count]  # fmt: skip
+    share = totals.repairable_share
+    repairable = f"{share:.0%} of the schema violations can be mended from the error alone" if share is not None else ""
+    return Text("; ".join(part for part in (f"{totals.probes} calls graded", *endings, repairable) if part))
+
+
+def _print_regressions(console: Console, report: Report) -> None:
+    worse = report.worse or ()
+    console.print()
+    console.print(Text(f"{len(worse)} worse than the baseline", "bold red"))
+    for one in worse[:_MOST_WORSE]:
+        console.print(Text(f"  {one.probe}: {one.what}"))
+
+
+def _print_change(console: Console, number: int, change: ProposedChange) -> None:
+    console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  +{change.gain:g}", "green")))
+    tools = ", ".join(change.tools[:_MOST_NAMED])
+    more = f" and {len(change.tools) - _MOST_NAMED} more" if len(change.tools) > _MOST_NAMED else ""
+    console.print(Padding(Text(f"{change.why} For {tools}{more}."), (0, 0, 0, 3)))
+    for line in change.snippet.splitlines():
+        console.print(Text(f"      {line}", "cyan"), soft_wrap=True)  # code that is wrapped cannot be copied
+
+
+def _print_not_probed(console: Console, report: Report) -> None:
+    reasons = Counter(one.reason for one in report.not_probed)
+    console.print(Text("Not sent", "bold"))
+    for reason, count in reasons.most_common():
+        whole = [one.tool for one in report.not_probed if one.reason == reason and one.probe is None]
+        names = f" ({', '.join(whole[:_MOST_NAMED])}{', …' if len(whole) > _MOST_NAMED else ''})" if whole else ""
+        console.print(Text(f"  {count}× {reason}{names}", "dim"))

@@ -1,15 +1,68 @@
-"""What can be said of a code, as plain data: its flags spelled out and its name in each dialect."""
+"""`failwell codes`: all codes, and what is known of each as plain data."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, TextIO
 
-from failwell import codes
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from failwell import codes as catalog
+from failwell._spelling import did_you_mean
+from failwell.cli.completion import type_names
+from failwell.cli.console import WIDEST, YES_NO, page, type_text
+from failwell.cli.streams import AsJson, Misuse, write_json
 from failwell.codes import TYPES, Row, Type
+
+
+def codes(
+    context: typer.Context,
+    *,
+    type_: Annotated[
+        str | None,
+        typer.Option(
+            "--type",
+            help="Only codes of this type, such as TRANSIENT.",
+            autocompletion=type_names,
+            metavar="TYPE",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all codes: what each means, and whether a retry can help.
+
+    Example: failwell codes --type TRANSIENT
+    """
+    entries = [code_entry(row) for row in code_rows(find_type(type_) if type_ else None)]
+    if as_json:
+        write_json(context.obj.stdout, entries)
+    else:
+        _show_codes(context.obj.stdout, entries)
+
+
+def _show_codes(stdout: TextIO, entries: list[dict[str, Any]]) -> None:
+    """List codes, a line each, type by type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("code", "type", "HTTP", "retry", "effect", "meaning"):
+        table.add_column(header, no_wrap=header != "meaning", justify="right" if header == "HTTP" else "left")
+    for entry in entries:
+        table.add_row(
+            Text(entry["code"], "bold"),
+            type_text(entry["type"]),
+            str(entry["http_status"]),
+            YES_NO[entry["retryable"]],
+            entry["outcome"].replace("_", " "),
+            entry["title"],
+        )
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = WIDEST
+        console.print(table)
 
 
 def code_entry(row: Row) -> dict[str, Any]:
     """Return all that is known of a code, with what follows from its type filled in."""
-    derived = codes.derive(row.code, row.type)
+    derived = catalog.derive(row.code, row.type)
     return {
         "code": row.code,
         "title": row.title,
@@ -20,35 +73,30 @@ def code_entry(row: Row) -> dict[str, Any]:
         "outcome": derived.outcome,
         "suggestion": row.suggestion,
         "aliases": list(row.aliases),
-        "names": names_in_dialects(row),
-    }
-
-
-def names_in_dialects(row: Row) -> dict[str, str]:
-    """Return what a code is called in each dialect, by dialect."""
-    return {
-        "compact": row.type,
-        "envelope": row.envelope or row.code,
-        "flat": codes.flat_literal(row.code, row.type),
-        "meta": codes.derive(row.code, row.type).kind,
-        "xml": row.code,
-    }
-
-
-def type_entry(type_: Type) -> dict[str, Any]:
-    """Return all that a type alone says, and the codes that belong to it."""
-    of_type = TYPES[type_]
-    return {
-        "type": type_,
-        "meaning": of_type.meaning,
-        "recoverable": of_type.recoverable,
-        "retryable": of_type.retryable,
-        "outcome": of_type.outcome,
-        "codes": [row.code for row in code_rows(type_)],
+        "names": {
+            "compact": row.type,
+            "envelope": row.envelope or row.code,
+            "flat": catalog.flat_literal(row.code, row.type),
+            "meta": derived.kind,
+            "xml": row.code,
+        },
     }
 
 
 def code_rows(type_: Type | None = None) -> Iterator[Row]:
     """Yield the rows of one type, or all rows type by type."""
     for wanted in (type_,) if type_ else TYPES:
-        yield from (row for row in codes.rows() if row.type == wanted)
+        yield from (row for row in catalog.rows() if row.type == wanted)
+
+
+def find_type(name: str) -> Type:
+    """Return the type with a name, in capitals or not.
+
+    Raises:
+        Misuse: there is none; the text names them all.
+    """
+    by_name: dict[str, Type] = {type_: type_ for type_ in TYPES}
+    found = by_name.get(name.upper())
+    if found is None:
+        raise Misuse(f"unknown type {name!r}: choose one of {', '.join(TYPES)}{did_you_mean(name, TYPES)}")
+    return found

@@ -1,4 +1,4 @@
-"""`failwell demo`: scene by scene while it happens, then the score."""
+"""`failwell demo`: scene by scene while it runs, then the score."""
 
 import asyncio
 import os
@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from failwell.cli.completion import dialect_names
-from failwell.cli.panels import console_for, page
-from failwell.cli.streams import Misuse, Streams, dialect_named, write_json
-from failwell.demo.play import SIDES, Played, Score, unseen
-from failwell.demo.scenes import SCENES, Course, Scene, Step, shown
+from failwell.cli.console import console_for, page
+from failwell.cli.streams import AsJson, Misuse, Streams, check_dialect, write_json
+from failwell.demo.scenes import SCENES, SIDES, AgentRun, DemoScore, Scene, SceneResult, Step, arguments_text, ignore
 
 _INDENT = 4
 _TITLE = "One MCP server that fails in every way, twice: as servers are written today, and with fw.protect(server)."
@@ -34,31 +33,74 @@ _ROWS = (
     ("passwords seen", "secrets"),
 )
 _NEXT = "Next: failwell demo --dialect xml · failwell demo --json · failwell check -- COMMAND"
+_NEEDED = "the demo needs the mcp SDK: pip install 'failwell[demo]'"
 
 
-class Watching(NamedTuple):
-    """What a play tells of: a step, and a scene that both sides are done with."""
+def demo(
+    context: typer.Context,
+    *,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            help="What the protected server speaks; shows all texts in full.",
+            autocompletion=dialect_names,
+            metavar="NAME",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Watch a server fail in every way, bare and with failwell.
 
-    stepped: Callable[[str, Scene, Step], None]
-    done: Callable[[Played], None]
+    An agent without a model acts on what it is told, and the score shows what came of it. Both servers are started
+    for real, on this machine and without a network; it takes some seconds.
+
+    Example: failwell demo
+
+    Example: failwell demo --json --dialect xml
+    """  # fmt: skip
+    check_dialect(dialect)
+    try:
+        from failwell.demo import runner
+    except ImportError:
+        raise Misuse(_NEEDED) from None
+    streams: Streams = context.obj
+    spoken = dialect or "compact"
+    try:
+        if as_json:
+            results = asyncio.run(runner.run_demo(spoken))
+            write_json(streams.stdout, runner.as_json(spoken, results))
+            return
+        with show_progress(streams.stdout, in_full=dialect is not None) as display:
+            results = asyncio.run(runner.run_demo(spoken, on_step=display.on_step, on_scene=display.on_scene))
+        show_score(streams.stdout, runner.scores(results))
+    except runner.DemoFailed as failed:
+        raise Misuse(str(failed)) from None
+
+
+class DemoDisplay(NamedTuple):
+    """What is called while the demo runs: with a step of an agent, and with a scene that both sides are done with."""
+
+    on_step: Callable[[str, Scene, Step], None]
+    on_scene: Callable[[SceneResult], None]
 
 
 @contextmanager
-def watching(stdout: TextIO, *, in_full: bool) -> Generator[Watching]:
-    """Show the title and every scene when it is over; on a terminal also the one that is being played."""
+def show_progress(stdout: TextIO, *, in_full: bool) -> Generator[DemoDisplay]:
+    """Show the title and every scene when it is over; on a terminal also the one that is running."""
     with page(stdout) as console:
         print_opening(console)
     stdout.flush()
     if not stdout.isatty() or os.environ.get("TERM") == "dumb":
-        yield _plainly(stdout, in_full=in_full)
+        yield _plain_display(stdout, in_full=in_full)
         return
     console = console_for(stdout, stdout)
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield _lively(live, in_full=in_full)
+        yield _live_display(live, in_full=in_full)
 
 
-def show_score(stdout: TextIO, scores: dict[str, Score]) -> None:
-    """Show how each side fared."""
+def show_score(stdout: TextIO, scores: dict[str, DemoScore]) -> None:
+    """Show the score of each side."""
     with page(stdout) as console:
         print_score(console, scores)
         console.print()
@@ -73,15 +115,15 @@ def print_opening(console: Console) -> None:
     console.print(_columns(*(Text(_HEADINGS[side], "bold") for side in SIDES)))
 
 
-def print_scene(console: Console, number: int, played: Played, *, in_full: bool = False) -> None:
+def print_scene(console: Console, number: int, result: SceneResult, *, in_full: bool = False) -> None:
     """Print a scene with what each side got, did and reached."""
-    console.print(_heading(number, played.scene), no_wrap=True, overflow="ellipsis")
-    courses = [played.courses[side] for side in SIDES]
-    console.print(_columns(*(_got(course, in_full=in_full) for course in courses)))
-    console.print(_columns(*(_what_came(course) for course in courses)))
+    console.print(_heading(number, result.scene), no_wrap=True, overflow="ellipsis")
+    runs = [result.runs[side] for side in SIDES]
+    console.print(_columns(*(_first_answer_text(run, in_full=in_full) for run in runs)))
+    console.print(_columns(*(_result_text(run) for run in runs)))
 
 
-def print_score(console: Console, scores: dict[str, Score]) -> None:
+def print_score(console: Console, scores: dict[str, DemoScore]) -> None:
     """Print the score as a table."""
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
     for header in ("", *SIDES):
@@ -95,42 +137,42 @@ def print_score(console: Console, scores: dict[str, Score]) -> None:
     console.print(Padding(table, (0, 0, 0, _INDENT)))
 
 
-def _plainly(stdout: TextIO, *, in_full: bool) -> Watching:
+def _plain_display(stdout: TextIO, *, in_full: bool) -> DemoDisplay:
     numbers = _numbers()
 
-    def done(played: Played) -> None:
+    def on_scene(result: SceneResult) -> None:
         with page(stdout) as console:
-            print_scene(console, next(numbers), played, in_full=in_full)
+            print_scene(console, next(numbers), result, in_full=in_full)
         stdout.flush()
 
-    return Watching(unseen, done)
+    return DemoDisplay(ignore, on_scene)
 
 
-def _lively(live: Live, *, in_full: bool) -> Watching:
+def _live_display(live: Live, *, in_full: bool) -> DemoDisplay:
     numbers = _numbers()
     steps: dict[tuple[str, str], list[Step]] = {}
-    over: list[str] = []
+    finished: list[str] = []
 
     def refresh() -> None:
-        scene = SCENES[len(over)] if len(over) < len(SCENES) else None
-        live.update(_underway(len(over) + 1, scene, steps) if scene else Text(), refresh=True)
+        scene = SCENES[len(finished)] if len(finished) < len(SCENES) else None
+        live.update(_current_scene(len(finished) + 1, scene, steps) if scene else Text(), refresh=True)
 
-    def stepped(side: str, scene: Scene, step: Step) -> None:
+    def on_step(side: str, scene: Scene, step: Step) -> None:
         steps.setdefault((side, scene.title), []).append(step)
         refresh()
 
-    def done(played: Played) -> None:
-        over.append(played.scene.title)
+    def on_scene(result: SceneResult) -> None:
+        finished.append(result.scene.title)
         refresh()
-        print_scene(live.console, next(numbers), played, in_full=in_full)
+        print_scene(live.console, next(numbers), result, in_full=in_full)
 
     refresh()
-    return Watching(stepped, done)
+    return DemoDisplay(on_step, on_scene)
 
 
-def _underway(number: int, scene: Scene, steps: dict[tuple[str, str], list[Step]]) -> RenderableType:
-    ways = [_way(steps.get((side, scene.title), ())) for side in SIDES]
-    return Group(_heading(number, scene), _columns(*(way if way.plain else Text("…", "dim") for way in ways)))
+def _current_scene(number: int, scene: Scene, steps: dict[tuple[str, str], list[Step]]) -> RenderableType:
+    decisions = [_decisions_text(steps.get((side, scene.title), ())) for side in SIDES]
+    return Group(_heading(number, scene), _columns(*(text if text.plain else Text("…", "dim") for text in decisions)))
 
 
 def _numbers() -> Iterator[int]:
@@ -147,40 +189,42 @@ def _columns(*cells: RenderableType) -> Table:
 
 
 def _heading(number: int, scene: Scene) -> Text:
-    return Text.assemble((f"{number:>2}. {scene.title}", "bold"), (f"  {scene.tool}({shown(scene.arguments)})", "dim"))
+    return Text.assemble(
+        (f"{number:>2}. {scene.title}", "bold"), (f"  {scene.tool}({arguments_text(scene.arguments)})", "dim")
+    )
 
 
-def _got(course: Course, *, in_full: bool) -> Text:
-    first = course.steps[0]
-    style = "red" if course.secrets else "cyan"
+def _first_answer_text(run: AgentRun, *, in_full: bool) -> Text:
+    first = run.steps[0]
+    style = "red" if run.secrets else "cyan"
     if in_full:
         return Text(first.text, style, overflow="fold")
     return Text(first.got, style, no_wrap=True, overflow="ellipsis")
 
 
-def _what_came(course: Course) -> Text:
-    verdict = _verdict(course)
+def _result_text(run: AgentRun) -> Text:
+    verdict = _verdict_text(run)
     between = "\n" if verdict.plain.startswith("✗") else "  "
-    return Text.assemble(_way(course.steps, misled=course.ending == "misled"), between, verdict)
+    return Text.assemble(_decisions_text(run.steps, misled=run.ending == "misled"), between, verdict)
 
 
-def _way(steps: Sequence[Step], *, misled: bool = False) -> Text:
+def _decisions_text(steps: Sequence[Step], *, misled: bool = False) -> Text:
     return Text(" ".join(f"→ {step.decided}" for step in steps if step.failed or misled))
 
 
-def _verdict(course: Course) -> Text:
-    calls = f"{len(course.steps)} call{'s' if len(course.steps) > 1 else ''}"
+def _verdict_text(run: AgentRun) -> Text:
+    calls = f"{len(run.steps)} call{'s' if len(run.steps) > 1 else ''}"
     harm = [
         words
         for words, happened in (
-            ("took an error for the answer", course.ending == "misled"),
-            (f"happened {course.effects} times", course.duplicates),
-            ("password seen", course.secrets),
-            (f"{course.wasted} wasted", course.wasted),
+            ("took an error for the answer", run.ending == "misled"),
+            (f"happened {run.effects} times", run.duplicates),
+            ("password seen", run.secrets),
+            (f"{run.wasted} wasted", run.wasted),
         )
         if happened
     ]
-    mark, colour = ("✓", "green") if course.recovered else ("–", "yellow") if not harm else ("✗", "red")
+    mark, colour = ("✓", "green") if run.recovered else ("–", "yellow") if not harm else ("✗", "red")
     return Text(f"{mark} {', '.join((calls, *harm))}", colour)
 
 
@@ -190,49 +234,3 @@ def _colour(name: str, number: int, all_numbers: list[int]) -> str:
         return ""
     best = max(all_numbers) if name == "recovered" else min(all_numbers)
     return "green" if number == best else "red"
-
-
-_NEEDED = "the demo needs the mcp SDK: pip install 'failwell[demo]'"
-
-
-def demo(
-    context: typer.Context,
-    *,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            help="What the protected server speaks; shows all texts in full.",
-            autocompletion=dialect_names,
-            metavar="NAME",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")] = False,
-) -> None:
-    """Watch a server fail in every way, bare and with failwell.
-
-    An agent without a model acts on what it is told, and the score shows what came of it. Both servers are started
-    for real, on this machine and without a network; it takes some seconds.
-
-    Example: failwell demo
-
-    Example: failwell demo --json --dialect xml
-    """  # fmt: skip
-    if dialect is not None:
-        dialect_named(dialect)
-    try:
-        from failwell.demo import play
-    except ImportError:
-        raise Misuse(_NEEDED) from None
-    streams: Streams = context.obj
-    spoken = dialect or "compact"
-    try:
-        if as_json:
-            played = asyncio.run(play.play(spoken))
-            write_json(streams.stdout, play.as_json(spoken, played))
-            return
-        with watching(streams.stdout, in_full=dialect is not None) as seen:
-            played = asyncio.run(play.play(spoken, stepped=seen.stepped, done=seen.done))
-        show_score(streams.stdout, play.scores(played))
-    except play.Stuck as stuck:
-        raise Misuse(str(stuck)) from None

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from failwell._spelling import did_you_mean
 from failwell.cli import completion
-from failwell.cli.panels import WIDEST, page
+from failwell.cli.console import WIDEST, page
 from failwell.cli.streams import Misuse, Streams, write_json
 from failwell.records._reader import Choice, RecordReader, Unreadable, open_reader
 from failwell.records._record import FAILED, SUCCEEDED, Record, encode

@@ -1,98 +1,63 @@
-"""What `failwell read` finds: the failure, its rule, the decision and the repair, for recorded calls or a live one."""
+"""`failwell read`: the failure in a payload, in recorded calls or in the answer of a live server, and what to do."""
 
 import asyncio
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TextIO, TypeVar, get_args
 
 import msgspec
+import typer
 from msgspec import Struct
+from rich.table import Table
+from rich.text import Text
 
 import failwell as fw
 from failwell._json import is_array, is_object, parse_object
+from failwell._json import write_json as json_text
 from failwell.advice import Action
-from failwell.check.peers.http import HttpPeer
-from failwell.check.peers.peer import BadServer, Peer, PeerGone, list_tools, shake_hands
-from failwell.check.peers.stdio import StdioPeer
-from failwell.cli.streams import Misuse, address_in, decoded, ended_as_by_interrupt, from_file, json_object, misuse_of
+from failwell.check.peers import connector
+from failwell.check.peers.peer import BadServer, PeerGone, initialize, list_tools
+from failwell.cli.completion import dialect_names
+from failwell.cli.console import WIDEST, flag_rows, page, pairs_table, type_text
+from failwell.cli.streams import (
+    AsJson,
+    Misuse,
+    PayloadFile,
+    bad_server_misuse,
+    check_dialect,
+    decode_text,
+    interrupt_on_signals,
+    parse_json_object,
+    read_file,
+    read_payload,
+    write_json,
+)
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode
 from failwell.schema.repair import Repair
 
-__all__ = ["BadServer", "LiveServer"]
-
+ServerDialect = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        help="What the server speaks: its exact shapes count even if not flagged.",
+        autocompletion=dialect_names,
+        metavar="NAME",
+    ),
+]
+Unflagged = Annotated[bool, typer.Option("--unflagged", help="Look for a failure even if `isError` is false.")]
+ToolName = Annotated[str | None, typer.Option("--tool", help="The tool that was called.", metavar="TOOL")]
 
 Value = TypeVar("Value")
 
-_START = 60.0
-_WAIT = 30.0
-
-
-class LiveServer:
-    """A server started for real, or reached by its URL; a context manager that ends it.
-
-    Raises:
-        BadServer: it cannot be started, ended, or did not answer in time; the text is one line that says which.
-    """
-
-    def __init__(
-        self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
-    ) -> None:
-        self._runner = asyncio.Runner()
-        try:
-            self._peer = self._runner.run(_connected(command, cwd, env))
-        except BaseException:
-            self._runner.close()
-            raise
-
-    def __enter__(self) -> "LiveServer":
-        try:
-            self._answer(shake_hands(self._peer), wait=_START)
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the server."""
-        self._runner.run(self._peer.close())
-        self._runner.close()
-
-    def tools(self) -> dict[str, dict[str, Any]]:
-        """Return the tools by name."""
-        return {tool["name"]: tool for tool in self._answer(list_tools(self._peer))}
-
-    def call(self, tool: str, arguments: dict[str, Any], *, wait: float = _WAIT) -> dict[str, Any]:
-        """Return the whole JSON-RPC answer to a call."""
-        return self._answer(self._peer.request("tools/call", {"name": tool, "arguments": arguments}), wait=wait)
-
-    def _answer(self, asked: Coroutine[Any, Any, Value], *, wait: float = _WAIT) -> Value:
-        try:
-            return self._runner.run(asyncio.wait_for(asked, wait))
-        except TimeoutError:
-            raise BadServer(f"the server did not answer within {wait:g} s") from None
-        except PeerGone as gone:
-            complaint = self._peer.complaint()
-            raise BadServer(f"{gone}: {complaint}" if complaint else str(gone)) from None
-
-
-async def _connected(command: Sequence[str], cwd: Path | None, env: Mapping[str, str] | None) -> Peer:
-    address = address_in(command)
-    if address is not None:
-        return HttpPeer(address, start=_START, wait=_WAIT)
-    return await StdioPeer.start(command, cwd=cwd, env=env)
-
-
+_START_TIMEOUT = 60.0
+_CALL_TIMEOUT = 30.0
 _MOST_LINES = 10_000
 # Where recorders put the answer, and the schema, beside `tool` and `arguments`.
 _ANSWER_KEYS = ("raw", "answer", "result", "response")
@@ -101,9 +66,68 @@ _LIKE_JSON = re.compile(r"""\s*(\{\s*"|\[\s*["{])""")
 _ACTIONS: dict[str, Action] = {action: action for action in get_args(Action)}
 _RECORDED = "Decided so when it was recorded."
 _TAKEN = "an MCP result, a JSON-RPC response or an error's text"
+_ORIGINS = {"inferred": "flat text: a guess"}
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
+def read(
+    context: typer.Context,
+    *,
+    file: PayloadFile = None,
+    dialect: ServerDialect = None,
+    unflagged: Unflagged = False,
+    tool: ToolName = None,
+    arguments: Annotated[
+        str | None, typer.Option("--arguments", help="What the tool was called with.", metavar="JSON")
+    ] = None,
+    schema_file: Annotated[
+        Path | None, typer.Option("--schema", help="The tool's input schema.", metavar="FILE")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
+    idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
+    as_json: AsJson = False,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="Behind --: a server to start and to call --tool of; or its URL.", metavar="COMMAND"),
+    ] = None,
+) -> None:
+    """Read a failure: what it is, what to do, how to mend the call.
+
+    Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
+    an object with `raw`, `tool`, `arguments` and `inputSchema`, or a record of failwell's own. Exits with 1 if nothing
+    in the payload is a failure.
+
+    With a command behind --, that server is started and the tool is called for real; so it is with the URL of one.
+
+    Example: failwell read --idempotent < result.json
+
+    Example: failwell read --tool add --arguments '{"n": 5}' -- python server.py
+    """
+    check_dialect(dialect)
+    hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
+    sent = parse_json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
+    lines = None
+    if command:
+        if file is not None:
+            raise Misuse("there is a command and a --file: read takes one of them")
+        calls = [_call_server(command, tool, sent)]
+    elif (lines := parse_lines(text := read_payload(context.obj, file))) is None:
+        schema = _read_schema(schema_file) if schema_file is not None else None
+        calls = [parse_payload(text, tool=tool, arguments=sent, schema=schema)]
+    else:
+        calls = lines
+    readings = [analyse(call, dialect=dialect, unflagged=unflagged, hints=hints) for call in calls]
+    if as_json:
+        values = [reading.as_json() for reading in readings]
+        write_json(context.obj.stdout, values[0] if lines is None else values)
+    elif lines is None:
+        _show_reading(context.obj.stdout, readings[0])
+    else:
+        _show_list(context.obj.stdout, readings)
+    if all(reading.failure is None for reading in readings):
+        raise typer.Exit(1)
+
+
+class RecordedCall(Struct, frozen=True, kw_only=True):
     """An answer, and what is known of the call that it belongs to; or a record of our own."""
 
     answer: Any
@@ -114,7 +138,80 @@ class Recorded(Struct, frozen=True, kw_only=True):
     record: Record | None = None
 
 
-class Found(Struct, frozen=True, kw_only=True):
+def parse_lines(text: str) -> list[RecordedCall] | None:
+    """Return the calls in a file of recorded lines; None if the text is one payload and not lines of them.
+
+    Raises:
+        Misuse: a line is no JSON object, or there are too many.
+    """
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) < 2 or parse_object(text) is not None:
+        return None
+    payloads = [parse_object(line) for _, line in lines]
+    others = [numbered for numbered, payload in zip(lines, payloads, strict=True) if payload is None]
+    if 2 * len(others) >= len(lines) and not (
+        len(others) < len(lines) and all(_is_like_json(line) for _, line in others)
+    ):
+        return None
+    if others:
+        raise Misuse(f"line {others[0][0]} of the payload is no JSON object, which a recorded line is")
+    if len(lines) > _MOST_LINES:
+        raise Misuse(f"the payload has {len(lines):,} lines: at most {_MOST_LINES:,} are read")
+    return [
+        _parse_line(line, payload) for (_, line), payload in zip(lines, payloads, strict=True) if payload is not None
+    ]
+
+
+def parse_payload(text: str, **known: Any) -> RecordedCall:
+    """Return the one answer, or the one record, that a text is.
+
+    Raises:
+        Misuse: it is JSON that holds no answer, or JSON that was cut off.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as broken:
+        is_cut = _is_like_json(text) and "Extra data" not in str(broken)
+        if is_cut:
+            raise Misuse(f"the payload begins like JSON and is none: {broken}; give {_TAKEN}") from None
+        return RecordedCall(answer=text, **known)
+    except RecursionError:
+        raise Misuse(f"the payload is JSON that is nested too deep; give {_TAKEN}") from None
+    if not isinstance(found, dict | str) and not (is_array(found) and any(map(is_object, found))):
+        raise Misuse(f"the payload is JSON that holds no answer of a tool; give {_TAKEN}")
+    return RecordedCall(answer=text, record=_parse_record(text, found), **known)
+
+
+def _parse_line(line: str, payload: dict[str, Any]) -> RecordedCall:
+    if ours := _parse_record(line, payload):
+        return RecordedCall(answer=payload, record=ours)
+    key = next((key for key in _ANSWER_KEYS if key in payload), None)
+    if key is None or "jsonrpc" in payload:
+        return RecordedCall(answer=payload)
+    tool = payload.get("tool")
+    return RecordedCall(
+        answer=payload[key],
+        tool=tool if isinstance(tool, str) else None,
+        arguments=payload.get("arguments"),
+        schema=next((payload[key] for key in _SCHEMA_KEYS if key in payload), None),
+        annotations=payload.get("annotations"),
+    )
+
+
+def _parse_record(line: str, payload: Any) -> Record | None:
+    is_ours = is_object(payload) and {"time", "source", "kind"} <= payload.keys()
+    return decode(line.encode("utf-8", "replace")) if is_ours else None
+
+
+def _is_like_json(text: str) -> bool:
+    return _LIKE_JSON.match(text) is not None
+
+
+def _read_schema(file: Path) -> dict[str, Any]:
+    return parse_json_object(f"the schema in {str(file)!r}", decode_text(read_file(file)), example='{"type": "object"}')
+
+
+class CallReading(Struct, frozen=True, kw_only=True):
     """All that can be said of one answer. What is not a failure has none of it; `kind` is that of a record."""
 
     tool: str | None = None
@@ -134,77 +231,10 @@ class Found(Struct, frozen=True, kw_only=True):
         }
 
 
-def lines_of(text: str) -> list[Recorded] | None:
-    """Return the calls in a file of recorded lines; None if the text is one payload and not lines of them.
-
-    Raises:
-        Misuse: a line is no JSON object, or there are too many.
-    """
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) < 2 or parse_object(text) is not None:
-        return None
-    payloads = [parse_object(line) for _, line in lines]
-    others = [place for place, payload in zip(lines, payloads, strict=True) if payload is None]
-    if 2 * len(others) >= len(lines) and not (
-        len(others) < len(lines) and all(_is_like_json(line) for _, line in others)
-    ):
-        return None
-    if others:
-        raise Misuse(f"line {others[0][0]} of the payload is no JSON object, which a recorded line is")
-    if len(lines) > _MOST_LINES:
-        raise Misuse(f"the payload has {len(lines):,} lines: at most {_MOST_LINES:,} are read")
-    return [_recorded(line, payload) for (_, line), payload in zip(lines, payloads, strict=True) if payload is not None]
-
-
-def single(text: str, **known: Any) -> Recorded:
-    """Return the one answer, or the one record, that a text is.
-
-    Raises:
-        Misuse: it is JSON that holds no answer, or JSON that was cut off.
-    """
-    try:
-        found = json.loads(text)
-    except ValueError as broken:
-        is_cut = _is_like_json(text) and "Extra data" not in str(broken)
-        if is_cut:
-            raise Misuse(f"the payload begins like JSON and is none: {broken}; give {_TAKEN}") from None
-        return Recorded(answer=text, **known)
-    except RecursionError:
-        raise Misuse(f"the payload is JSON that is nested too deep; give {_TAKEN}") from None
-    if not isinstance(found, dict | str) and not (is_array(found) and any(map(is_object, found))):
-        raise Misuse(f"the payload is JSON that holds no answer of a tool; give {_TAKEN}")
-    return Recorded(answer=text, record=_record_in(text, found), **known)
-
-
-def _is_like_json(text: str) -> bool:
-    return _LIKE_JSON.match(text) is not None
-
-
-def _record_in(line: str, payload: Any) -> Record | None:
-    is_ours = is_object(payload) and {"time", "source", "kind"} <= payload.keys()
-    return decode(line.encode("utf-8", "replace")) if is_ours else None
-
-
-def _recorded(line: str, payload: dict[str, Any]) -> Recorded:
-    if ours := _record_in(line, payload):
-        return Recorded(answer=payload, record=ours)
-    key = next((key for key in _ANSWER_KEYS if key in payload), None)
-    if key is None or "jsonrpc" in payload:
-        return Recorded(answer=payload)
-    tool = payload.get("tool")
-    return Recorded(
-        answer=payload[key],
-        tool=tool if isinstance(tool, str) else None,
-        arguments=payload.get("arguments"),
-        schema=next((payload[key] for key in _SCHEMA_KEYS if key in payload), None),
-        annotations=payload.get("annotations"),
-    )
-
-
-def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any = None) -> Found:
+def analyse(call: RecordedCall, *, dialect: str | None, unflagged: bool, hints: Any = None) -> CallReading:
     """Return all that can be said of an answer."""
     if call.record is not None:
-        return _of_record(call.record, hints)
+        return _analyse_record(call.record, hints)
     reading = explain(
         call.answer,
         tool=call.tool,
@@ -215,10 +245,10 @@ def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any
         unflagged=unflagged,
     )
     if reading is None:
-        return Found(tool=call.tool)
+        return CallReading(tool=call.tool)
     failure = fw.dialects.canonical(reading.failure)
     known = hints if hints is not None else call.annotations if is_object(call.annotations) else None
-    return Found(
+    return CallReading(
         tool=call.tool,
         failure=failure,
         rule=reading.rule,
@@ -227,46 +257,83 @@ def found_in(call: Recorded, *, dialect: str | None, unflagged: bool, hints: Any
     )
 
 
-def _of_record(recorded: Record, hints: Any) -> Found:
+def _analyse_record(record: Record, hints: Any) -> CallReading:
     """Return what was recorded: the step too, which was decided where the tool was known."""
-    found = Found(tool=recorded.tool or None, kind=recorded.kind)
-    failure = read_whole(recorded.failure)
+    reading = CallReading(tool=record.tool or None, kind=record.kind)
+    failure = read_whole(record.failure)
     if failure is None:
-        return found
+        return reading
     failure = fw.dialects.canonical(failure)
-    decision = fw.decide(failure, hints, attempt=recorded.attempt)
-    action = _ACTIONS.get(recorded.decision or "", decision.action)
+    decision = fw.decide(failure, hints, attempt=record.attempt)
+    action = _ACTIONS.get(record.decision or "", decision.action)
     if action != decision.action:
-        decision = fw.Decision(action=action, reason=_RECORDED, delay=recorded.delay, actions=failure.actions)
-    return msgspec.structs.replace(found, failure=failure, decision=decision)
+        decision = fw.Decision(action=action, reason=_RECORDED, delay=record.delay, actions=failure.actions)
+    return msgspec.structs.replace(reading, failure=failure, decision=decision)
 
 
-def schema_in(file: Path) -> dict[str, Any]:
-    """Return the JSON Schema that a file holds.
+class LiveServer:
+    """A server started for real, or reached by its URL; a context manager that ends it.
 
     Raises:
-        Misuse: it cannot be read.
+        BadServer: it cannot be started, ended, or did not answer in time; the text is one line that says which.
     """
-    return json_object(f"the schema in {str(file)!r}", decoded(from_file(file)), example='{"type": "object"}')
+
+    def __init__(
+        self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
+        self._runner = asyncio.Runner()
+        try:
+            connect = connector(command, start=_START_TIMEOUT, wait=_CALL_TIMEOUT, cwd=cwd, env=env)
+            self._peer = self._runner.run(connect())
+        except BaseException:
+            self._runner.close()
+            raise
+
+    def __enter__(self) -> "LiveServer":
+        try:
+            self._wait_for(initialize(self._peer), timeout=_START_TIMEOUT)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server."""
+        self._runner.run(self._peer.close())
+        self._runner.close()
+
+    def tools(self) -> dict[str, dict[str, Any]]:
+        """Return the tools by name."""
+        return {tool["name"]: tool for tool in self._wait_for(list_tools(self._peer), timeout=_CALL_TIMEOUT)}
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the whole JSON-RPC answer to a call."""
+        request = self._peer.request("tools/call", {"name": tool, "arguments": arguments})
+        return self._wait_for(request, timeout=_CALL_TIMEOUT)
+
+    def _wait_for(self, request: Coroutine[Any, Any, Value], *, timeout: float) -> Value:
+        try:
+            return self._runner.run(asyncio.wait_for(request, timeout))
+        except TimeoutError:
+            raise BadServer(f"the server did not answer within {timeout:g} s") from None
+        except PeerGone as gone:
+            complaint = self._peer.complaint()
+            raise BadServer(f"{gone}: {complaint}" if complaint else str(gone)) from None
 
 
-def summary(found: list[Found]) -> Iterator[tuple[str, int]]:
-    """Yield how many answers there are of each type."""
-    counts: dict[str, int] = {}
-    for one in found:
-        name = one.failure.type if one.failure else "not a failure"
-        counts[name] = counts.get(name, 0) + 1
-    yield from sorted(counts.items(), key=lambda pair: -pair[1])
-
-
-def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | None) -> Recorded:
+def _call_server(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | None) -> RecordedCall:
     """Start a server, call a tool of it, and return the call with its answer.
 
     Raises:
         Misuse: the server cannot be started or does not answer, or no tool was named.
     """
     try:
-        with ended_as_by_interrupt(), LiveServer(command) as server:
+        with interrupt_on_signals(), LiveServer(command) as server:
             tools = server.tools()
             if tool is None:
                 raise Misuse(f"say which tool to call with --tool: the server has {', '.join(tools)}")
@@ -274,12 +341,94 @@ def made(command: Sequence[str], tool: str | None, arguments: dict[str, Any] | N
     except BadServer as bad:
         is_data = len(command) == 1 and Path(command[0]).is_file() and not os.access(command[0], os.X_OK)
         meant = f"; to read what it holds: failwell read --file {command[0]}" if is_data else ""
-        raise Misuse(f"{misuse_of(command, bad)}{meant}") from None
+        raise Misuse(f"{bad_server_misuse(command, bad)}{meant}") from None
     known = tools.get(tool, {})
-    return Recorded(
+    return RecordedCall(
         answer=json.dumps(answer),
         tool=tool,
         arguments=arguments or {},
         schema=known.get("inputSchema"),
         annotations=known.get("annotations"),
     )
+
+
+def _show_reading(stdout: TextIO, reading: CallReading) -> None:
+    """Show a failure, what to do about it, and how to mend the call."""
+    failure, decision = reading.failure, reading.decision
+    if failure is None or decision is None:
+        stdout.write(f"Not a failure{f': a record of {reading.kind}' if reading.kind else ''}.\n")
+        return
+    with page(stdout) as console:
+        console.print(Text.assemble(type_text(failure.type), "  ", (failure.code or "", "bold")))
+        console.print(failure.message)
+        console.print()
+        console.print(pairs_table((*_failure_rows(failure), ("rule", _rule_text(reading)))))
+        console.print()
+        console.print(Text.assemble(("→ ", "dim"), (_decision_text(decision), "bold")))
+        console.print(decision.reason)
+        if decision.suggestion and decision.suggestion != failure.suggestion:
+            console.print(Text(decision.suggestion, "dim"))
+        if reading.repair is not None:
+            console.print()
+            console.print(Text.assemble(("repair", "bold"), (f"  {reading.repair.confidence:.0%} sure", "dim")))
+            console.print(json_text(reading.repair.arguments))
+            for change in reading.repair.changes:
+                console.print(Text(f"{change.path}: {change.reason}", "dim"))
+
+
+def _show_list(stdout: TextIO, readings: list[CallReading]) -> None:
+    """List what many answers hold, a line each, and how many there are of each type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("", "tool", "type", "code", "next", "repair", "rule"):
+        table.add_column(header, no_wrap=header != "rule", justify="right" if not header else "left")
+    for number, reading in enumerate(readings, 1):
+        if reading.failure is None or reading.decision is None:
+            table.add_row(str(number), reading.tool or "", Text(reading.kind or "not a failure", "dim"))
+        else:
+            table.add_row(
+                str(number),
+                reading.tool or "",
+                type_text(reading.failure.type),
+                reading.failure.code or "",
+                _decision_text(reading.decision),
+                f"{reading.repair.confidence:.0%}" if reading.repair else "",
+                _rule_text(reading),
+            )
+    counts = Counter(reading.failure.type if reading.failure else "not a failure" for reading in readings)
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = WIDEST
+        console.print(table)
+        console.print()
+        console.print(", ".join(f"{count} {name}" for name, count in counts.most_common()))
+
+
+def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
+    yield from flag_rows(recoverable=failure.recoverable, retryable=failure.retryable, outcome=failure.outcome)
+    yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
+    yield "severity", failure.severity
+    yield "tool", "/".join(part for part in (failure.tool, failure.action) if part)
+    yield "suggestion", failure.suggestion
+    yield "what helps", ", ".join(failure.actions)
+    for problem in failure.fields:
+        yield f"field {problem.path}", problem.message
+    for key, value in failure.details.items():
+        yield f"detail {key}", value if isinstance(value, str) else json_text(value)
+    yield "id", failure.id
+    yield "read from", _ORIGINS.get(failure.origin, "structure")
+
+
+def _rule_text(reading: CallReading) -> str | None:
+    if reading.failure is None or reading.failure.origin != "inferred":
+        return None
+    sure = reading.failure.confidence or 0
+    # Without a rule of ours and yet sure: somebody on the way, such as a proxy, has guessed and says so.
+    return f"{reading.rule or ('guessed by the sender' if sure else 'none fits')} ({sure:.0%} sure)"
+
+
+def _decision_text(decision: fw.Decision) -> str:
+    """Return a decision in a few words."""
+    words = decision.action.replace("_", " ")
+    if decision.delay is not None:
+        return f"{words} in {decision.delay:g} s"
+    return f"{words} {', '.join(decision.actions)}" if decision.action == "use" else words

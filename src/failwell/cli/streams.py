@@ -1,4 +1,4 @@
-"""What commands read and write: payloads, names and JSON objects in, JSON out; and how they are interrupted."""
+"""What commands read and write: payloads, files and JSON in, JSON out; how they refuse and how they are interrupted."""
 
 import json
 import shlex
@@ -8,33 +8,30 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
+
+import typer
 
 from failwell import dialects
 from failwell._json import LONGEST_JSON, parse_object
+from failwell.check.peers.peer import ENDED
+
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+PayloadFile = Annotated[
+    Path | None, typer.Option("--file", "-f", help="Read the payload from this file, not from stdin.", metavar="FILE")
+]
+
+_ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Misuse(Exception):
     """The command was given something it cannot work with; the text is one line that says what."""
 
 
-def misuse_of(command: Sequence[str], bad: Exception) -> Misuse:
+def bad_server_misuse(command: Sequence[str], bad: Exception) -> Misuse:
     """Return what to say of a server that cannot be worked with: why, and if it gave no reason, where to find one."""
-    silent = str(bad) == "the server ended"
+    silent = str(bad) == ENDED
     return Misuse(f"{bad} without a word; start it by itself to see why: {shlex.join(command)}" if silent else str(bad))
-
-
-def address_in(command: Sequence[str]) -> str | None:
-    """Return the URL of a server that was given in place of a command to start one.
-
-    Raises:
-        Misuse: it is the URL of something else.
-    """
-    if len(command) != 1 or "://" not in command[0]:
-        return None
-    if not command[0].startswith(("http://", "https://")):
-        raise Misuse(f"{command[0]} is no address of an MCP server: it begins with http:// or https://")
-    return command[0]
 
 
 class Streams(NamedTuple):
@@ -45,26 +42,49 @@ class Streams(NamedTuple):
     stderr: TextIO
 
 
-def payload(streams: Streams, file: Path | None) -> str:
+def read_payload(streams: Streams, file: Path | None) -> str:
     """Return the text that a command works on.
 
     Raises:
         Misuse: it cannot be read.
     """
-    raw = _from_stdin(streams) if file is None else from_file(file)
+    raw = _read_stdin(streams) if file is None else read_file(file)
     if len(raw) > LONGEST_JSON:
         raise Misuse(f"the payload is too large: at most {LONGEST_JSON:,} bytes are read")
-    text = decoded(raw)
+    text = decode_text(raw)
     if not text.strip():
         raise Misuse("the payload is empty: give an MCP result, a JSON-RPC response or an error's text")
     return text
 
 
-def decoded(raw: bytes) -> str:
-    """Return bytes as text.
+def _read_stdin(streams: Streams) -> bytes:
+    if streams.stdin.isatty():
+        streams.stderr.write("Reading the payload from the terminal; end it with Ctrl-D.\n")
+    raw = getattr(streams.stdin, "buffer", None)
+    if raw is None:
+        return streams.stdin.read(LONGEST_JSON + 1).encode("utf-8", "replace")
+    found: bytes = raw.read(LONGEST_JSON + 1)
+    return found
+
+
+def read_file(file: Path) -> bytes:
+    """Return what a file holds, as far as it is read.
 
     Raises:
         Misuse: it cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            return stream.read(LONGEST_JSON + 1)
+    except OSError as failed:
+        raise Misuse(f"cannot read {str(file)!r}: {failed.strerror}") from None
+
+
+def decode_text(raw: bytes) -> str:
+    """Return bytes as text.
+
+    Raises:
+        Misuse: they are not UTF-8.
     """
     try:
         return raw.decode("utf-8-sig")
@@ -72,11 +92,11 @@ def decoded(raw: bytes) -> str:
         raise Misuse(f"the payload is not UTF-8 text: byte {raw[broken.start]:#04x} at {broken.start}") from None
 
 
-def json_object(what: str, text: str, *, example: str) -> dict[str, Any]:
+def parse_json_object(what: str, text: str, *, example: str) -> dict[str, Any]:
     """Return the JSON object that an option or a file holds.
 
     Raises:
-        Misuse: it cannot be read.
+        Misuse: it holds something else.
     """
     found = parse_object(text)
     if found is None:
@@ -84,14 +104,15 @@ def json_object(what: str, text: str, *, example: str) -> dict[str, Any]:
     return found
 
 
-def dialect_named(name: str) -> dialects.Dialect:
-    """Return the dialect of a name.
+def check_dialect(name: str | None) -> None:
+    """Accept the name of a dialect, or none.
 
     Raises:
-        Misuse: there is none; the text names them all.
+        Misuse: there is no such dialect; the text names them all.
     """
     try:
-        return dialects.get(name)
+        if name is not None:
+            dialects.get(name)
     except ValueError as unknown:
         raise Misuse(str(unknown)) from None
 
@@ -102,40 +123,14 @@ def write_json(stdout: TextIO, value: Any) -> None:
     stdout.write(json.dumps(value, indent=2, ensure_ascii=not is_unicode) + "\n")
 
 
-def _from_stdin(streams: Streams) -> bytes:
-    if streams.stdin.isatty():
-        streams.stderr.write("Reading the payload from the terminal; end it with Ctrl-D.\n")
-    raw = getattr(streams.stdin, "buffer", None)
-    if raw is None:
-        return streams.stdin.read(LONGEST_JSON + 1).encode("utf-8", "replace")
-    found: bytes = raw.read(LONGEST_JSON + 1)
-    return found
-
-
-def from_file(file: Path) -> bytes:
-    """Return what a file holds, as far as it is read.
-
-    Raises:
-        Misuse: it cannot be read.
-    """
-    try:
-        with file.open("rb") as opened:
-            return opened.read(LONGEST_JSON + 1)
-    except OSError as failed:
-        raise Misuse(f"cannot read {str(file)!r}: {failed.strerror}") from None
-
-
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-
-
 @contextmanager
-def ended_as_by_interrupt() -> Generator[None]:
+def interrupt_on_signals() -> Generator[None]:
     """Let signals that end a process do what Ctrl-C does, so that whatever closes servers is run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     # One that is ignored, as under nohup, stays so.
-    taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    taken = [number for number in _ENDING_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
     for number in taken:
         signal.signal(number, _interrupt)
     try:

@@ -20,7 +20,7 @@ class DemoTool(Struct, frozen=True):
 
 
 class DemoAnswer(Struct, frozen=True):
-    """What came back: the result as it was on the wire, or the exception that the client made of an error."""
+    """The result of a call as it was on the wire, or the exception that the client made of an error."""
 
     received: dict[str, Any] | Exception
 
@@ -54,21 +54,21 @@ class DemoConnection:
 
 
 @asynccontextmanager
-async def connected(file: Path, dialect: str | None) -> AsyncGenerator[DemoConnection]:
+async def connect(file: Path, dialect: str | None) -> AsyncGenerator[DemoConnection]:
     """Start the server of the demo, protected if there is a dialect, and end it afterwards."""
     command = ["-m", "failwell.demo.server", str(file), *([dialect] if dialect else [])]
     parameters = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as no_output:
         async with (
-            stdio_client(parameters, errlog=nowhere) as (incoming, outgoing),
+            stdio_client(parameters, errlog=no_output) as (incoming, outgoing),
             ClientSession(incoming, outgoing) as session,
         ):
             await session.initialize()
             listed = [_wire(tool) for tool in (await session.list_tools()).tools]
-            yield DemoConnection(session, {tool["name"]: _published(tool) for tool in listed})
+            yield DemoConnection(session, {tool["name"]: _tool(tool) for tool in listed})
 
 
-def _published(tool: dict[str, Any]) -> DemoTool:
+def _tool(tool: dict[str, Any]) -> DemoTool:
     return DemoTool(tool["inputSchema"], tool.get("annotations", {}))
 
 

@@ -1,12 +1,34 @@
-"""The scenes: calls that fail, one in each way, what shows success after all, and what an agent did."""
+"""The scenes of the demo: calls that fail, one in each way, and the results of the agents that made them.
 
+Needs no SDK, so that the command line can load it.
+"""
+
+import asyncio
 import json
-from collections.abc import Callable
-from typing import Any, Literal
+import time
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from failwell.demo.client import DemoAnswer
+SIDES = ("bare", "failwell")
+"""The server as it is written today, and the protected one."""
+
+PACE = 0.05
+"""How many seconds a second of the story takes, for the server and the agents alike."""
+
+
+def ignore(*_: object) -> None:
+    """Do nothing with a step or a scene."""
+
+
+def story_time() -> float:
+    """Return the seconds of the story."""
+    return time.monotonic() / PACE
+
+
+async def story_sleep(seconds: float) -> None:
+    """Wait some seconds of the story."""
+    await asyncio.sleep(seconds * PACE)
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -100,10 +122,7 @@ SCENES = (
 )
 
 
-TAKE_IT, GO_BY_IT, HAND_OVER = "take it", "go by it", "hand it over"
-"""What an agent decides about an answer that it believes, about one that it only looked at, and at its wits' end."""
-
-Ending = Literal["recovered", "handed over", "misled"]
+AgentEnding = Literal["recovered", "handed over", "misled"]
 """The wanted answer came; a person or a model must go on; or the agent took a failure for the answer."""
 
 
@@ -121,15 +140,11 @@ class Step(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-Tell = Callable[[Step, DemoAnswer], None]
-"""Called with each step of an agent, and the answer before it."""
-
-
-class Course(Struct, frozen=True, kw_only=True):
-    """All steps of a scene, and what came of them."""
+class AgentRun(Struct, frozen=True, kw_only=True):
+    """All steps of an agent in one scene, and how they ended."""
 
     steps: tuple[Step, ...]
-    ending: Ending
+    ending: AgentEnding
     effects: int = 0
     """How often the side effect happened, counted in the journal of the server."""
     secrets: int = 0
@@ -151,29 +166,24 @@ class Course(Struct, frozen=True, kw_only=True):
         return max(0, self.effects - 1)
 
 
-def step_of(
-    tool: str,
-    arguments: dict[str, Any],
-    answer: DemoAnswer,
-    decided: str,
-    reason: str,
-    *,
-    failed: bool,
-    got: str | None = None,
-) -> Step:
-    """Return a step; what was got is the text, without the words that stand before each error, unless it is given."""
-    text = " ".join(answer.text.split()).removeprefix(f"Error executing tool {tool}: ")
-    return Step(
-        tool=tool,
-        arguments=arguments,
-        failed=failed,
-        got=text if got is None else got,
-        text=answer.text,
-        decided=decided,
-        reason=reason,
-    )
+class SceneResult(NamedTuple):
+    """A scene, and the run of the agent on each side."""
+
+    scene: Scene
+    runs: dict[str, AgentRun]
 
 
-def shown(arguments: dict[str, Any]) -> str:
-    """Return arguments as they stand in a call."""
+class DemoScore(Struct, frozen=True, kw_only=True):
+    """The sums of one side over all scenes."""
+
+    scenes: int
+    recovered: int
+    calls: int
+    wasted: int
+    duplicates: int
+    secrets: int
+
+
+def arguments_text(arguments: dict[str, Any]) -> str:
+    """Return arguments as they are written in a call."""
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())

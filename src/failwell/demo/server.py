@@ -49,14 +49,14 @@ def build(shop: Shop, dialect: str | None) -> MCPServer:
         (shop.export_customers, _WRITES),
         (shop.track_parcel, _READS),
     ):
-        served = tool if dialect is not None else telling(tool)
+        served = tool if dialect is not None else with_error_texts(tool)
         server.tool(annotations=ToolAnnotations.model_validate(hints))(served)
     if dialect is not None:
         fw.protect(server, dialect=dialect)
     return server
 
 
-def telling(tool: Callable[..., str]) -> Callable[..., str]:
+def with_error_texts(tool: Callable[..., str]) -> Callable[..., str]:
     """Return a tool whose errors reach the agent in their own words.
 
     Version 1 of the SDK does so by itself. Version 2 sends "Error executing tool" and no word more unless a tool
@@ -64,13 +64,13 @@ def telling(tool: Callable[..., str]) -> Callable[..., str]:
     """
 
     @functools.wraps(tool)
-    def told(*args: object, **kwargs: object) -> str:
+    def call(*args: object, **kwargs: object) -> str:
         try:
             return tool(*args, **kwargs)
         except Exception as exc:
             raise ToolError(str(exc)) from exc
 
-    return told
+    return call
 
 
 def main(file: str, dialect: str | None = None) -> None:

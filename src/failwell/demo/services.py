@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from failwell.demo import clock
+from failwell.demo.scenes import story_time
 
 PENALTY = 15
 """Seconds of the story that the catalogue asks for; a call that comes earlier starts them anew."""
@@ -16,7 +16,7 @@ PENALTY = 15
 _SILENCE = 5.0
 
 
-def record(file: Path, effect: str, about: str) -> None:
+def record_effect(file: Path, effect: str, about: str) -> None:
     """Write down that something happened which cannot be undone."""
     with closing(sqlite3.connect(file)) as journal, journal:
         journal.execute("INSERT INTO effects VALUES (?, ?)", (effect, about))
@@ -34,7 +34,7 @@ class _ServiceHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer, be silent, or refuse."""
         url = urlsplit(self.path)
-        asked = {name: values[0] for name, values in parse_qs(url.query).items()}
+        query = {name: values[0] for name, values in parse_qs(url.query).items()}
         answers = {
             "/products": self._products,
             "/rates": self._rates,
@@ -42,39 +42,39 @@ class _ServiceHandler(BaseHTTPRequestHandler):
             "/mails": self._accept,
             "/charges": self._accept,
         }
-        answers[url.path](asked)
+        answers[url.path](query)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name that the base class gives
         """Say nothing: standard error belongs to the server."""
 
-    def _products(self, asked: dict[str, str]) -> None:
-        earlier, self.services.asked_last = self.services.asked_last, clock.now()
-        if earlier is None or self.services.asked_last - earlier < PENALTY:
+    def _products(self, query: dict[str, str]) -> None:
+        earlier, self.services.last_request = self.services.last_request, story_time()
+        if earlier is None or self.services.last_request - earlier < PENALTY:
             self._answer(429, "Too Many Requests", ("Retry-After", str(PENALTY)))
         else:
-            self._answer(200, f"1 product: {asked['words']}, 12 pieces")
+            self._answer(200, f"1 product: {query['words']}, 12 pieces")
 
-    def _rates(self, asked: dict[str, str]) -> None:
+    def _rates(self, query: dict[str, str]) -> None:
         if self._is_first():
             self._be_silent()
         else:
-            self._answer(200, f"1 EUR = 11.42 {asked['currency']}")
+            self._answer(200, f"1 EUR = 11.42 {query['currency']}")
 
-    def _parcels(self, asked: dict[str, str]) -> None:
+    def _parcels(self, query: dict[str, str]) -> None:
         if self._is_first():
             self._answer(503, "Service Unavailable")
         else:
-            self._answer(200, f"{asked['parcel']} is in Oslo")
+            self._answer(200, f"{query['parcel']} is in Oslo")
 
-    def _accept(self, asked: dict[str, str]) -> None:
+    def _accept(self, query: dict[str, str]) -> None:
         """Do what was asked, and never say so."""
-        record(self.services.file, urlsplit(self.path).path.strip("/"), " ".join(asked.values()))
+        record_effect(self.services.file, urlsplit(self.path).path.strip("/"), " ".join(query.values()))
         self._be_silent()
 
     def _is_first(self) -> bool:
         path = urlsplit(self.path).path
-        is_first = path not in self.services.asked_once
-        self.services.asked_once.add(path)
+        is_first = path not in self.services.seen_paths
+        self.services.seen_paths.add(path)
         return is_first
 
     def _be_silent(self) -> None:
@@ -96,9 +96,9 @@ class Services(ThreadingHTTPServer):
     def __init__(self, file: Path) -> None:
         super().__init__(("127.0.0.1", 0), _ServiceHandler)
         self.file = file
-        self.asked_last: float | None = None
+        self.last_request: float | None = None
         self.ended = threading.Event()
-        self.asked_once: set[str] = set()
+        self.seen_paths: set[str] = set()
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property

@@ -13,13 +13,13 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import failwell as fw
-from failwell.demo import clock
-from failwell.demo.services import record
+from failwell.demo.scenes import story_time
+from failwell.demo.services import record_effect
 
 SECRET = "hunter2"
 """What an exception of `export_customers` holds, and nobody may see."""
 
-_PATIENCE = 0.3
+_TIMEOUT = 0.3
 _LOCKED_FOR = 0.5
 _EDITED_FOR = 10
 _SCHEMA = "CREATE TABLE effects (effect, about); CREATE TABLE orders (id, holds); CREATE TABLE stock (product, pieces);"
@@ -32,7 +32,7 @@ class Shop:
     def __init__(self, file: Path, services: str) -> None:
         self._file = file
         self._services = services
-        self._holder: sqlite3.Connection | None = None
+        self._lock_holder: sqlite3.Connection | None = None
         self._held_until = 0.0
         self._edited_until: float | None = None
         with closing(sqlite3.connect(file)) as database, database:
@@ -53,27 +53,27 @@ class Shop:
 
     def set_quantity(self, order: str, quantity: int) -> str:
         """Set how many pieces of it an order holds."""
-        return self._written("set_quantity", f"{order}: {quantity} pieces")
+        return self._write("set_quantity", f"{order}: {quantity} pieces")
 
     def set_speed(self, order: str, speed: Literal["standard", "express", "overnight"]) -> str:
         """Set how quickly an order is sent."""
-        return self._written("set_speed", f"{order}: {speed}")
+        return self._write("set_speed", f"{order}: {speed}")
 
     def tag_order(self, order: str, tags: list[str]) -> str:
         """Set the tags of an order."""
-        return self._written("tag_order", f"{order}: {', '.join(tags)}")
+        return self._write("tag_order", f"{order}: {', '.join(tags)}")
 
     def find_products(self, words: str) -> str:
         """Search the catalogue."""
-        return self._asked("/products", words=words)
+        return self._request("/products", words=words)
 
     def exchange_rate(self, currency: str) -> str:
         """Return what a euro is worth."""
-        return self._asked("/rates", currency=currency)
+        return self._request("/rates", currency=currency)
 
     def set_stock(self, product: str, pieces: int) -> str:
         """Set how many pieces of a product there are."""
-        self._somebody_writes()
+        self._hold_write_lock()
         with closing(sqlite3.connect(self._file, timeout=0)) as database, database:
             database.execute("INSERT INTO stock VALUES (?, ?)", (product, pieces))
             database.execute("INSERT INTO effects VALUES (?, ?)", ("set_stock", product))
@@ -82,15 +82,15 @@ class Shop:
     def edit_order(self, order: str, note: str) -> str:
         """Write a note on an order."""
         if self._edited_until is None:
-            self._edited_until = clock.now() + _EDITED_FOR
-        if clock.now() < self._edited_until:
+            self._edited_until = story_time() + _EDITED_FOR
+        if story_time() < self._edited_until:
             raise fw.Locked(f"Bob is editing {order} for {_EDITED_FOR} more seconds.", retry_after=_EDITED_FOR)
-        return self._written("edit_order", f"{order}: {note}")
+        return self._write("edit_order", f"{order}: {note}")
 
     def send_email(self, to: str) -> str:
         """Send the bill by e-mail."""
         try:
-            return self._asked("/mails", to=to)
+            return self._request("/mails", to=to)
         except TimeoutError as late:
             sentence = f"The mail to {to} timed out; list_sent shows whether it left."
             raise fw.TimedOut(sentence, actions=["list_sent"]) from late
@@ -101,7 +101,7 @@ class Shop:
 
     def charge_card(self, order: str, cents: int) -> str:
         """Charge the card of an order."""
-        return self._asked("/charges", order=order, cents=str(cents))
+        return self._request("/charges", order=order, cents=str(cents))
 
     def delete_customer(self, customer: str) -> str:
         """Delete a customer."""
@@ -114,27 +114,27 @@ class Shop:
     def track_parcel(self, parcel: str) -> str:
         """Say where a parcel is."""
         try:
-            return self._asked("/parcels", parcel=parcel)
+            return self._request("/parcels", parcel=parcel)
         except HTTPError as refused:
             return f"Error: the carrier answered {refused.code} {refused.reason}"
 
-    def _asked(self, path: str, **what: str) -> str:
-        with urlopen(f"{self._services}{path}?{urlencode(what)}", timeout=_PATIENCE) as answer:
+    def _request(self, path: str, **what: str) -> str:
+        with urlopen(f"{self._services}{path}?{urlencode(what)}", timeout=_TIMEOUT) as answer:
             return str(answer.read().decode())
 
     def _select(self, query: str, *values: str) -> list[tuple[str]]:
         with closing(sqlite3.connect(self._file)) as database:
             return database.execute(query, values).fetchall()
 
-    def _written(self, effect: str, about: str) -> str:
-        record(self._file, effect, about)
+    def _write(self, effect: str, about: str) -> str:
+        record_effect(self._file, effect, about)
         return about
 
-    def _somebody_writes(self) -> None:
+    def _hold_write_lock(self) -> None:
         """Hold the write lock of the database from another connection, for a moment."""
-        if self._holder is None:
-            self._holder = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False)
-            self._holder.execute("BEGIN IMMEDIATE")
-            self._held_until = clock.now() + _LOCKED_FOR
-        elif clock.now() >= self._held_until and self._holder.in_transaction:
-            self._holder.execute("ROLLBACK")
+        if self._lock_holder is None:
+            self._lock_holder = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False)
+            self._lock_holder.execute("BEGIN IMMEDIATE")
+            self._held_until = story_time() + _LOCKED_FOR
+        elif story_time() >= self._held_until and self._lock_holder.in_transaction:
+            self._lock_holder.execute("ROLLBACK")

@@ -143,12 +143,12 @@ def _connection(node: Any, config: pytest.Config) -> "ServerConnection":
 
 
 def _plan(config: pytest.Config) -> Any:
-    from failwell.check.probes.own import read_probes, read_values
+    from failwell.check.probes.user_probes import read_probes, read_values
     from failwell.check.runner import CheckPlan
 
     probes, values = _file(config, "failwell_probes"), _file(config, "failwell_values")
     try:
-        return CheckPlan(own=read_probes(probes) if probes else (), values=read_values(values) if values else {})
+        return CheckPlan(probes=read_probes(probes) if probes else (), values=read_values(values) if values else {})
     except ValueError as wrong:
         raise pytest.UsageError(f"failwell_probes or failwell_values: {wrong}") from None
 

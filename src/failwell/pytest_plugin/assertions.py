@@ -6,21 +6,21 @@ from typing import Any
 
 from failwell._json import is_array, is_object
 from failwell.check.advice import REMEDIES
-from failwell.check.evidence import Evidence, ProbeAnswer, weighed
-from failwell.check.grades.table import graded
-from failwell.check.probes import Probe
-from failwell.check.report import Graded
+from failwell.check.evidence import Evidence, ProbeAnswer, read_evidence
+from failwell.check.grades import grade_call
+from failwell.check.probes.probe import Probe
+from failwell.check.report import GradeResult
 from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
 from failwell.failure import Failure, path_keys
 from failwell.redact.scrubber import clean
 
-# What an agent misses most comes first; only the first that is broken is told.
+# What an agent misses most comes first; only the first that is broken is reported.
 _ORDER = (
     *("alive", "flagged", "tool_error", "typed", "field_path", "names_field", "says_expected", "lists_options", "safe"),
     *("repairable", "next_step", "says_retry", "retry_flag", "stable_code", "size", "speed"),
 )
-_SHOWN = 400
+_LONGEST_TEXT = 400
 _ALIASES = {"is_error": "isError", "meta": "_meta", "structured_content": "structuredContent"}
 
 
@@ -51,38 +51,41 @@ def assert_fails_well(
         code=code,
         breaks_schema=field is not None,
     )
-    seen = weighed(probe, ProbeAnswer(response=_response(result), seconds=0.0))
+    evidence = read_evidence(probe, ProbeAnswer(response=_response(result), seconds=0.0))
     # Whether a call can be mended depends on the schema of its tool, which nobody knows here.
-    broken = first_broken(one for one in graded(seen) if one.grade != "repairable")
+    broken = first_broken(one for one in grade_call(evidence) if one.grade != "repairable")
     if broken is not None:
-        raise AssertionError(explained(broken, seen))
-    assert seen.failure is not None
-    return seen.failure
+        raise AssertionError(explain_broken(broken, evidence))
+    assert evidence.failure is not None
+    return evidence.failure
 
 
-def first_broken(grades: Iterable[Graded]) -> Graded | None:
+def first_broken(grades: Iterable[GradeResult]) -> GradeResult | None:
     """Return the grade that matters most among those that were not reached."""
     broken = [one for one in grades if not one.passed]
     return min(broken, key=lambda one: _ORDER.index(one.grade), default=None)
 
 
-def explained(broken: Graded, seen: Evidence, *, call: str = "") -> str:
-    """Return a broken expectation in words: what, what was seen instead, and how to mend it."""
+def explain_broken(broken: GradeResult, evidence: Evidence, *, call: str = "") -> str:
+    """Return a broken expectation in words: what, what was found instead, and how to mend it."""
     lines = [f"{call}{broken.reason}"]
-    if seen.failure is not None:
-        how = "" if seen.is_structured else " (guessed from its words)"
-        lines.append(f"  read as: {seen.failure.type} {seen.failure.code or 'without a code'}{how}")
-    text = clean(seen.text, _SHOWN).strip().replace("\n", "\n    ")
+    if evidence.failure is not None:
+        how = "" if evidence.is_structured else " (guessed from its words)"
+        lines.append(f"  read as: {evidence.failure.type} {evidence.failure.code or 'without a code'}{how}")
+    text = clean(evidence.text, _LONGEST_TEXT).strip().replace("\n", "\n    ")
     lines.append(f"  text: {text or '(nothing)'}")
-    if not _is_another(broken, seen):
+    if not _is_other_failure(broken, evidence):
         lines += [f"  mend: {remedy.title}." for remedy in REMEDIES if broken.grade in remedy.cures]
     return "\n".join(lines)
 
 
-def _is_another(broken: Graded, seen: Evidence) -> bool:
-    """Tell whether the failure is told as it should be, and only another one than was expected."""
-    return seen.ending == "accepted" or (
-        broken.grade == "typed" and seen.is_structured and seen.failure is not None and seen.failure.code is not None
+def _is_other_failure(broken: GradeResult, evidence: Evidence) -> bool:
+    """Tell whether the failure is as it should be, and only another one than was expected."""
+    return evidence.ending == "accepted" or (
+        broken.grade == "typed"
+        and evidence.is_structured
+        and evidence.failure is not None
+        and evidence.failure.code is not None
     )
 
 
@@ -92,22 +95,24 @@ def _response(result: Any) -> dict[str, Any]:
         return {"result": encode(result)}
     if isinstance(result, BaseException):
         held = getattr(result, "result", None)
-        return _response(held) if held is not None else {"result": _text(str(result))}
+        return _response(held) if held is not None else {"result": _error_result(str(result))}
     if hasattr(result, "model_dump"):
         return _response(result.model_dump(mode="json", by_alias=True, exclude_none=True))
     if is_dataclass(result):
-        told = {field.name: getattr(result, field.name) for field in fields(result)}
-        return {"result": {_ALIASES.get(name, name): _plain(value) for name, value in told.items() if name != "data"}}
+        values = {field.name: getattr(result, field.name) for field in fields(result)}
+        return {
+            "result": {_ALIASES.get(name, name): _wire_value(value) for name, value in values.items() if name != "data"}
+        }
     if is_object(result):
         return result if "result" in result or ("error" in result and "content" not in result) else {"result": result}
-    return {"result": {**_text(str(result)), "isError": False}}
+    return {"result": {**_error_result(str(result)), "isError": False}}
 
 
-def _plain(value: Any) -> Any:
+def _wire_value(value: Any) -> Any:
     if is_array(value):
-        return [_plain(one) for one in value]
+        return [_wire_value(one) for one in value]
     return value.model_dump(mode="json", by_alias=True, exclude_none=True) if hasattr(value, "model_dump") else value
 
 
-def _text(text: str) -> dict[str, Any]:
+def _error_result(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -1,4 +1,4 @@
-"""`Connection`: a server under test, however it is reached, called from tests with and without an event loop."""
+"""`ServerConnection`: a server under test, however it is reached, called from tests with and without an event loop."""
 
 import asyncio
 import importlib
@@ -12,10 +12,8 @@ from typing import Any, TypeVar
 
 from failwell._json import is_array, is_object
 from failwell.check.evidence import ProbeAnswer
-from failwell.check.peers import BadServer, Peer
-from failwell.check.peers.http import HttpPeer
-from failwell.check.peers.stdio import StdioPeer
-from failwell.check.session import CallLimits, CheckSession, Connect
+from failwell.check.peers import BadServer, Connect, Peer, connector
+from failwell.check.session import CallLimits, CheckSession
 
 _IMPORTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _ENDINGS = {"hung": "the server did not answer in time", "crashed": "the server ended without an answer"}
@@ -38,11 +36,12 @@ class ServerConnection:
     """
 
     def __init__(self, target: Any, *, limits: CallLimits | None = None) -> None:
-        connect = connector(target)
+        limits = limits or CallLimits()
+        connect = _connector(target, limits)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="failwell server", daemon=True)
         self._thread.start()
-        self._session = CheckSession(connect, limits or CallLimits())
+        self._session = CheckSession(connect, limits)
         try:
             self._wait(self._session.open())
         except BaseException:
@@ -85,14 +84,14 @@ class ServerConnection:
             finally:
                 self._stop()
 
-    def _start(self, doing: Coroutine[Any, Any, T]) -> "Future[T]":
+    def _start(self, request: Coroutine[Any, Any, T]) -> "Future[T]":
         if not self._thread.is_alive():
-            doing.close()
+            request.close()
             raise ConnectionError("the connection is closed")
-        return asyncio.run_coroutine_threadsafe(doing, self._loop)
+        return asyncio.run_coroutine_threadsafe(request, self._loop)
 
-    def _wait(self, doing: Coroutine[Any, Any, T]) -> T:
-        return self._start(doing).result()
+    def _wait(self, request: Coroutine[Any, Any, T]) -> T:
+        return self._start(request).result()
 
     def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -100,7 +99,7 @@ class ServerConnection:
         self._loop.close()
 
 
-def connector(target: Any) -> Connect:
+def _connector(target: Any, limits: CallLimits) -> Connect:
     """Return what starts a server, or connects to one.
 
     Raises:
@@ -108,22 +107,19 @@ def connector(target: Any) -> Connect:
         TypeError: that is no server.
     """
     if isinstance(target, str):
-        return _named(target)
+        if _IMPORTED.fullmatch(target):
+            return _connector(_import_server(target), limits)
+        return _connector([target] if target.startswith(("http://", "https://")) else shlex.split(target), limits)
     if is_array(target):
-        command = [str(word) for word in target]
-        return lambda: StdioPeer.start(command)
+        return connector([str(word) for word in target], start=limits.start, wait=limits.call)
     if inspect.isroutine(target):
-        return connector(target())
+        return _connector(target(), limits)
     if not any(hasattr(target, name) for name in ("create_initialization_options", "_mcp_server", "_lowlevel_server")):
         raise TypeError(f"a server of fastmcp or the mcp SDK, a command or a URL is due, not {type(target).__name__}")
-    return lambda: _in_memory(target)
+    return lambda: _connect_in_memory(target)
 
 
-def _named(target: str) -> Connect:
-    if target.startswith(("http://", "https://")):
-        return lambda: _over_http(target)
-    if not _IMPORTED.fullmatch(target):
-        return connector(shlex.split(target))
+def _import_server(target: str) -> Any:
     module, _, name = target.partition(":")
     try:
         found: Any = importlib.import_module(module)
@@ -131,14 +127,10 @@ def _named(target: str) -> Connect:
             found = getattr(found, part)
     except (ImportError, AttributeError) as missing:
         raise BadServer(f"there is no server {target!r}: {missing}") from missing
-    return connector(found)
+    return found
 
 
-async def _over_http(url: str) -> Peer:
-    return HttpPeer(url)
-
-
-async def _in_memory(server: Any) -> Peer:
+async def _connect_in_memory(server: Any) -> Peer:
     start: Callable[[Any], Awaitable[Peer]] = importlib.import_module("failwell.check.peers.memory").MemoryPeer.start
     return await start(server)
 

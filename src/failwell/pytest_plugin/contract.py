@@ -7,13 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
-from failwell.check import agent
-from failwell.check.evidence import Evidence, weighed
-from failwell.check.grades.table import graded
-from failwell.check.probes import Probe, Subject, probes_of
-from failwell.check.probes.own import OwnProbe
-from failwell.check.runner import CheckPlan, subjects_of
-from failwell.pytest_plugin.assertions import assert_fails_well, explained, first_broken
+from failwell.check.agent import repair_call
+from failwell.check.evidence import read_evidence
+from failwell.check.grades import grade_call
+from failwell.check.probes.probe import CheckedTool, Probe
+from failwell.check.probes.table import make_probes
+from failwell.check.probes.user_probes import UserProbe
+from failwell.check.runner import CheckPlan, checked_tools
+from failwell.pytest_plugin.assertions import assert_fails_well, explain_broken, first_broken
 from failwell.pytest_plugin.connection import ServerConnection
 from failwell.server._contract import META_KEY
 
@@ -29,9 +30,9 @@ class Case(Struct, frozen=True, kw_only=True):
     id: str
     tool: str
     probe: Probe | None = None
-    subject: Subject | None = None
+    checked_tool: CheckedTool | None = None
     code: str | None = None
-    own: tuple[OwnProbe, ...] = ()
+    user_probes: tuple[UserProbe, ...] = ()
 
 
 class BoundCase:
@@ -62,29 +63,30 @@ class BoundCase:
             AssertionError: it does not; the text names the one expectation that is broken.
         """
         __tracebackhide__ = True
-        if self.case.probe is not None and self.case.subject is not None:
-            self._refuses(self.case.probe, self.case.subject)
+        if self.case.probe is not None and self.case.checked_tool is not None:
+            self._refuses(self.case.probe, self.case.checked_tool)
         else:
             self._fails_as_declared(self.case.tool, str(self.case.code))
 
-    def _refuses(self, probe: Probe, subject: Subject) -> None:
+    def _refuses(self, probe: Probe, tool: CheckedTool) -> None:
         __tracebackhide__ = True
         if probe.tool in self._unguarded:
             self._skip(f"{probe.tool} {_UNGUARDED}")
             return
         answer = self._connection.answer(probe.tool, probe.arguments)
-        seen = weighed(probe, answer, fields=subject.field_names)
-        seen = replace(seen, repaired=_repaired(seen, subject))
-        if subject.careful and not (seen.ending == "refused" and seen.failure and seen.failure.type == "VALIDATION"):
+        evidence = read_evidence(probe, answer, fields=tool.field_names)
+        evidence = replace(evidence, repaired=repair_call(evidence, tool))
+        failure = evidence.failure
+        if tool.careful and not (evidence.ending == "refused" and failure and failure.type == "VALIDATION"):
             self._unguarded.add(probe.tool)
-        broken = first_broken(graded(seen))
+        broken = first_broken(grade_call(evidence))
         if broken is not None:
-            call = f"{probe.tool}({_written(probe.arguments)}), {probe.violates}: "
-            raise AssertionError(explained(broken, seen, call=call))
+            call = f"{probe.tool}({_arguments_text(probe.arguments)}), {probe.violates}: "
+            raise AssertionError(explain_broken(broken, evidence, call=call))
 
     def _fails_as_declared(self, tool: str, code: str) -> None:
         __tracebackhide__ = True
-        ways: list[Provocation] = [own.arguments for own in self.case.own]
+        ways: list[Provocation] = [probe.arguments for probe in self.case.user_probes]
         if (tool, code) in self._provocations:
             ways.append(self._provocations[tool, code])
         if not ways:
@@ -103,8 +105,8 @@ def cases_of(tools: Sequence[dict[str, Any]], plan: CheckPlan) -> list[Case]:
     Raises:
         BadServer: a tool's schema is invalid.
     """
-    subjects = subjects_of(tools, plan)
-    return [case for tool in tools for case in _cases(tool, subjects[tool["name"]], plan)]
+    checked = checked_tools(tools, plan)
+    return [case for tool in tools for case in _cases(tool, checked[tool["name"]], plan)]
 
 
 def declared_codes(tool: dict[str, Any]) -> list[str]:
@@ -115,20 +117,14 @@ def declared_codes(tool: dict[str, Any]) -> list[str]:
     return [code for code in found if isinstance(code, str)]
 
 
-def _cases(tool: dict[str, Any], subject: Subject, plan: CheckPlan) -> Iterator[Case]:
-    name = subject.name
-    for probe in probes_of(subject)[0]:
-        yield Case(id=probe.id, tool=name, probe=probe, subject=subject)
+def _cases(tool: dict[str, Any], checked: CheckedTool, plan: CheckPlan) -> Iterator[Case]:
+    name = checked.name
+    for probe in make_probes(checked)[0]:
+        yield Case(id=probe.id, tool=name, probe=probe, checked_tool=checked)
     for code in declared_codes(tool):
-        own = tuple(one for one in plan.own if one.tool == name and one.expect.code == code)
-        yield Case(id=f"{name}/declares/{code}", tool=name, code=code, own=own)
+        user_probes = tuple(probe for probe in plan.probes if probe.tool == name and probe.expect.code == code)
+        yield Case(id=f"{name}/declares/{code}", tool=name, code=code, user_probes=user_probes)
 
 
-def _repaired(seen: Evidence, subject: Subject) -> dict[str, Any] | None:
-    readings = (seen.failure, seen.from_text)
-    made = (agent.corrected(failure, seen.probe.arguments, subject) for failure in readings)
-    return next((arguments for arguments in made if arguments is not None), None)
-
-
-def _written(arguments: dict[str, Any]) -> str:
+def _arguments_text(arguments: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items())

@@ -3,24 +3,30 @@
 from typing import Any
 
 from failwell.check.report import (
-    Graded,
+    GradeResult,
     NotProbed,
     ProbeResult,
     ProposedChange,
+    Regression,
     Report,
     ServerSummary,
     ToolReport,
     Totals,
-    Worse,
 )
 
-FLAGGED = Graded(grade="flagged", channel="call", passed=True, weight=15, reason="the failure is flagged as an error")
-UNFLAGGED = Graded(grade="flagged", channel="call", passed=False, weight=15, reason="the error is sent as a success")
-NAMELESS = Graded(grade="names_field", channel="text", passed=False, weight=10, reason="the text does not name task_id")
-FLAT = Graded(
+FLAGGED = GradeResult(
+    grade="flagged", channel="call", passed=True, weight=15, reason="the failure is flagged as an error"
+)
+UNFLAGGED = GradeResult(
+    grade="flagged", channel="call", passed=False, weight=15, reason="the error is sent as a success"
+)
+NAMELESS = GradeResult(
+    grade="names_field", channel="text", passed=False, weight=10, reason="the text does not name task_id"
+)
+FLAT = GradeResult(
     grade="retry_flag", channel="machine", passed=False, weight=4, reason="nothing but words: a program can only guess"
 )
-SLOW = Graded(grade="speed", channel="call", passed=False, weight=3, reason="there was no answer in time")
+SLOW = GradeResult(grade="speed", channel="call", passed=False, weight=3, reason="there was no answer in time")
 
 HOSTILE = (
     "</pre></script></style><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'>"
@@ -28,7 +34,7 @@ HOSTILE = (
 )
 
 
-def probe(name: str, *grades: Graded, tool: str = "read_task", **changes: Any) -> ProbeResult:
+def probe(name: str, *grades: GradeResult, tool: str = "read_task", **changes: Any) -> ProbeResult:
     reached = sum(graded.weight for graded in grades if graded.passed)
     total = sum(graded.weight for graded in grades)
     values: dict[str, Any] = {
@@ -108,7 +114,7 @@ PERFECT = report(
 
 COMPARED = report(
     *MIXED.tools,
-    worse=(Worse(probe="read_task/missing_field/task_id", what="names_field: the text does not name task_id"),),
+    worse=(Regression(probe="read_task/missing_field/task_id", what="names_field: the text does not name task_id"),),
 )
 
 HOSTILE_EVERYWHERE = report(
@@ -135,7 +141,7 @@ HOSTILE_EVERYWHERE = report(
             snippet=HOSTILE,
         ),
     ),
-    worse=(Worse(probe=HOSTILE, what=HOSTILE),),
+    worse=(Regression(probe=HOSTILE, what=HOSTILE),),
 )  # fmt: skip
 
 ALL = {"mixed": MIXED, "perfect": PERFECT, "compared": COMPARED, "hostile": HOSTILE_EVERYWHERE}

@@ -1,4 +1,4 @@
-"""A server that is reached over streamable HTTP."""
+"""A connection to a server by its URL, over streamable HTTP."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ _AT_START = ("initialize", "tools/list")
 class HttpPeer:
     """A URL that takes JSON-RPC by POST. Each request has a connection of its own.
 
-    *start* and *wait* are how long the first answer and later ones may take; whoever asks gives up a little earlier.
+    *start* and *wait* are how long the first answer and later ones may take; callers give up a little earlier.
     """
 
     def __init__(self, url: str, *, start: float = 30.0, wait: float = 10.0) -> None:
@@ -29,7 +29,7 @@ class HttpPeer:
         self._start, self._wait = start + _GRACE, wait + _GRACE
         self._session: str | None = None
         self._last = 0
-        self._said = ""
+        self._noise = ""
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Return the whole JSON-RPC answer to a request."""
@@ -52,7 +52,7 @@ class HttpPeer:
 
     def complaint(self) -> str:
         """Return what the server sent that is no answer."""
-        return one_line(self._said)
+        return one_line(self._noise)
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -90,7 +90,7 @@ class HttpPeer:
         try:
             found = json.loads(body)
         except (ValueError, RecursionError):
-            self._said = body[:1000].decode("utf-8", "replace")
+            self._noise = body[:1000].decode("utf-8", "replace")
             return None
         is_ours = is_object(found) and "method" not in found and found.get("id") in (number, None)
         return found if is_ours and ("result" in found or "error" in found) else None

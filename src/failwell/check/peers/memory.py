@@ -1,4 +1,4 @@
-"""A server of fastmcp or the mcp SDK in this process, spoken to in memory.
+"""A connection in memory to a server of fastmcp or the mcp SDK in this process.
 
 Needs the mcp SDK: `pip install 'failwell[mcp]'`.
 """
@@ -7,9 +7,8 @@ import asyncio
 from contextlib import AsyncExitStack, nullcontext
 from typing import Any
 
-from failwell._json import is_object
 from failwell._sdks import needs
-from failwell.check.peers.peer import BadServer, PeerGone, one_line
+from failwell.check.peers.peer import ENDED, BadServer, PeerGone, PendingRequests, one_line
 
 try:
     import anyio
@@ -19,10 +18,10 @@ try:
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
-_BENEATH = ("_mcp_server", "_lowlevel_server")
+_LOW_LEVEL = ("_mcp_server", "_lowlevel_server")
 
 
-def _message(content: dict[str, Any]) -> Any:
+def _sdk_message(content: dict[str, Any]) -> Any:
     """Return a message of the SDK: a model of its own in version 1, one of several in version 2."""
     sdk = dict[str, Any](vars(types))
     if "jsonrpc_message_adapter" in sdk:
@@ -34,11 +33,10 @@ class MemoryPeer:
     """A server that runs as a task of the current event loop."""
 
     def __init__(self, server: Any) -> None:
-        beneath = (getattr(server, name, None) for name in _BENEATH)
+        low_level = (getattr(server, name, None) for name in _LOW_LEVEL)
         self._server = server
-        self._low_level: Any = next((found for found in beneath if found is not None), server)
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._last = 0
+        self._low_level: Any = next((found for found in low_level if found is not None), server)
+        self._pending = PendingRequests()
         self._write: Any = None
         self._ready = asyncio.Event()
         self._ending = asyncio.Event()
@@ -62,15 +60,7 @@ class MemoryPeer:
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Return the whole JSON-RPC answer to a request."""
-        self._last += 1
-        number = self._last
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        try:
-            await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-            return await answer
-        finally:
-            del self._waiting[number]
+        return await self._pending.request(self._send, method, params)
 
     async def notify(self, method: str) -> None:
         """Send a notification."""
@@ -87,11 +77,11 @@ class MemoryPeer:
 
     async def _send(self, content: dict[str, Any]) -> None:
         if self._task.done() or self._ending.is_set():
-            raise PeerGone("the server ended")
+            raise PeerGone(ENDED)
         try:
-            await self._write.send(SessionMessage(_message(content)))
+            await self._write.send(SessionMessage(_sdk_message(content)))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise PeerGone("the server ended") from None
+            raise PeerGone(ENDED) from None
 
     async def _serve(self) -> None:
         try:
@@ -109,9 +99,7 @@ class MemoryPeer:
         except Exception as failed:
             self._complaint = one_line(f"{type(failed).__name__}: {failed}")
         finally:
-            for waiting in self._waiting.values():
-                if not waiting.done():
-                    waiting.set_exception(PeerGone("the server ended"))
+            self._pending.fail(ENDED)
 
     async def _run(self, read: Any, write: Any) -> None:
         try:
@@ -124,7 +112,5 @@ class MemoryPeer:
             if isinstance(message, Exception):
                 continue
             content = message.message.model_dump(mode="json", by_alias=True, exclude_none=True)
-            number = content.get("id")
-            waiting = self._waiting.get(number) if is_object(content) and isinstance(number, int) else None
-            if waiting is not None and "method" not in content and not waiting.done():
-                waiting.set_result(content)
+            if "method" not in content:
+                self._pending.resolve(content)

@@ -1,13 +1,18 @@
-"""`Peer`: a server that answers JSON-RPC requests, and the handshake that every one of them begins with."""
+"""`Peer`: a connection to a server that answers JSON-RPC requests, and the handshake that each of them begins with."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from failwell._json import is_array, is_object
 
 PROTOCOL_VERSION = "2025-06-18"
+ENDED = "the server ended"
+"""The text of `PeerGone` where a server gives no reason."""
+
 _MOST_PAGES = 100
-_METHOD_NOT_FOUND = -32601
-_SHOWN = 200
+METHOD_NOT_FOUND = -32601
+_LONGEST_LINE = 200
 
 
 class BadServer(Exception):
@@ -25,7 +30,7 @@ class Peer(Protocol):
         """Return the whole JSON-RPC answer to a request.
 
         Raises:
-            Gone: the server is no longer there.
+            PeerGone: the server is no longer there.
         """
         ...
 
@@ -42,16 +47,51 @@ class Peer(Protocol):
         ...
 
 
-async def shake_hands(peer: Peer) -> dict[str, Any]:
+class PendingRequests:
+    """The requests of one connection that wait for their answers, by number."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._futures: dict[int, asyncio.Future[dict[str, Any]]] = {}
+
+    async def request(
+        self, send: Callable[[dict[str, Any]], Awaitable[None]], method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Send a request with the next number and return the whole JSON-RPC answer to it."""
+        self._last += 1
+        number = self._last
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._futures[number] = future
+        try:
+            await send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            return await future
+        finally:
+            del self._futures[number]
+
+    def resolve(self, message: dict[str, Any]) -> None:
+        """Give an answer to the request that waits for it, if there is one."""
+        number = message.get("id")
+        future = self._futures.get(number) if isinstance(number, int) else None
+        if future is not None and not future.done():
+            future.set_result(message)
+
+    def fail(self, reason: str) -> None:
+        """End all requests that still wait with `PeerGone`."""
+        for future in self._futures.values():
+            if not future.done():
+                future.set_exception(PeerGone(reason))
+
+
+async def initialize(peer: Peer) -> dict[str, Any]:
     """Introduce the client and return what the server says of itself.
 
     Raises:
         BadServer: the answer is none of MCP.
-        Gone: the server is no longer there.
+        PeerGone: the server is no longer there.
     """
     client = {"name": "failwell", "version": "0"}
-    hello = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client}
-    answer = await peer.request("initialize", hello)
+    params = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client}
+    answer = await peer.request("initialize", params)
     result = answer.get("result")
     if not is_object(result) or not isinstance(result.get("protocolVersion"), str):
         # A proxy answers for a server that died; why it did stands on stderr.
@@ -67,7 +107,7 @@ async def list_tools(peer: Peer) -> list[dict[str, Any]]:
 
     Raises:
         BadServer: the server has no tools, or does not list them.
-        Gone: the server is no longer there.
+        PeerGone: the server is no longer there.
     """
     found: list[dict[str, Any]] = []
     cursor: Any = None
@@ -75,7 +115,7 @@ async def list_tools(peer: Peer) -> list[dict[str, Any]]:
         answer = await peer.request("tools/list", {"cursor": cursor} if cursor else {})
         result = answer.get("result")
         error = answer.get("error")
-        if is_object(error) and error.get("code") == _METHOD_NOT_FOUND:
+        if is_object(error) and error.get("code") == METHOD_NOT_FOUND:
             break
         tools = result.get("tools") if is_object(result) else None
         if not is_object(result) or not is_array(tools) or not all(_is_tool(tool) for tool in tools):
@@ -102,4 +142,4 @@ def _error_of(answer: dict[str, Any]) -> str:
 def one_line(text: str) -> str:
     """Return text as one short line."""
     words = " ".join(text.split())
-    return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
+    return words if len(words) <= _LONGEST_LINE else words[: _LONGEST_LINE - 1] + "…"

@@ -1,4 +1,4 @@
-"""A server that is started as a program and spoken to over its stdin and stdout."""
+"""A connection to a server that is started as a program, over its stdin and stdout."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from failwell._json import is_object
-from failwell.check.peers.peer import BadServer, PeerGone, one_line
+from failwell.check.peers.peer import ENDED, METHOD_NOT_FOUND, BadServer, PeerGone, PendingRequests, one_line
 
 _CHUNK = 1 << 16
 _GRACE = 2.0
@@ -22,11 +22,10 @@ class StdioPeer:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._last = 0
+        self._pending = PendingRequests()
         self._noise = ""
         self._errors = ""
-        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._overhear())]
+        self._tasks = [asyncio.create_task(self._read_stdout()), asyncio.create_task(self._read_stderr())]
 
     @classmethod
     async def start(
@@ -57,15 +56,7 @@ class StdioPeer:
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Return the whole JSON-RPC answer to a request."""
-        self._last += 1
-        number = self._last
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        try:
-            await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-            return await answer
-        finally:
-            self._waiting.pop(number, None)
+        return await self._pending.request(self._send, method, params)
 
     async def notify(self, method: str) -> None:
         """Send a notification."""
@@ -105,14 +96,14 @@ class StdioPeer:
     async def _send(self, message: dict[str, Any]) -> None:
         stdin = self._process.stdin
         if stdin is None or stdin.is_closing() or self._tasks[0].done():
-            raise PeerGone(self._ended())
+            raise PeerGone(ENDED)
         try:
             stdin.write(json.dumps(message).encode() + b"\n")
             await stdin.drain()
         except (ConnectionError, OSError):
-            raise PeerGone(self._ended()) from None
+            raise PeerGone(ENDED) from None
 
-    async def _listen(self) -> None:
+    async def _read_stdout(self) -> None:
         assert self._process.stdout is not None
         held = bytearray()
         while chunk := await self._process.stdout.read(_CHUNK):
@@ -120,18 +111,16 @@ class StdioPeer:
             while (end := held.find(b"\n")) >= 0:
                 line = bytes(held[:end])
                 del held[: end + 1]
-                await self._take(line)
+                await self._receive(line)
         self._note_noise(bytes(held))
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(PeerGone(self._ended()))
+        self._pending.fail(ENDED)
 
-    async def _overhear(self) -> None:
+    async def _read_stderr(self) -> None:
         assert self._process.stderr is not None
         while chunk := await self._process.stderr.read(_CHUNK):
             self._errors = (self._errors + chunk.decode("utf-8", "replace"))[-_MOST_COMPLAINTS:]
 
-    async def _take(self, line: bytes) -> None:
+    async def _receive(self, line: bytes) -> None:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -141,25 +130,20 @@ class StdioPeer:
             self._note_noise(line)
         elif "method" in message:
             if "id" in message:
-                await self._refuse(message)
+                await self._answer_server(message)
         else:
-            waiting = self._waiting.get(message.get("id", 0)) if isinstance(message.get("id"), int) else None
-            if waiting is not None and not waiting.done():
-                waiting.set_result(message)
+            self._pending.resolve(message)
 
-    async def _refuse(self, asked: dict[str, Any]) -> None:
+    async def _answer_server(self, request: dict[str, Any]) -> None:
         """Answer what a server asks of its client: pings are returned, the rest is not offered."""
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
-        if asked["method"] == "ping":
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+        if request["method"] == "ping":
             answer["result"] = {}
         else:
-            answer["error"] = {"code": -32601, "message": "Method not found"}
+            answer["error"] = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
         with contextlib.suppress(PeerGone):
             await self._send(answer)
 
     def _note_noise(self, line: bytes) -> None:
         if line.strip() and len(self._noise) < _MOST_COMPLAINTS:
             self._noise += line.decode("utf-8", "replace") + " "
-
-    def _ended(self) -> str:
-        return "the server ended"

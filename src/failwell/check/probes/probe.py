@@ -1,4 +1,4 @@
-"""`Probe`: one call that must fail, proven against the schema first; `Subject`: the tool that it is made for."""
+"""`Probe`: one call that must fail, proven against the schema first; `CheckedTool`: the tool that it is made for."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from failwell._json import is_object
 from failwell.advice import Hints
-from failwell.check.arguments import NOTHING, Keys, SchemaPlace, Values, places, shapes, value_at, with_value
+from failwell.check.arguments import NOTHING, Keys, SchemaField, Values, schema_fields, shapes, value_at, with_value
 from failwell.failure import join_path
 from failwell.schema.tree import SchemaTree, key_of
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 _OPEN: dict[str, Any] = {"type": "object"}
 
 
-class Draft(NamedTuple):
-    """A call as a row of the table draws it up, before anybody has proven that it must fail.
+class ProposedCall(NamedTuple):
+    """A call that a row of the table proposes, before it is proven that it must fail.
 
     *base* is valid and differs from *arguments* only at *keys*. *named* are the names that a good error holds,
-    *expected* are words one of which says what was expected, *options* what it should list.
+    *expected* are words one of which says what was expected, *options* what it should list. *required* says whether
+    what is wrong must be sent, so that no server can ignore it.
     """
 
     arguments: dict[str, Any]
@@ -65,7 +66,7 @@ class Probe(Struct, frozen=True, kw_only=True):
         return join_path(self.keys) if self.keys else None
 
 
-class Subject:
+class CheckedTool:
     """A tool: its name, its schema, what may be sent to it.
 
     Raises:
@@ -93,7 +94,7 @@ class Subject:
         return self._validator.is_valid(arguments)
 
     def errors(self, arguments: Any) -> list[jsonschema_rs.ValidationError]:
-        """Return all that the schema has against arguments."""
+        """Return the errors that the schema finds in arguments."""
         return list(self._validator.iter_errors(arguments))
 
     @cached_property
@@ -107,31 +108,31 @@ class Subject:
         return shapes(self.schema, self.tree)
 
     @cached_property
-    def bases(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def valid_arguments(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Each shape that valid arguments could be made for, with them."""
         made = ((shape, self.values.arguments(shape, self.is_valid)) for shape in self.shapes)
         return [(shape, arguments) for shape, arguments in made if arguments is not None]
 
     @cached_property
-    def spots(self) -> list[tuple[SchemaPlace, dict[str, Any]]]:
-        """Each place once, with valid arguments that have a value there."""
-        found: dict[Keys, tuple[SchemaPlace, dict[str, Any]]] = {}
-        for shape, base in self.bases:
-            for place in places(shape, self.tree):
-                filled = self._filled(base, place, found) if place.keys not in found else None
+    def filled_fields(self) -> list[tuple[SchemaField, dict[str, Any]]]:
+        """Each field once, with valid arguments that have a value there."""
+        found: dict[Keys, tuple[SchemaField, dict[str, Any]]] = {}
+        for shape, base in self.valid_arguments:
+            for field in schema_fields(shape, self.tree):
+                filled = self._filled(base, field, found) if field.keys not in found else None
                 if filled is not None:
-                    found[place.keys] = (place, filled)
+                    found[field.keys] = (field, filled)
         return list(found.values())
 
     def _filled(
-        self, base: dict[str, Any], place: SchemaPlace, before: dict[Keys, tuple[SchemaPlace, dict[str, Any]]]
+        self, base: dict[str, Any], field: SchemaField, before: dict[Keys, tuple[SchemaField, dict[str, Any]]]
     ) -> dict[str, Any] | None:
-        """Return valid arguments with a value at a place: the base, or what its holder was found in before."""
-        if value_at(base, place.keys) is not NOTHING:
+        """Return valid arguments with a value at a field: the base, or what its holder was found in before."""
+        if value_at(base, field.keys) is not NOTHING:
             return base
-        holder = before.get(place.keys[:-1])
-        for value in self.values.candidates(place.schema):
-            filled = with_value(base if holder is None else holder[1], place.keys, value)
+        holder = before.get(field.keys[:-1])
+        for value in self.values.candidates(field.schema):
+            filled = with_value(base if holder is None else holder[1], field.keys, value)
             if filled is not None and self.is_valid(filled):
                 return filled
         return None
@@ -140,17 +141,17 @@ class Subject:
 class ProbeRow(NamedTuple):
     """A row of the table of probes.
 
-    *keywords* are those of JSON Schema that such a call breaks, *also* those that may break along with them. *writers*
-    says how tools that are not read-only are treated: None if it is safe to send, else the reason why not; with
-    *needs_required* only for fields that must be sent.
+    *propose* makes calls for a tool. *keywords* are those of JSON Schema that such a call breaks, *also_breaks* those
+    that may break along with them. *unsafe_reason* says why it is not sent to tools that may change something; None if
+    it is safe to send. *may_be_ignored* marks what many servers tolerate on purpose.
     """
 
     name: str
     title: str
-    draw: Callable[[Subject], Iterator[Draft]]
+    propose: Callable[[CheckedTool], Iterator[ProposedCall]]
     keywords: frozenset[str]
-    also: frozenset[str] = frozenset()
-    writers: str | None = None
+    also_breaks: frozenset[str] = frozenset()
+    unsafe_reason: str | None = None
     may_be_ignored: bool = False
 
 
@@ -158,36 +159,38 @@ _WRAPPERS = frozenset(("anyOf", "oneOf"))
 _ABSENT = frozenset(("required", "dependentRequired", "dependencies"))
 
 
-def is_proven(subject: Subject, row: ProbeRow, draft: Draft) -> bool:
+def is_proven(tool: CheckedTool, row: ProbeRow, call: ProposedCall) -> bool:
     """Tell whether the schema refuses a call, and refuses it for what the row claims and for nothing else.
 
     What it was made from is valid and differs from it in one place only, so that place alone is to blame.
     """
-    errors = subject.errors(draft.arguments)
-    if not errors or (draft.base is not None and not subject.is_valid(draft.base)):
+    errors = tool.errors(call.arguments)
+    if not errors or (call.base is not None and not tool.is_valid(call.base)):
         return False
-    allowed = row.keywords | row.also | _WRAPPERS
+    allowed = row.keywords | row.also_breaks | _WRAPPERS
     if any(error.kind.name not in allowed for error in errors):
         return False
-    return any(keyword in row.keywords and _speaks_of(where, keyword, draft) for where, keyword in _flat(errors, draft))
+    return any(
+        keyword in row.keywords and _is_about(where, keyword, call) for where, keyword in _all_errors(errors, call)
+    )
 
 
-def _speaks_of(where: Keys, keyword: str, draft: Draft) -> bool:
-    holder = draft.keys[:-1]
-    return where == draft.keys or where == holder or (keyword in _ABSENT and where == holder)
+def _is_about(where: Keys, keyword: str, call: ProposedCall) -> bool:
+    holder = call.keys[:-1]
+    return where == call.keys or where == holder or (keyword in _ABSENT and where == holder)
 
 
-def _flat(errors: Iterable["ValidationError"], draft: Draft) -> Iterator[tuple[Keys, str]]:
+def _all_errors(errors: Iterable["ValidationError"], call: ProposedCall) -> Iterator[tuple[Keys, str]]:
     for error in errors:
-        yield _place_of(error.instance_path, draft), error.kind.name
+        yield _keys_sent(error.instance_path, call), error.kind.name
         for branch in getattr(error.kind, "context", ()):
-            yield from _flat(branch, draft)
+            yield from _all_errors(branch, call)
 
 
-def _place_of(path: Iterable[str | int], draft: Draft) -> Keys:
+def _keys_sent(path: Iterable[str | int], call: ProposedCall) -> Keys:
     """Return a path with keys as they were sent: jsonschema-rs gives a key that reads like a number as that number."""
     keys: list[str | int] = []
-    here: object = draft.arguments
+    here: object = call.arguments
     for step in path:
         key = key_of(here, step)
         keys.append(step if key is None else key)

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import TypeAlias
 
-from failwell.check.report import Graded, ProbeResult, ProposedChange, Report, ToolReport
-from failwell.check.reports.text import as_json, counted, in_words, number, shown, visible
+from failwell.check.report import SERVER, GradeResult, ProbeResult, ProposedChange, Report, ToolReport
+from failwell.check.reports.text import as_json, count_text, in_words, number, safe_text, visible
 
 _VOID = frozenset(("input", "link", "meta", "rect", "circle"))
 
@@ -29,18 +29,18 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     written = "".join(map(_attribute, attributes.items()))
     if name in _VOID:
         return Markup(f"<{name}{written}>") if name in ("input", "link", "meta") else Markup(f"<{name}{written}/>")
-    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
+    return Markup(f"<{name}{written}>{join_html(children)}</{name}>")
 
 
-def joined(children: Child) -> Markup:
+def join_html(children: Child) -> Markup:
     """Return children as one piece of HTML."""
     if children is None:
         return Markup()
     if isinstance(children, Markup):
         return children
     if isinstance(children, str):
-        return Markup(escape(shown(children)))
-    return Markup("".join(map(joined, children)))
+        return Markup(escape(safe_text(children)))
+    return Markup("".join(map(join_html, children)))
 
 
 def _attribute(item: tuple[str, Attribute]) -> str:
@@ -48,7 +48,7 @@ def _attribute(item: tuple[str, Attribute]) -> str:
     if value is None or value is False:
         return ""
     name = name.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(shown(str(value)))}"'
+    return f" {name}" if value is True else f' {name}="{escape(safe_text(str(value)))}"'
 
 
 _BANDS = ((75.0, "good"), (40.0, "fair"), (0.0, "poor"))
@@ -75,17 +75,17 @@ def visually_hidden(text: str) -> Markup:
 
 def bar(score: float) -> Markup:
     """Return a score as a bar. Its number stands beside it."""
-    drawn = (
+    drawing = (
         tag("rect", class_="track", width=100, height=4, rx=2),
         tag("rect", class_=f"fill {band(score)}", width=score, height=4, rx=2),
     )
-    return tag("svg", drawn, class_="bar", viewBox="0 0 100 4", preserveAspectRatio="none", aria_hidden="true")
+    return tag("svg", drawing, class_="bar", viewBox="0 0 100 4", preserveAspectRatio="none", aria_hidden="true")
 
 
 def ring(score: float, letter: str) -> Markup:
     """Return the score of the server, large."""
     around = 326.7  # of a circle with radius 52
-    drawn = (
+    drawing = (
         tag("circle", class_="track", cx=60, cy=60, r=52),
         tag(
             "circle",
@@ -99,7 +99,7 @@ def ring(score: float, letter: str) -> Markup:
     )
     return tag(
         "div",
-        tag("svg", drawn, viewBox="0 0 120 120", aria_hidden="true"),
+        tag("svg", drawing, viewBox="0 0 120 120", aria_hidden="true"),
         tag("span", letter, class_="letter", aria_hidden="true"),
         tag("span", number(score), class_="points", aria_hidden="true"),
         visually_hidden(f"Grade {letter}, score {number(score)} of 100"),
@@ -112,7 +112,7 @@ def passage(text: str, *, id: str | None = None) -> Markup:
     text = visible(text)
     if len(text) <= _READ_AT_ONCE:
         return tag("pre", text, id=id)
-    whole = tag("summary", f"Show all {counted(len(text), 'character')}")
+    whole = tag("summary", f"Show all {count_text(len(text), 'character')}")
     return tag(
         "div",
         tag("pre", text[:_READ_AT_ONCE] + "…"),
@@ -135,12 +135,11 @@ _ENDINGS = {
     "hung": "no answer in time",
     "crashed": "the server ended",
 }
-_SERVER = "(server)"
 _EFFECTS = {True: "read-only", False: "may change something"}
 _CHANNEL_NAMES = {"call": "call", "text": "text", "machine": "data"}
 
 
-def numbered(report: Report) -> dict[str, int]:
+def number_calls(report: Report) -> dict[str, int]:
     """Return a number for each call, by which the page refers to it."""
     return {probe.id: number for number, probe in enumerate(report.probes(), 1)}
 
@@ -170,23 +169,23 @@ def _call_controls() -> Markup:
 def _tool(tool: ToolReport, numbers: dict[str, int]) -> Markup:
     probes = sorted(tool.probes, key=lambda probe: 101.0 if probe.score is None else probe.score)
     worst = probes[0] if probes[0].failed else None
-    effect = "calls to tools that do not exist" if tool.name == _SERVER else _EFFECTS[tool.read_only]
+    effect = "calls to tools that do not exist" if tool.name == SERVER else _EFFECTS[tool.read_only]
     return tag(
         "section",
         tag("h3", tag("code", tool.name), " ", chip(tool.score)),
-        tag("p", f"{effect} · {counted(len(probes), 'call')}", class_="quiet"),
+        tag("p", f"{effect} · {count_text(len(probes), 'call')}", class_="quiet"),
         (_call(probe, numbers[probe.id], is_open=probe is worst) for probe in probes),
         class_="tool",
     )
 
 
 def _call(probe: ProbeResult, number: int, *, is_open: bool) -> Markup:
-    fell_short = f"{counted(len(probe.failed), 'thing')} fell short" if probe.failed else "fails well"
-    told = "not graded" if probe.score is None else fell_short
+    fell_short = f"{count_text(len(probe.failed), 'thing')} fell short" if probe.failed else "fails well"
+    text = "not graded" if probe.score is None else fell_short
     line = (
         chip(probe.score),
         tag("span", tag("strong", in_words(probe.probe)), f" {probe.violates}", class_="what"),
-        tag("span", f"{_ENDINGS[probe.ending]} · {told}", class_="quiet"),
+        tag("span", f"{_ENDINGS[probe.ending]} · {text}", class_="quiet"),
     )
     return tag(
         "details",
@@ -206,16 +205,16 @@ def _body(probe: ProbeResult, number: int) -> list[Markup]:
         parts.append(tag("div", tag("div", head, class_="head"), passage(probe.better, id=better)))
     found = [tag("div", parts, class_="beside")]
     if probe.failed:
-        shortcomings = sorted(probe.failed, key=lambda graded: -graded.weight)
+        shortcomings = sorted(probe.failed, key=lambda result: -result.weight)
         found.append(tag("ul", map(_shortcoming, shortcomings), class_="shortcomings"))
-    reached = ", ".join(in_words(graded.grade) for graded in probe.grades if graded.passed)
+    reached = ", ".join(in_words(result.grade) for result in probe.grades if result.passed)
     found.append(tag("dl", _facts(probe), _fact("Reached", reached or "nothing"), class_="facts"))
     return found
 
 
-def _shortcoming(graded: Graded) -> Markup:
-    where = tag("span", _CHANNEL_NAMES[graded.channel], class_="channel")
-    return tag("li", where, " ", tag("strong", in_words(graded.grade)), f": {graded.reason}")
+def _shortcoming(result: GradeResult) -> Markup:
+    where = tag("span", _CHANNEL_NAMES[result.channel], class_="channel")
+    return tag("li", where, " ", tag("strong", in_words(result.grade)), f": {result.reason}")
 
 
 def _facts(probe: ProbeResult) -> list[Markup]:
@@ -249,7 +248,7 @@ def matrix_section(report: Report, numbers: dict[str, int]) -> Markup:
         )
         for tool in report.tools
     )
-    drawn = tag(
+    drawing = tag(
         "table",
         tag("thead", tag("tr", heads)),
         tag("tbody", lines),
@@ -257,7 +256,7 @@ def matrix_section(report: Report, numbers: dict[str, int]) -> Markup:
     return tag(
         "section",
         tag("h2", "Tools and probes", id="matrix"),
-        tag("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby="matrix"),
+        tag("div", drawing, class_="scroll", tabindex=0, role="region", aria_labelledby="matrix"),
         tag("p", _LEGEND, class_="quiet"),
     )
 
@@ -268,7 +267,7 @@ def _cell(tool: str, row: str, probes: list[ProbeResult], numbers: dict[str, int
         return tag("td", tag("span", "–", aria_hidden="true"), visually_hidden("none"), class_="none")
     mean = sum(score for score, _ in scored) / len(scored)
     worst = min(scored, key=lambda pair: pair[0])[1]
-    said = f"{tool}, {in_words(row)}: {number(mean)} of 100, {counted(len(scored), 'call')}"
+    said = f"{tool}, {in_words(row)}: {number(mean)} of 100, {count_text(len(scored), 'call')}"
     link = tag("a", f"{int(mean)}", href=f"#call-{numbers[worst.id]}", aria_label=said, class_=f"cell {band(mean)}")
     return tag("td", link)
 
@@ -298,7 +297,7 @@ def header_section(report: Report) -> Markup:
     server = report.server
     version = f"version {server.version}" if server.version else ""
     facts = [part for part in (version, server.sdk) if part not in ("", "unknown")]
-    calls = f"{counted(report.totals.probes, 'call')} in {report.seconds:.1f} s"
+    calls = f"{count_text(report.totals.probes, 'call')} in {report.seconds:.1f} s"
     return tag(
         "header",
         tag(
@@ -349,8 +348,8 @@ def worse_section(report: Report) -> Markup | None:
     if report.worse is None:
         return None
     found = (tag("li", tag("code", one.probe), " ", tag("span", one.what)) for one in report.worse)
-    told = tag("ul", found, class_="plain") if report.worse else tag("p", "Nothing got worse.")
-    return tag("section", tag("h2", "Since the baseline", id="worse"), told)
+    text = tag("ul", found, class_="plain") if report.worse else tag("p", "Nothing got worse.")
+    return tag("section", tag("h2", "Since the baseline", id="worse"), text)
 
 
 def changes_section(report: Report) -> Markup:
@@ -385,14 +384,18 @@ def not_probed_section(report: Report) -> Markup:
     for left in report.not_probed:
         by_reason.setdefault(left.reason, {}).setdefault(left.tool, []).append(left.probe or "all calls")
     found = (
-        tag("li", tag("p", tag("strong", reason)), tag("ul", (_left(tool, probes) for tool, probes in tools.items())))
+        tag(
+            "li",
+            tag("p", tag("strong", reason)),
+            tag("ul", (_unsent_row(tool, probes) for tool, probes in tools.items())),
+        )
         for reason, tools in by_reason.items()
     )
-    told = tag("ul", found, class_="plain") if by_reason else tag("p", "Every call that could be made was made.")
-    return tag("section", tag("h2", "Not probed, and why", id="left"), told)
+    text = tag("ul", found, class_="plain") if by_reason else tag("p", "Every call that could be made was made.")
+    return tag("section", tag("h2", "Not probed, and why", id="left"), text)
 
 
-def _left(tool: str, probes: list[str]) -> Markup:
+def _unsent_row(tool: str, probes: list[str]) -> Markup:
     return tag("li", tag("code", tool), ": ", ", ".join(probes))
 
 
@@ -411,7 +414,7 @@ def write(report: Report) -> str:
         tag("link", rel="icon", href="data:,"),
         tag("style", style),
     )
-    numbers = numbered(report)
+    numbers = number_calls(report)
     body = tag(
         "body",
         tag("a", "Skip to the changes", href="#changes", class_="skip"),
@@ -428,7 +431,7 @@ def write(report: Report) -> str:
         tag("p", class_="unseen", id="said", role="status", aria_live="polite"),
         tag("script", script),
     )
-    return joined(("", Markup("<!doctype html>\n"), tag("html", head, body, lang="en"))) + "\n"
+    return join_html(("", Markup("<!doctype html>\n"), tag("html", head, body, lang="en"))) + "\n"
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from failwell.check.report import NotProbed, ProbeResult, Report
-from failwell.check.reports.text import as_json, number, shown
+from failwell.check.reports.text import as_json, number, safe_text
 
 _LONGEST_TEXT = 4000
 _NO_ANSWER = ("hung", "crashed")
@@ -53,7 +53,7 @@ def _suite(
         "skipped": sum(case.find("skipped") is not None for case in cases),
     }
     seconds = sum(float(case.get("time", "0")) for case in cases)
-    suite = Element("testsuite", {"name": shown(where), **{key: str(count) for key, count in counts.items()}})
+    suite = Element("testsuite", {"name": safe_text(where), **{key: str(count) for key, count in counts.items()}})
     suite.set("time", f"{seconds:.3f}")
     score = next((tool.score for tool in report.tools if tool.name == name), None)
     properties = SubElement(suite, "properties")
@@ -69,34 +69,36 @@ def _suite(
 
 def _case(where: str, probe: ProbeResult, worse: dict[str, list[str]] | None) -> Element:
     name = probe.id.removeprefix(f"{probe.tool}/")
-    case = Element("testcase", {"classname": shown(where), "name": shown(name), "time": f"{probe.seconds:.3f}"})
+    case = Element("testcase", {"classname": safe_text(where), "name": safe_text(name), "time": f"{probe.seconds:.3f}"})
     found = _findings(probe)
     broken = found if worse is None else worse.get(probe.id, [])
     if broken:
         kind = "error" if probe.ending in _NO_ANSWER else "failure"
-        finding = SubElement(case, kind, {"message": shown(broken[0]), "type": probe.ending})
-        finding.text = shown(_explained(probe, broken))
+        finding = SubElement(case, kind, {"message": safe_text(broken[0]), "type": probe.ending})
+        finding.text = safe_text(_explained(probe, broken))
     elif found:
-        SubElement(case, "system-out").text = shown("\n".join(("Not worse than the baseline:", *found)))
+        SubElement(case, "system-out").text = safe_text("\n".join(("Not worse than the baseline:", *found)))
     return case
 
 
 def _findings(probe: ProbeResult) -> list[str]:
     """Return what fell short, what counts most first."""
-    return [f"{graded.grade}: {graded.reason}" for graded in sorted(probe.failed, key=lambda one: -one.weight)]
+    return [f"{result.grade}: {result.reason}" for result in sorted(probe.failed, key=lambda one: -one.weight)]
 
 
 def _explained(probe: ProbeResult, broken: list[str]) -> str:
     parts = (
         ("Call", f"{probe.violates}\n{as_json(probe.arguments)}"),
         ("Fell short", "\n".join(f"- {what}" for what in broken)),
-        ("The server said", shown(probe.text, _LONGEST_TEXT) or "(nothing)"),
-        ("It should have said", shown(probe.better, _LONGEST_TEXT)),
+        ("The server said", safe_text(probe.text, _LONGEST_TEXT) or "(nothing)"),
+        ("It should have said", safe_text(probe.better, _LONGEST_TEXT)),
     )
     return "\n".join(f"{title}:\n{text}\n" for title, text in parts if text)
 
 
 def _skipped(where: str, left: NotProbed) -> Element:
-    case = Element("testcase", {"classname": shown(where), "name": shown(left.probe or "all calls"), "time": "0.000"})
-    SubElement(case, "skipped", {"message": shown(left.reason)})
+    case = Element(
+        "testcase", {"classname": safe_text(where), "name": safe_text(left.probe or "all calls"), "time": "0.000"}
+    )
+    SubElement(case, "skipped", {"message": safe_text(left.reason)})
     return case

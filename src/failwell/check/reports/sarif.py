@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 import failwell
-from failwell.check.report import Graded, ProbeResult, Report
-from failwell.check.reports.text import in_words, shown
+from failwell.check.report import GradeResult, ProbeResult, Report
+from failwell.check.reports.text import in_words, safe_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
@@ -28,7 +28,7 @@ def write(report: Report) -> str:
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notes(report)}],
         "results": [
-            _result(probe, graded, numbers[graded.grade], place) for probe in report.probes() for graded in probe.failed
+            _result(probe, result, numbers[result.grade], place) for probe in report.probes() for result in probe.failed
         ],
         "columnKind": "unicodeCodePoints",
         "properties": {"score": report.score, "grade": report.grade, "channels": report.channels},
@@ -38,38 +38,42 @@ def write(report: Report) -> str:
 
 def _rules(report: Report) -> list[dict[str, Any]]:
     """Return a rule for each grade that was given, in the order of their names."""
-    given = {graded.grade: graded for probe in report.probes() for graded in probe.grades}
-    held = {graded.grade: graded.reason for probe in report.probes() for graded in probe.grades if graded.passed}
+    given = {result.grade: result for probe in report.probes() for result in probe.grades}
+    held = {result.grade: result.reason for probe in report.probes() for result in probe.grades if result.passed}
     return [
         {
             "id": name,
             "name": "".join(word.capitalize() for word in name.split("_")),
-            "shortDescription": {"text": shown(held.get(name) or in_words(name))},
-            "defaultConfiguration": {"level": _level(graded)},
-            "properties": {"channel": graded.channel, "weight": graded.weight, "tags": ["mcp", graded.channel]},
+            "shortDescription": {"text": safe_text(held.get(name) or in_words(name))},
+            "defaultConfiguration": {"level": _level(result)},
+            "properties": {"channel": result.channel, "weight": result.weight, "tags": ["mcp", result.channel]},
         }
-        for name, graded in sorted(given.items())
+        for name, result in sorted(given.items())
     ]
 
 
-def _result(probe: ProbeResult, graded: Graded, rule: int, place: str) -> dict[str, Any]:
-    said = f" The server said: {shown(probe.text, _LONGEST)}" if probe.text else ""
+def _result(probe: ProbeResult, result: GradeResult, rule: int, place: str) -> dict[str, Any]:
+    said = f" The server said: {safe_text(probe.text, _LONGEST)}" if probe.text else ""
     return {
-        "ruleId": graded.grade,
+        "ruleId": result.grade,
         "ruleIndex": rule,
-        "level": _level(graded),
+        "level": _level(result),
         "kind": "fail",
-        "message": {"text": f"{shown(probe.tool)}: {shown(probe.violates)}: {shown(graded.reason)}.{said}"},
+        "message": {"text": f"{safe_text(probe.tool)}: {safe_text(probe.violates)}: {safe_text(result.reason)}.{said}"},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": place}, "region": {"startLine": 1}},
                 "logicalLocations": [
-                    {"name": shown(probe.tool), "fullyQualifiedName": shown(probe.id), "kind": "function"}
+                    {"name": safe_text(probe.tool), "fullyQualifiedName": safe_text(probe.id), "kind": "function"}
                 ],
             }
         ],
-        "partialFingerprints": {"failwell/v1": _fingerprint(probe.id, graded.grade)},
-        "properties": {"probe": shown(probe.probe), "ending": probe.ending, "code": probe.code and shown(probe.code)},
+        "partialFingerprints": {"failwell/v1": _fingerprint(probe.id, result.grade)},
+        "properties": {
+            "probe": safe_text(probe.probe),
+            "ending": probe.ending,
+            "code": probe.code and safe_text(probe.code),
+        },
     }
 
 
@@ -77,14 +81,16 @@ def _notes(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "level": "note",
-            "message": {"text": f"Not probed: {shown(left.tool)} {shown(left.probe or '')}: {shown(left.reason)}"},
+            "message": {
+                "text": f"Not probed: {safe_text(left.tool)} {safe_text(left.probe or '')}: {safe_text(left.reason)}"
+            },
         }
         for left in report.not_probed
     ]
 
 
-def _level(graded: Graded) -> str:
-    return next(level for least, level in _LEVELS if graded.weight >= least)
+def _level(result: GradeResult) -> str:
+    return next(level for least, level in _LEVELS if result.weight >= least)
 
 
 def _fingerprint(probe: str, grade: str) -> str:
@@ -96,4 +102,4 @@ def _place(report: Report) -> str:
     for word in report.server.target.split():
         if _SOURCE.fullmatch(word) and ".." not in word.split("/"):
             return quote(word.removeprefix("./"))
-    return quote(shown(report.server.name) or "server", safe="")
+    return quote(safe_text(report.server.name) or "server", safe="")

@@ -1,4 +1,4 @@
-"""Text of a server as it may be shown: without secrets, with nothing hidden in it, and not without end."""
+"""Texts of a server as reports show them: without secrets, with nothing hidden in them, and not without end."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from failwell.redact.scrubber import scrub
 
 LONGEST = 20_000
-"""So many characters of one text are shown at most."""
+"""The number of characters that are shown of one text."""
 
 _LAYOUT = "\n\t"
 
 
-def shown(text: str, limit: int = LONGEST) -> str:
-    """Return *text* without secrets, its unseen characters spelled out, and cut where it is too long."""
+def safe_text(text: str, limit: int = LONGEST) -> str:
+    """Return *text* without secrets, its invisible characters spelled out, and cut where it is too long."""
     safe = visible(scrub(text[: 2 * limit]))
     left = len(safe) - limit + max(len(text) - 2 * limit, 0)
     return safe if left <= 0 else f"{safe[:limit]}… ({left:,} more characters)"
@@ -40,6 +40,6 @@ def number(score: float | None) -> str:
     return "–" if score is None else f"{score:.1f}".removesuffix(".0")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def count_text(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its word."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -13,17 +13,12 @@ from typing import Any
 import pytest
 from tools.pictures import demo as picture
 
-from failwell import cli
 from failwell.cli import demo
-from failwell.demo import play
-from failwell.demo.play import SIDES, Played
+from failwell.demo import runner
+from failwell.demo.scenes import SIDES, SceneResult
+from tests.cli.streams import Terminal, refusal, run, run_without
 
 ROOT = Path(__file__).parents[2]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class Closed(io.StringIO):
@@ -35,15 +30,15 @@ class Closed(io.StringIO):
         return super().write(text)
 
 
-def shown(played: list[Played], stdout: io.StringIO | None = None, *, in_full: bool = False) -> str:
+def shown(results: list[SceneResult], stdout: io.StringIO | None = None, *, in_full: bool = False) -> str:
     stdout = stdout or io.StringIO()
-    with demo.watching(stdout, in_full=in_full) as seen:
-        for one in played:
+    with demo.show_progress(stdout, in_full=in_full) as display:
+        for one in results:
             for side in SIDES:
-                for step in one.courses[side].steps:
-                    seen.stepped(side, one.scene, step)
-            seen.done(one)
-    demo.show_score(stdout, play.scores(played))
+                for step in one.runs[side].steps:
+                    display.on_step(side, one.scene, step)
+            display.on_scene(one)
+    demo.show_score(stdout, runner.scores(results))
     return stdout.getvalue()
 
 
@@ -60,17 +55,19 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_no_line_is_wider_than_the_window(columns: int, played: list[Played], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_wider_than_the_window(
+    columns: int, results: list[SceneResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
 
-    lines = shown(played).splitlines()
+    lines = shown(results).splitlines()
 
     assert max(map(len, lines)) <= columns
     assert not [line for line in lines if line != line.rstrip()]
 
 
-def test_each_scene_shows_what_both_agents_got_and_did(played: list[Played]) -> None:
-    text = shown(played)
+def test_each_scene_shows_what_both_agents_got_and_did(results: list[SceneResult]) -> None:
+    text = shown(results)
 
     assert [int(number) for number in re.findall(r"^ ?(\d+)\. ", text, re.MULTILINE)] == list(range(1, 15))
     assert re.search(r"^    database is locked +LOCK_TIMEOUT: A lock was not released in time\.$", text, re.MULTILINE)
@@ -78,8 +75,8 @@ def test_each_scene_shows_what_both_agents_got_and_did(played: list[Played]) -> 
     assert text.count("✗ 3 calls, happened 3 times, 2 wasted") == 2
 
 
-def test_the_score_stands_at_the_end(played: list[Played]) -> None:
-    rows = dict(re.findall(r"^    ([a-z ]+?)  +(\d.*)$", shown(played).partition("bare    failwell")[2], re.MULTILINE))
+def test_the_score_stands_at_the_end(results: list[SceneResult]) -> None:
+    rows = dict(re.findall(r"^    ([a-z ]+?)  +(\d.*)$", shown(results).partition("bare    failwell")[2], re.MULTILINE))
 
     assert {name: re.split(r" {2,}", numbers) for name, numbers in rows.items()} == {
         "recovered without a model": ["2 of 14", "11 of 14"],
@@ -90,51 +87,50 @@ def test_the_score_stands_at_the_end(played: list[Played]) -> None:
     }
 
 
-def test_in_full_the_texts_are_not_cut(played: list[Played]) -> None:
-    assert "…" not in shown(played, in_full=True)
-    assert '{"type":"NOT_FOUND"' in shown(played, in_full=True)
+def test_in_full_the_texts_are_not_cut(results: list[SceneResult]) -> None:
+    assert "…" not in shown(results, in_full=True)
+    assert '{"type":"NOT_FOUND"' in shown(results, in_full=True)
 
 
-def test_a_terminal_sees_the_scene_that_is_played_and_colours(played: list[Played], terminal: Terminal) -> None:
-    text = shown(played, terminal)
+def test_a_terminal_sees_the_scene_that_is_played_and_colours(results: list[SceneResult], terminal: Terminal) -> None:
+    text = shown(results, terminal)
 
     assert "\x1b[32m" in text
     assert "\x1b[?25h" in text  # the cursor is shown again
     assert text.count("14. an error sent as a success") > 1
 
 
-def test_no_colour_is_honoured(played: list[Played], terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_colour_is_honoured(results: list[SceneResult], terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
-    assert not re.search(r"\x1b\[\d*;?3\dm", shown(played, terminal))
+    assert not re.search(r"\x1b\[\d*;?3\dm", shown(results, terminal))
 
 
 def test_a_dumb_terminal_gets_plain_lines(
-    played: list[Played], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    results: list[SceneResult], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
-    text = shown(played, terminal)
+    text = shown(results, terminal)
 
     assert "\x1b" not in text
     assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
-def test_the_picture_in_the_docs_is_current_and_loads_nothing(played: list[Played]) -> None:
-    drawn = picture.drawn(played)
+def test_the_picture_in_the_docs_is_current_and_loads_nothing(results: list[SceneResult]) -> None:
+    drawn = picture.drawn(results)
 
     assert (ROOT / "docs/pictures/demo.svg").read_text(encoding="utf-8") == drawn, "python -m tools.pictures demo"
     assert not re.search(r"@font-face|@import|url\((?!#)|href|<image|<script", drawn)
 
 
 def test_the_command_writes_json_in_the_chosen_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "SCENES", play.SCENES[:1])
-    stdout, stderr = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(runner, "SCENES", runner.SCENES[:1])
 
-    code = cli.run(["demo", "--json", "--dialect", "xml"], stdin=io.StringIO(), stdout=stdout, stderr=stderr)
+    ran = run("demo", "--json", "--dialect", "xml")
 
-    found = json.loads(stdout.getvalue())
-    assert (code, stderr.getvalue(), found["dialect"]) == (0, "", "xml")
+    found = json.loads(ran.out)
+    assert (ran.code, ran.err, found["dialect"]) == (0, "", "xml")
     assert {side: counts["recovered"] for side, counts in found["score"].items()} == {"bare": 0, "failwell": 1}
     assert found["scenes"][0]["failwell"]["steps"][0]["text"].startswith('<tool_error code="NOT_FOUND">')
     assert found["scenes"][0]["bare"]["steps"][0]["text"].startswith("Error executing tool read_order: ")
@@ -166,36 +162,27 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(played: list[Played], monkeypatch: pytest.MonkeyPatch) -> None:
-    async def replay(dialect: str, *, stepped: Any, done: Any) -> list[Played]:
-        done(played[0])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(
+    results: list[SceneResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def replay(dialect: str, *, on_step: Any, on_scene: Any) -> list[SceneResult]:
+        on_scene(results[0])
         raise AssertionError("nobody reads any more")
 
-    monkeypatch.setattr(play, "play", replay)
-    stderr = io.StringIO()
+    monkeypatch.setattr(runner, "run_demo", replay)
 
-    code = cli.run(["demo"], stdin=io.StringIO(), stdout=Closed(), stderr=stderr)
+    ran = run("demo", stdout=Closed())
 
-    assert (code, stderr.getvalue()) == (0, "")
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_servers_that_do_not_start_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "no-such-python")
-    stderr = io.StringIO()
 
-    code = cli.run(["demo", "--json"], stdin=io.StringIO(), stdout=io.StringIO(), stderr=stderr)
-
-    assert (code, stderr.getvalue().count("\n")) == (2, 1)
-    assert stderr.getvalue().startswith("failwell: the servers of the demo do not run: FileNotFoundError: ")
+    assert refusal("demo", "--json").startswith("the servers of the demo do not run: FileNotFoundError: ")
 
 
-def test_without_the_sdk_the_command_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("failwell.demo", "failwell.cli.demo"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(cli, "stage", raising=False)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    stderr = io.StringIO()
+def test_without_the_sdk_the_command_names_what_to_install() -> None:
+    ran = run_without(("mcp",), "demo")
 
-    code = cli.run(["demo"], stdin=io.StringIO(), stdout=io.StringIO(), stderr=stderr)
-
-    assert (code, stderr.getvalue()) == (2, "failwell: the demo needs the mcp SDK: pip install 'failwell[demo]'\n")
+    assert ran == (2, "", "failwell: the demo needs the mcp SDK: pip install 'failwell[demo]'\n")

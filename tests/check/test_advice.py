@@ -1,8 +1,9 @@
-"""Which SDK a server is made with."""
+"""What is advised, and for which SDK."""
 
 import pytest
 
-from failwell.check.findings import sdk_of
+from failwell.check.advice import REMEDIES, detect_sdk
+from failwell.check.grades import GRADES
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
 
@@ -31,4 +32,24 @@ TOOL = {"name": "t", "inputSchema": {"type": "object"}}
 def test_signs_tell_the_sdk(
     hello: dict[str, object], tool: dict[str, object], text: str, command: str, sdk: str
 ) -> None:
-    assert sdk_of(hello, [tool], [text], command) == sdk
+    assert detect_sdk(hello, [tool], [text], command) == sdk
+
+
+def test_every_grade_is_cured_by_one_remedy() -> None:
+    cured = [grade for remedy in REMEDIES for grade in remedy.cures]
+
+    assert sorted(cured) == sorted(grade.name for grade in GRADES)
+
+
+@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: remedy.cures[0])
+@pytest.mark.parametrize("sdk", ["fastmcp", "mcp", "typescript", "unknown"])
+def test_every_remedy_has_code_for_every_sdk(remedy: object, sdk: str) -> None:
+    snippet = remedy.snippet(sdk)  # type: ignore[attr-defined]
+
+    assert snippet.language == {"fastmcp": "python", "mcp": "python", "typescript": "typescript"}.get(sdk, "shell")
+    if snippet.language == "python":
+        compile(f"async def body():\n{indented(snippet.code)}", "snippet", "exec")
+
+
+def indented(code: str) -> str:
+    return "\n".join(f"    {line}" for line in code.splitlines())

@@ -1,4 +1,4 @@
-"""A user's own probes and values, from files.
+"""Probes and values of a user, from files.
 
 A file of probes is TOML:
 
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from failwell.check.probes import Probe, Subject
+from failwell.check.probes.probe import CheckedTool, Probe
 from failwell.check.report import NotProbed
 from failwell.codes import Type
 
@@ -32,7 +32,7 @@ class Expected(Struct, frozen=True, forbid_unknown_fields=True):
     code: str | None = None
 
 
-class OwnProbe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class UserProbe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A call that a user knows must fail, and how."""
 
     name: str
@@ -41,17 +41,17 @@ class OwnProbe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     expect: Expected = Expected()
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
-    probe: tuple[OwnProbe, ...] = ()
+class _ProbesFile(Struct, frozen=True, forbid_unknown_fields=True):
+    probe: tuple[UserProbe, ...] = ()
 
 
-def read_probes(text: str) -> tuple[OwnProbe, ...]:
+def read_probes(text: str) -> tuple[UserProbe, ...]:
     """Return the probes in a file.
 
     Raises:
         ValueError: it is not such a file; the text says where.
     """
-    return msgspec.convert(_table(text), _File).probe
+    return msgspec.convert(tomllib.loads(text), _ProbesFile).probe
 
 
 def read_values(text: str) -> dict[str, dict[str, Any]]:
@@ -60,33 +60,31 @@ def read_values(text: str) -> dict[str, dict[str, Any]]:
     Raises:
         ValueError: it is not such a file; the text says where.
     """
-    return msgspec.convert(_table(text), dict[str, dict[str, Any]])
+    return msgspec.convert(tomllib.loads(text), dict[str, dict[str, Any]])
 
 
-def _table(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)
-
-
-def own_probes(wanted: tuple[OwnProbe, ...], subjects: Mapping[str, Subject]) -> tuple[list[Probe], list[NotProbed]]:
+def make_user_probes(
+    probes: tuple[UserProbe, ...], tools: Mapping[str, CheckedTool]
+) -> tuple[list[Probe], list[NotProbed]]:
     """Return the probes that may be sent, and those that may not."""
     allowed: list[Probe] = []
     refused: list[NotProbed] = []
-    for own in wanted:
-        subject = subjects[own.tool]
-        breaks_schema = not subject.is_valid(own.arguments)
-        if subject.careful and not breaks_schema:
-            refused.append(NotProbed(tool=own.tool, probe=f"own/{own.name}", reason=_MAY_WRITE))
+    for probe in probes:
+        tool = tools[probe.tool]
+        breaks_schema = not tool.is_valid(probe.arguments)
+        if tool.careful and not breaks_schema:
+            refused.append(NotProbed(tool=probe.tool, probe=f"own/{probe.name}", reason=_MAY_WRITE))
             continue
         default = ("VALIDATION",) if breaks_schema else ()
         allowed.append(
             Probe(
-                id=f"{own.tool}/own/{own.name}",
+                id=f"{probe.tool}/own/{probe.name}",
                 row="own",
-                tool=own.tool,
-                arguments=own.arguments,
-                violates=own.name,
-                types=(own.expect.type,) if own.expect.type else default,
-                code=own.expect.code,
+                tool=probe.tool,
+                arguments=probe.arguments,
+                violates=probe.name,
+                types=(probe.expect.type,) if probe.expect.type else default,
+                code=probe.expect.code,
                 breaks_schema=breaks_schema,
             )
         )
