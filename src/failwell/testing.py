@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from failwell.event import Event
-from failwell.retry._environment import Environment, replaced
+from failwell.retry._environment import Environment, replace_environment
 from failwell.retry._limits import Shared
 
 __all__ = ["EventLog", "FakeClock", "instant"]
@@ -125,7 +125,7 @@ def instant(*, attempts: int | None = None, chance: float = 1.0) -> Generator[Fa
     if attempts is not None and attempts < 1:
         raise ValueError(f"attempts must be at least 1, not {attempts!r}")
     clock = FakeClock(chance=chance)
-    with replaced(Environment(clock, clock.sleep, clock.asleep, clock.chance, Shared.new(), attempts)):
+    with replace_environment(Environment(clock, clock.sleep, clock.asleep, clock.chance, Shared.new(), attempts)):
         yield clock
 
 

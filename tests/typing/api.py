@@ -9,8 +9,7 @@ from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
 from failwell.records._recovery import Trouble, troubles
 from failwell.records._store import RecordStore
-from failwell.retry import Breaker, Budget, Event, Repeats, Shared
-from failwell.retry._fleet import FleetLimits
+from failwell.retry import Breaker, Budget, Event, FleetLimits, Repeats, Shared
 from failwell.testing import EventLog, FakeClock, instant
 
 

@@ -18,7 +18,7 @@ from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
 from failwell.retry._engine import Hook
-from failwell.retry._layers import announce_retrying, is_retrying
+from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
 
@@ -293,7 +293,7 @@ class Caller:
             call = self._call(make_call, server, tool, arguments, described, marks_before)
             answer = _answer(call, await call.attempt(arguments), attempts=1)
             if answer.failure:
-                announce_retrying(answer.failure)
+                report_to_outer_layer(answer.failure)
             return answer
         started = self.clock()
         layer: list[str | Failure] = ["under way"]
@@ -322,7 +322,7 @@ class Caller:
     @property
     def _is_calm(self) -> bool:
         """Whether a success would change nothing, and nobody wants to be told of it."""
-        one, other, third = self.shared.troubles
+        one, other, third = self.shared.failure_state
         return self.hook is None and not (one or other or third)
 
     def _call(
