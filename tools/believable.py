@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import failwell as fw
-from failwell.records._record import Kind, Record, cleaned, described
+from failwell.records import Record, failure_fields
 
 
 class Ill(NamedTuple):
@@ -95,7 +95,7 @@ def sessions(seed: int, *, until: float, days: float, count: int) -> Iterator[li
     """Yield the records of so many sessions, the oldest first, spread over days before a time."""
     chance = random.Random(seed)
     begun = sorted(until - days * _DAY * _rhythm(chance, days) for _ in range(count))
-    known = {place: [(ill, described(ill.failure)) for ill in ills] for place, (_, _, ills) in TOOLS.items()}
+    known = {place: [(ill, failure_fields(ill.failure)) for ill in ills] for place, (_, _, ills) in TOOLS.items()}
     for number, start in enumerate(begun):
         yield list(_Session(chance, f"{seed}-{number:06x}", start, until, known).records())
 
@@ -166,11 +166,11 @@ class _Session:
                     self.time += self.chance.uniform(1, 5)
             yield self._end(place, "success")
 
-    def _end(self, place: tuple[str, str], kind: Kind, what: Any = None, **values: Any) -> Record:
+    def _end(self, place: tuple[str, str], kind: Any, what: Any = None, **values: Any) -> Record:
         self.calls += 1
         return self._record(place, kind, what, elapsed=round(self.chance.uniform(0.05, 1.6), 3), **values)
 
-    def _record(self, place: tuple[str, str], kind: Kind, what: Any = None, **values: Any) -> Record:
+    def _record(self, place: tuple[str, str], kind: Any, what: Any = None, **values: Any) -> Record:
         if kind == "retry":
             self.calls += 1
         return Record(
@@ -193,13 +193,13 @@ def _text(failure: fw.Failure) -> str:
 
 def happenings(until: float) -> list[Record]:
     """Return some of what befalls servers: one that ended and was started again, a breaker that opened and closed."""
-    rows: tuple[tuple[float, Kind, str, str, dict[str, Any]], ...] = (
+    rows: tuple[tuple[float, Any, str, str, dict[str, Any]], ...] = (
         (5400.0, "died", "postgres", "", {"details": {"exit_code": 137}}),
         (5398.0, "restarted", "postgres", "", {}),
         (2200.0, "breaker", "billing", "refund_payment", {"reason": "opened"}),
         (1900.0, "breaker", "billing", "refund_payment", {"reason": "closed"}),
     )
     return [
-        cleaned(Record(time=until - ago, source="proxy", kind=kind, server=server, tool=tool, **more))
+        Record(time=until - ago, source="proxy", kind=kind, server=server, tool=tool, **more)
         for ago, kind, server, tool, more in rows
     ]

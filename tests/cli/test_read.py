@@ -6,11 +6,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import msgspec
 import pytest
 
 import failwell as fw
 from failwell.dialects._placement import META_KEY, write_whole
-from failwell.records._record import Record, described, encode
+from failwell.records import Record, failure_fields
 from tests.cli.streams import refusal, run
 
 LIMITED = fw.Failure(code="RATE_LIMITED", message="Slow down.", tool="send_mail")
@@ -18,8 +19,8 @@ FAILED = '{"content":[{"type":"text","text":"No such file"}],"isError":true}'
 
 
 def recorded(kind: Any = "failure", failure: fw.Failure | None = LIMITED, **more: Any) -> str:
-    record = Record(time=1.0, source="proxy", kind=kind, tool="send_mail", **described(failure), **more)
-    return encode(record).decode()
+    record = Record(time=1.0, source="proxy", kind=kind, tool="send_mail", **failure_fields(failure), **more)
+    return msgspec.json.encode(record).decode()
 
 
 def test_what_may_be_tried_does_not_contradict_the_advice() -> None:

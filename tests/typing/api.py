@@ -7,8 +7,7 @@ from mcp import ClientSession
 import failwell as fw
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
-from failwell.records._recovery import Trouble, troubles
-from failwell.records._store import RecordStore
+from failwell.records import RecordedFailure, RecordStore, failures
 from failwell.retry import Breaker, Budget, Event, FleetLimits, Repeats, Shared
 from failwell.testing import EventLog, FakeClock, instant
 
@@ -100,7 +99,7 @@ def recorded() -> None:
         recorder(fw.records.Record(time=1.0, source="client", kind="success"))
     assert_type(recorder.lost, int)
     with RecordStore("sqlite:///calls.db") as store:
-        assert_type(troubles(store.records(tool="claim", since=1.0)), list[Trouble])
+        assert_type(failures(store.records(tool="claim", since=1.0)), list[RecordedFailure])
         assert_type(store.page(after=5), list[tuple[int, fw.records.Record]])
 
 

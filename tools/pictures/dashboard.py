@@ -11,9 +11,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from failwell.dashboard.access import Access
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.server import listening
-from failwell.dashboard.source import Source
-from failwell.records._sink import open_sink
+from failwell.records import open_sink
 from tools import believable
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -55,7 +55,7 @@ def _serving(store: str) -> Iterator[str]:
         sink.write(session)
     sink.write(believable.happenings(_NOW))
     sink.close()
-    source = Source(store, clock=lambda: _NOW)
+    source = DashboardData(store, clock=lambda: _NOW)
     while source.count():
         pass
     loop, ready, ports = asyncio.new_event_loop(), threading.Event(), list[int]()

@@ -21,7 +21,7 @@ from failwell.check.peers.stdio import StdioPeer
 from failwell.cli.streams import Misuse, address_in, decoded, ended_as_by_interrupt, from_file, json_object, misuse_of
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.reading.reader import explain
-from failwell.records._record import Record, decode
+from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair
 
 __all__ = ["BadServer", "LiveServer"]
@@ -182,7 +182,7 @@ def _is_like_json(text: str) -> bool:
 
 def _record_in(line: str, payload: Any) -> Record | None:
     is_ours = is_object(payload) and {"time", "source", "kind"} <= payload.keys()
-    return decode(line.encode("utf-8", "replace")) if is_ours else None
+    return decode_line(line.encode("utf-8", "replace")) if is_ours else None
 
 
 def _recorded(line: str, payload: dict[str, Any]) -> Recorded:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from failwell._log import log
 from failwell.advice import Hints, Policy, Verdict
-from failwell.event import Event, Sent, Step
+from failwell.event import CallArguments, Event, Step
 from failwell.failure import Failure
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
@@ -162,7 +162,7 @@ class Run(_Progress, eq=False):
             delay=delay,
             reason=reason,
             call=self.number,
-            sent=None if self.arguments is None else Sent(self.arguments),
+            sent=None if self.arguments is None else CallArguments(self.arguments),
             hints=self.hints,
         )
         try:
