@@ -210,7 +210,6 @@ sys.argv = ["failwell"]
 from failwell.proxy.options import parse
 from failwell.proxy import rewriter, summary
 from failwell.proxy.stdio import failures, restarts, runner, tracker
-from tests.records.samples import read_file
 assert not [name for name in sys.modules if name.startswith("failwell.records") or "sqlalchemy" in name]
 import failwell
 assert failwell.Failure and not [name for name in sys.modules if name.startswith("failwell.records")]
