@@ -42,7 +42,7 @@ class BadView(Exception):
 class View(Struct, frozen=True, kw_only=True):
     """What to look at: how far back, of which server, tool, type, code, source and session, and how it is laid out.
 
-    `before` and `after` are numbers of records in the feed, `failure` that of the one whose story is told.
+    `before` and `after` are numbers of records in the feed, `failure` that of the record whose details are shown.
     """
 
     range: str = "7d"

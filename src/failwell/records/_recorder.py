@@ -70,7 +70,7 @@ class BatchWriter:
                 if not self._has_warned_of_input:
                     self._has_warned_of_input = True
                     self._warn(f"no record could be made of what a recorder was told: {error_line(failed)}")
-                    log.debug("what a recorder was told", exc_info=True)
+                    log.debug("an event that a recorder could not convert", exc_info=True)
                 self._lose(1, "no record could be made of them")
         self._has_grown = len(self.held) > before
         if self._has_grown:

@@ -78,10 +78,10 @@ def call(
         arguments: what it is called with, to notice the same call failing again and again.
         hints: the tool's annotations: whether it is read-only or idempotent.
         shared: budget, breaker and repeats, if not those of the process.
-        hook: told an `Event` after each try.
-        clock: tells seconds.
+        hook: called with an `Event` after each try.
+        clock: returns the time in seconds.
         sleep: waits.
-        chance: gives a number from 0 to 1.
+        chance: returns a random number from 0 to 1.
 
     Raises:
         ToolFailure: the breaker of this tool is open, and the call was not made.
