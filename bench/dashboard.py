@@ -10,7 +10,7 @@ import msgspec
 from tools import sample_records
 
 from bench.measure import Amount, Figure
-from failwell.dashboard.source import Source
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.views import View
 from failwell.records import Record, open_sink
 
@@ -27,7 +27,7 @@ def run() -> Iterator[Figure | Amount]:
     with tempfile.TemporaryDirectory() as folder:
         seen: dict[str, dict[str, float]] = {}
         for name, size in SIZES.items():
-            source = Source(f"sqlite:///{folder}/{size}-{name}.db", clock=lambda: NOW)
+            source = DashboardData(f"sqlite:///{folder}/{size}-{name}.db", clock=lambda: NOW)
             written = _fill(f"sqlite:///{folder}/{size}-{name}.db", size)
             counting = _seconds(partial(_count, source), rounds=1)
             seen[name] = {what: _seconds(ask) for what, ask in _asked(source).items()}
@@ -59,12 +59,12 @@ def _fill(address: str, size: int) -> int:
     return written + len(waiting)
 
 
-def _count(source: Source) -> None:
+def _count(source: DashboardData) -> None:
     while source.count():
         pass
 
 
-def _asked(source: Source) -> dict[str, Callable[[], Any]]:
+def _asked(source: DashboardData) -> dict[str, Callable[[], Any]]:
     number = source.feed(View(range="all"))["rows"][0]["number"]
     views = {
         "first page": View(),
@@ -74,7 +74,7 @@ def _asked(source: Source) -> dict[str, Callable[[], Any]]:
     pages: dict[str, Callable[[], Any]] = {
         name: lambda view=view: msgspec.json.encode(source.overview(view)) for name, view in views.items()
     }
-    return {**pages, "story": lambda: msgspec.json.encode(source.story(View(failure=number)))}
+    return {**pages, "story": lambda: msgspec.json.encode(source.failure_details(View(failure=number)))}
 
 
 def _seconds(work: Callable[[], Any], *, rounds: int | None = None) -> float:

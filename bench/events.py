@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import text
 
 import failwell as fw
 from bench.measure import Amount, Figure, compare
-from failwell.event import Sent
-from failwell.records import Record, Recorder, RecordStore, described, open_sink
+from failwell.event import CallArguments
+from failwell.records import Record, Recorder, RecordStore, failure_fields, open_sink
 from failwell.records._pruning import size_of
-from failwell.records._record import cleaned
-from failwell.records._tables import records
 from failwell.retry import Event
 
 TOLD = 20_000
@@ -63,16 +61,25 @@ def _work() -> str:
 
 
 def _succeeded() -> fw.records.Observation:
-    return fw.records.Observation("find", 0.01, None, "tasks", None, Sent(ARGUMENTS))
+    return fw.records.Observation("find", 0.01, None, "tasks", None, CallArguments(ARGUMENTS))
 
 
 def _failed() -> fw.records.Observation:
-    return fw.records.Observation("find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", Sent(ARGUMENTS))
+    return fw.records.Observation(
+        "find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", CallArguments(ARGUMENTS)
+    )
 
 
 def _retried() -> Event:
     return Event(
-        server="s", tool="find", attempt=1, step="retry", elapsed=0.1, failure=RETRIED, delay=3.0, sent=Sent(ARGUMENTS)
+        server="s",
+        tool="find",
+        attempt=1,
+        step="retry",
+        elapsed=0.1,
+        failure=RETRIED,
+        delay=3.0,
+        sent=CallArguments(ARGUMENTS),
     )
 
 
@@ -100,7 +107,7 @@ def _microseconds_to_tell(make: Callable[[], Any]) -> float:
 
 
 def _microseconds_to_write(address: str) -> float:
-    record = cleaned(Record(time=1.0, source="guard", kind="failure", session="s", tool="find", **described(MISSING)))
+    record = Record(time=1.0, source="guard", kind="failure", session="s", tool="find", **failure_fields(MISSING))
     sink = open_sink(address)
     sink.write([record])
     start = time.process_time()
@@ -133,7 +140,7 @@ def _ingested(path: Path) -> Iterator[Any]:
         beside_microseconds=sum(spent[:part]) / (part * AT_ONCE) * 1e6,
     )
     with RecordStore(f"sqlite:///{path}") as store, store.engine.connect() as connection:
-        kept = connection.execute(select(func.count()).select_from(records)).scalar_one()
+        kept = connection.execute(text("SELECT count(*) FROM failwell_records")).scalar_one()
     yield Amount(group="events", what="records lost while a store grows", value=float(told - kept + recorder.lost))
 
 

@@ -10,9 +10,7 @@ from tests.retry.fleet.servers import RedisServer, running
 
 import failwell as fw
 from bench.measure import Amount, Figure, compare
-from failwell.retry import Breaker, Budget, Limits, Repeats, Run, Shared
-from failwell.retry._fleet import FleetLimits
-from failwell.retry._limits import Failing
+from failwell.retry import Breaker, Budget, FailedAttempt, FleetLimits, Limits, Repeats, Run, Shared
 
 GROUP = "limits"
 DOWN = fw.Unavailable("m", outcome="rejected").failure
@@ -56,7 +54,7 @@ def _failed(limits: Limits) -> Any:
     numbers = itertools.count()
 
     def fail() -> None:
-        limits.failed(Failing(KEY, DOWN, None, {"a": next(numbers) % 50}, delay=1.0), 0.0)
+        limits.failed(FailedAttempt(KEY, DOWN, None, {"a": next(numbers) % 50}, delay=1.0), 0.0)
 
     return fail
 

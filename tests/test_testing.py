@@ -53,17 +53,18 @@ def test_tests_do_not_change_each_other() -> None:
 
 
 def test_the_real_world_is_back_after_the_block_and_after_a_nested_one() -> None:
-    from failwell.retry import _environment
-
-    before = _environment.current
+    slept: list[float] = []
     with instant() as outer:
         with pytest.raises(ZeroDivisionError), instant():
             _ = 1 / 0
         with pytest.raises(fw.RateLimited):
             fw.call(limited)
 
-    assert _environment.current is before
     assert outer.slept == [7, 7]
+    with pytest.raises(fw.RateLimited):
+        fw.call(limited, sleep=slept.append, hook=(events := EventLog()))
+    assert (outer.slept, slept) == ([7, 7], [7, 7])
+    assert 0 < events.events[-1].elapsed < 7  # the real clock, which a sleep that does not wait does not move
 
 
 def test_a_call_keeps_what_it_was_given() -> None:

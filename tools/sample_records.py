@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import failwell as fw
-from failwell.records import Record, described
-from failwell.records._record import Kind, cleaned
+from failwell.records import Record, failure_fields
 
 
 class ToolFault(NamedTuple):
@@ -97,7 +96,8 @@ def sessions(seed: int, *, until: float, days: float, count: int) -> Iterator[li
     rng = random.Random(seed)
     begun = sorted(until - days * _DAY * _rhythm(rng, days) for _ in range(count))
     known = {
-        tool_key: [(fault, described(fault.failure)) for fault in faults] for tool_key, (_, _, faults) in TOOLS.items()
+        tool_key: [(fault, failure_fields(fault.failure)) for fault in faults]
+        for tool_key, (_, _, faults) in TOOLS.items()
     }
     for number, start in enumerate(begun):
         yield list(_Session(rng, f"{seed}-{number:06x}", start, until, known).records())
@@ -171,11 +171,11 @@ class _Session:
                     self.time += self.rng.uniform(1, 5)
             yield self._end(tool_key, "success")
 
-    def _end(self, tool_key: tuple[str, str], kind: Kind, description: Any = None, **values: Any) -> Record:
+    def _end(self, tool_key: tuple[str, str], kind: Any, description: Any = None, **values: Any) -> Record:
         self.calls += 1
         return self._record(tool_key, kind, description, elapsed=round(self.rng.uniform(0.05, 1.6), 3), **values)
 
-    def _record(self, tool_key: tuple[str, str], kind: Kind, description: Any = None, **values: Any) -> Record:
+    def _record(self, tool_key: tuple[str, str], kind: Any, description: Any = None, **values: Any) -> Record:
         if kind == "retry":
             self.calls += 1
         return Record(
@@ -198,13 +198,13 @@ def _text(failure: fw.Failure) -> str:
 
 def server_events(until: float) -> list[Record]:
     """Return events of servers: one that ended and was started again, a breaker that opened and closed."""
-    rows: tuple[tuple[float, Kind, str, str, dict[str, Any]], ...] = (
+    rows: tuple[tuple[float, Any, str, str, dict[str, Any]], ...] = (
         (5400.0, "died", "postgres", "", {"details": {"exit_code": 137}}),
         (5398.0, "restarted", "postgres", "", {}),
         (2200.0, "breaker", "billing", "refund_payment", {"reason": "opened"}),
         (1900.0, "breaker", "billing", "refund_payment", {"reason": "closed"}),
     )
     return [
-        cleaned(Record(time=until - ago, source="proxy", kind=kind, server=server, tool=tool, **more))
+        Record(time=until - ago, source="proxy", kind=kind, server=server, tool=tool, **more)
         for ago, kind, server, tool, more in rows
     ]

@@ -10,8 +10,7 @@ from bench.simulation.running import SECONDS_PER_POINT, SEED, THINKING, Simulati
 from bench.simulation.server import RETRY_AFTER, Call
 from bench.simulation.store import AskedAtOnce, AtOnce, SimulatedStore
 from failwell import Failure
-from failwell.retry import Limits, Run, Shared
-from failwell.retry._fleet import FleetLimits
+from failwell.retry import FleetLimits, Limits, Run, Shared
 
 AGENTS_PER_PROXY = 10
 FRESHNESS = 0.5
@@ -47,7 +46,7 @@ def own_limits(proxies: int, seed: int, store: SimulatedStore) -> Client:
 
 def shared_limits(proxies: int, seed: int, store: SimulatedStore) -> Client:
     limits = [
-        FleetLimits(store, Shared.new(), freshness=FRESHNESS, errands=AtOnce, askers=AskedAtOnce)
+        FleetLimits(store, Shared.new(), freshness=FRESHNESS, background=AtOnce, threads=AskedAtOnce)
         for _ in range(proxies)
     ]
     return _retrying(limits, seed, store)

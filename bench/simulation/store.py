@@ -6,10 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from failwell import Failure
-from failwell.retry import Breaker, Budget, Repeats, Shared
-from failwell.retry._fleet import BackgroundQueue, Question, QuestionThreads, Task
-from failwell.retry._limits import Failing, Key
-from failwell.retry._redis import LimitState
+from failwell.retry import Breaker, Budget, FailedAttempt, LimitState, Repeats, Shared
+from failwell.retry._threads import BackgroundQueue, Query, QueryThreads, Task
 
 T = TypeVar("T")
 
@@ -20,10 +18,10 @@ class SettlingBreaker(Breaker):
     def __init__(self, *, settling: float = 0.0, **figures: Any) -> None:
         super().__init__(**figures)
         self.settling = settling
-        self._since: dict[Key, float] = {}
+        self._since: dict[tuple[str, str], float] = {}
 
     def failed(
-        self, key: Key, failure: Failure, now: float, *, caller: object = None, is_counted: bool = False
+        self, key: tuple[str, str], failure: Failure, now: float, *, caller: object = None, is_counted: bool = False
     ) -> None:
         state = self.failing.get(key)
         was_open = state is not None and state.opened is not None
@@ -53,26 +51,26 @@ class SimulatedStore:
             Repeats(most=given.repeats.most),
         )
 
-    def begin(self, key: Key, *, caller: str) -> LimitState:
+    def begin(self, key: tuple[str, str], *, caller: str) -> LimitState:
         self.asked += 1
         breaker = self._shared.breaker
         refusal = breaker.refusal(key, self.now, caller=sys.intern(caller))
         if refusal is not None:
             is_probed = breaker.failing[key].prober is not None
-            return LimitState(left=refusal.retry_after or 0.0, is_probed=is_probed, is_noted=True)
+            return LimitState(left=refusal.retry_after or 0.0, is_probed=is_probed, has_failures=True)
         state = breaker.failing.get(key)
         if state is not None and state.opened is not None:
-            return LimitState(left=breaker.pause, is_probed=True, is_own_probe=True, is_noted=True)
-        return LimitState(is_noted=self._is_noted(key))
+            return LimitState(left=breaker.pause, is_probed=True, is_own_probe=True, has_failures=True)
+        return LimitState(has_failures=self._has_failures(key))
 
-    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+    def failed(self, attempt: FailedAttempt, *, caller: str) -> LimitState:
         self.asked += 1
-        named = msgspec.structs.replace(failing, caller=sys.intern(caller))
-        taken = self._shared.failed(named, self.now)
-        left = self._shared.breaker.suspension(failing.key, self.now)
-        return LimitState(left=left, is_noted=self._is_noted(failing.key), taken=taken)
+        named = msgspec.structs.replace(attempt, caller=sys.intern(caller))
+        permit = self._shared.failed(named, self.now)
+        left = self._shared.breaker.suspension(attempt.key, self.now)
+        return LimitState(left=left, has_failures=self._has_failures(attempt.key), permit=permit)
 
-    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
+    def succeeded(self, key: tuple[str, str], *, digest: str, refund: float) -> LimitState:
         self.asked += 1
         self._shared.breaker.succeeded(key)
         self._shared.budget.refund(key[0], refund)
@@ -81,9 +79,9 @@ class SimulatedStore:
             alike.pop(bytes.fromhex(digest), None)
             if not alike:
                 del self._shared.repeats.failing[key]
-        return LimitState(is_noted=self._is_noted(key))
+        return LimitState(has_failures=self._has_failures(key))
 
-    def released(self, key: Key, *, caller: str) -> None:
+    def released(self, key: tuple[str, str], *, caller: str) -> None:
         self.asked += 1
         self._shared.breaker.released(key, caller=sys.intern(caller))
 
@@ -91,7 +89,7 @@ class SimulatedStore:
 
     def close(self) -> None: ...
 
-    def _is_noted(self, key: Key) -> bool:
+    def _has_failures(self, key: tuple[str, str]) -> bool:
         shared = self._shared
         return key in shared.breaker.failing or key[0] in shared.budget.spent or key in shared.repeats.failing
 
@@ -99,12 +97,12 @@ class SimulatedStore:
 class AtOnce(BackgroundQueue):
     """Does everything when it is told, so that a simulation is the same each time."""
 
-    def do(self, errand: Task) -> None:
-        errand()
+    def add(self, task: Task) -> None:
+        task()
 
 
-class AskedAtOnce(QuestionThreads):
+class AskedAtOnce(QueryThreads):
     """Asks at once too."""
 
-    def answer(self, question: Question[T]) -> T:
-        return question.ask()
+    def run(self, query: Query[T]) -> T:
+        return query.ask()

@@ -1,4 +1,4 @@
-"""What is told of tool calls: `Observation` by servers, `Event` by retries; `Sent` stands for the arguments."""
+"""Events of tool calls: `Observation` from servers, `Event` from retries, both with the call's `CallArguments`."""
 
 import os
 from collections.abc import Callable
@@ -16,29 +16,29 @@ _MOST_NAMES = 50
 _LONGEST_NAME = 200
 _LONGEST_KEPT = 1024
 
-# Short values could be guessed from a plain digest. With this they can only be compared, and only where this process
-# and those it forked wrote them.
+# Short values could be guessed from a plain digest. With this key they can only be compared, and only if this process
+# or one that it forked made the digests.
 _KEY = os.urandom(16)
 
 _encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
 
 
-class Sent:
-    """The arguments of a call, for who wants to know whether two calls are the same. It never shows a value.
+class CallArguments:
+    """The arguments of a call: it tells whether two calls are the same, and never shows a value.
 
-    Nothing is looked at before somebody asks. Who wants to ask later says `keep`, before the arguments change.
+    Nothing is computed before `digest` or `names` is used. If that is later than the arguments may change, call `keep`.
     """
 
-    __slots__ = ("_arguments", "_digest", "_names", "_told")
+    __slots__ = ("_arguments", "_digest", "_encoded", "_names")
 
     def __init__(self, arguments: Any) -> None:
         self._arguments = arguments
         self._names: tuple[str, ...] = ()
-        self._told: bytes | None = None
+        self._encoded: bytes | None = None
         self._digest: str | None = None
 
     def __repr__(self) -> str:
-        return "<Sent>"
+        return "<CallArguments>"
 
     def keep(self) -> None:
         """Remember the arguments as they are now."""
@@ -48,25 +48,25 @@ class Sent:
         if is_object(arguments):
             self._names = tuple(_cut(name) for name in islice(arguments, _MOST_NAMES))
         try:
-            told = _encoder.encode(arguments)
-        except Exception:  # too deep, a key that JSON does not know, an object that does not like to be looked at
-            told = os.urandom(16)
-        if len(told) > _LONGEST_KEPT:
-            self._digest = _digest(told)
+            encoded = _encoder.encode(arguments)
+        except Exception:  # too deep, a key that JSON does not know, an object whose `repr` raises
+            encoded = os.urandom(16)
+        if len(encoded) > _LONGEST_KEPT:
+            self._digest = _digest(encoded)
         else:
-            self._told = told
+            self._encoded = encoded
 
     @property
     def digest(self) -> str:
-        """What two calls with the same arguments have in common, in whatever order they are named."""
+        """A text that is the same for two calls with the same arguments, whatever their order."""
         self.keep()
         if self._digest is None:
-            self._told, self._digest = None, _digest(self._told or b"")
+            self._encoded, self._digest = None, _digest(self._encoded or b"")
         return self._digest
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the first arguments, those that are too long cut."""
+        """The names of the first arguments, cut if they are long."""
         self.keep()
         return self._names
 
@@ -74,18 +74,18 @@ class Sent:
 def _cut(name: object) -> str:
     try:
         return str(name)[:_LONGEST_NAME]
-    except Exception:  # an object that does not like to be looked at
+    except Exception:  # an object whose `str` raises
         return "?"
 
 
-def _digest(told: bytes) -> str:
-    digest: str = _hash()(_KEY + told, digest_size=16).hexdigest()
+def _digest(encoded: bytes) -> str:
+    digest: str = _hash()(_KEY + encoded, digest_size=16).hexdigest()
     return digest
 
 
 @cache
 def _hash() -> Any:
-    from hashlib import blake2b  # only now: it takes longer to load than all that is loaded without it
+    from hashlib import blake2b  # only now: it is slow to load, and few programs need a digest
 
     return blake2b
 
@@ -93,8 +93,8 @@ def _hash() -> Any:
 class Observation(Struct, frozen=True):
     """One finished call: the tool, how long it took in seconds, and the failure if it failed.
 
-    `server` is what the server is called, where that is known, `text` what the agent is told of a failure, and `sent`
-    tells whether two calls are the same. `session` names the client's session, if it can be told from others.
+    `server` is the name of the server, if it is known, `text` what the agent is sent of a failure, and `sent` tells
+    whether two calls are the same. `session` names the client's session, if it can be told from others.
     """
 
     tool: str
@@ -102,12 +102,12 @@ class Observation(Struct, frozen=True):
     failure: Failure | None = None
     server: str = ""
     text: str | None = None
-    sent: Sent | None = None
+    sent: CallArguments | None = None
     session: str = ""
 
 
 Observer = Callable[[Observation], object]
-"""What is told of each finished call."""
+"""Called with each finished call."""
 
 
 Step = Literal["succeeded", "retry", "gave_up", "refused", "repaired", "fallback"]
@@ -131,5 +131,5 @@ class Event(Struct, frozen=True, kw_only=True):
     delay: float | None = None
     reason: str | None = None
     call: int = 0
-    sent: Sent | None = None
+    sent: CallArguments | None = None
     hints: Any = None

@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from sqlalchemy import text
 
-from failwell.records._reader import Choice, JsonlReader
-from failwell.records._record import Record, decode
-from failwell.records._sink import open_sink
-from failwell.records._store import Selection
-from failwell.records._tables import as_row, metadata, records
+from failwell.records import Record, open_reader, open_sink
 from tests.cli.streams import refusal, run
 from tests.exceptions.servers import Postgres, postgres
-from tests.records.samples import DOWN, MISSING, record, session
+from tests.records.samples import DOWN, MISSING, drop_tables, engine_of, record, session
 
 __all__ = ["postgres"]
 
@@ -30,7 +28,6 @@ TOLD = [
     record(1001.0, "success", server="tasks", tool="list_tasks", call="2", session="a"),
     record(2000.0, "failure", DOWN, server="shop", tool="pay", call="1", session="b", decision="retry"),
 ]  # fmt: skip
-EVERYTHING = Choice()
 PLAIN = record(2.5, "success")
 
 
@@ -47,9 +44,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         server: Postgres = request.getfixturevalue("postgres")
         address = f"postgresql://{server.url}"
         yield written(address, *TOLD)
-        selection = Selection(address)
-        metadata.drop_all(selection._store.engine)
-        selection.close()
+        drop_tables(address)
     else:
         head = {"jsonl": "jsonl:", "sqlite": "sqlite:///"}[request.param]
         yield written(f"{head}{tmp_path / 'calls'}", *TOLD)
@@ -100,7 +95,7 @@ def test_people_get_a_table_without_colours_where_there_is_no_terminal(store: st
 def test_what_is_exported_can_be_imported(store: str) -> None:
     ran = run("events", "export", "--store", store)
 
-    assert [decode(line.encode()) for line in ran.out.splitlines()] == TOLD
+    assert [msgspec.json.decode(line, type=Record) for line in ran.out.splitlines()] == TOLD
 
 
 def test_a_sheet_gets_a_line_for_each_record_and_no_formula(tmp_path: Path) -> None:
@@ -234,27 +229,30 @@ def test_following_goes_on_with_what_is_written_from_now_on(tmp_path: Path, head
 
 def test_a_number_that_comes_late_is_not_missed(tmp_path: Path) -> None:
     store = written(f"sqlite:///{tmp_path / 'calls'}", TOLD[0])
-    selection = Selection(store)
-    selection.newest(EVERYTHING, 10)
-    insert = selection._store.engine
+    reader, engine = open_reader(store), engine_of(store)
+    reader.newest(10)
+    insert = "INSERT INTO failwell_records (number, time, v, source, kind, session, server, tool, call, attempt)"
     seen: list[Any] = []
     for number in (4, 2, 3):
-        with insert.begin() as connection:
-            connection.execute(records.insert(), [{"number": number, **as_row(record(float(number)))}])
-        seen += [one.time for one in selection.fresh(EVERYTHING)]
-    seen.append(len(selection.fresh(EVERYTHING)))
-    selection.close()
+        with engine.begin() as connection:
+            connection.execute(
+                text(f"{insert} VALUES ({number}, {number}.0, 1, 'client', 'success', 's', '', 'find', '', 1)")
+            )
+        seen += [one.time for one in reader.fresh()]
+    seen.append(len(reader.fresh()))
+    reader.close()
+    engine.dispose()
 
     assert seen == [4.0, 2.0, 3.0, 0]
 
 
 def test_however_many_come_at_once_all_of_them_are_followed(tmp_path: Path) -> None:
     store = written(f"sqlite:///{tmp_path / 'calls'}", TOLD[0])
-    selection = Selection(store)
-    before = selection.newest(EVERYTHING, 10)
+    reader = open_reader(store)
+    before = reader.newest(10)
     written(store, *[record(float(at)) for at in range(2500)])
-    fresh = selection.fresh(EVERYTHING)
-    selection.close()
+    fresh = reader.fresh()
+    reader.close()
 
     assert before == [TOLD[0]]
     assert [one.time for one in fresh] == [float(at) for at in range(2500)]
@@ -264,14 +262,14 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     path = tmp_path / "calls"
     line = (run("events", "export", "--store", written(f"jsonl:{tmp_path / 'other'}", PLAIN)).out).encode()
     path.write_bytes(line + line[:20])
-    reading = JsonlReader(str(path))
-    first = reading.newest(EVERYTHING, 5)
+    reader = open_reader(f"jsonl:{path}")
+    first = reader.newest(5)
     with path.open("ab") as file:
         file.write(line[20:])
-    second = reading.fresh(EVERYTHING)
+    second = reader.fresh()
     path.write_bytes(line)
 
-    assert (first, second, reading.fresh(EVERYTHING)) == ([PLAIN], [PLAIN], [PLAIN])
+    assert (first, second, reader.fresh()) == ([PLAIN], [PLAIN], [PLAIN])
 
 
 @pytest.mark.parametrize(

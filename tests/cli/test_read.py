@@ -7,12 +7,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import failwell as fw
 from failwell.dialects import DIALECTS
-from failwell.records import Record, described
-from failwell.records._record import encode
+from failwell.records import Record, failure_fields
 from tests.cli.streams import RATE_LIMITED, SUCCESS, output, refusal, run
 
 LIMITED = fw.Failure(code="RATE_LIMITED", message="Slow down.", tool="send_mail")
@@ -20,8 +20,8 @@ FAILED = '{"content":[{"type":"text","text":"No such file"}],"isError":true}'
 
 
 def recorded(kind: Any = "failure", failure: fw.Failure | None = LIMITED, **more: Any) -> str:
-    record = Record(time=1.0, source="proxy", kind=kind, tool="send_mail", **described(failure), **more)
-    return encode(record).decode()
+    record = Record(time=1.0, source="proxy", kind=kind, tool="send_mail", **failure_fields(failure), **more)
+    return msgspec.json.encode(record).decode()
 
 
 def test_what_may_be_tried_does_not_contradict_the_advice() -> None:

@@ -9,7 +9,7 @@ import pytest
 import failwell as fw
 from failwell.client import CallResult, ToolDescription, ToolListCache, ToolPage
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
-from failwell.retry._layers import is_retried_above
+from failwell.retry._layers import take_inner_failure
 from tests.client.scripted import BUSY, FINE, LOST, Naps, never
 
 SAFE = {"name": "look", "annotations": {"readOnlyHint": True}}
@@ -286,14 +286,14 @@ def test_a_nested_caller_leaves_its_failure_for_the_outer_one() -> None:
 
     async def through_another(arguments: dict[str, Any]) -> Any:
         inner = await fw.client.Caller().run(Tool(BUSY), tool="look", arguments=arguments)
-        left.extend((is_retried_above(), is_retried_above()))
+        left.extend((take_inner_failure(), take_inner_failure()))
         return inner.result
 
     answer = asyncio.run(fw.client.Caller(fw.Policy(attempts=1)).run(through_another, tool="look"))
 
     assert [failure and failure.code for failure in left] == [answer.failure and answer.failure.code, None]
     assert left[0] is not None
-    assert is_retried_above() is None
+    assert take_inner_failure() is None
 
 
 def test_a_corrected_call_that_took_effect_is_not_hidden() -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tools import sample_records
 
 import failwell as fw
-from failwell.records._record import Record, described
+from failwell.records import Record, failure_fields
 from tests.dashboard.stores import NOW, Serving, some_sessions, write
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -102,7 +102,7 @@ def hostile() -> list[Record]:
     failure = fw.Failure(
         code="NOT_FOUND", message=SCRIPT, suggestion=SCRIPT, actions=(SCRIPT,), details={SCRIPT: SCRIPT}
     )
-    what = {**described(failure), "code": SCRIPT, "id": SCRIPT, "message": SCRIPT}
+    what = {**failure_fields(failure), "code": SCRIPT, "id": SCRIPT, "message": SCRIPT}
     texts: dict[str, Any] = dict.fromkeys(("session", "server", "tool", "text", "reason"), SCRIPT)
     common: dict[str, Any] = {**texts, "names": (SCRIPT,), "details": {SCRIPT: SCRIPT}, "source": "proxy"}
     return [
@@ -235,7 +235,7 @@ def test_new_failures_appear_by_themselves_and_are_said(opened: Any, store: str)
     page = opened(ordinary()).page
     expect(page.locator("#records")).to_be_visible()
 
-    down = described(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
+    down = failure_fields(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
     write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
 
     expect(page.locator("#records li").first).to_contain_text("A new failure.", timeout=15_000)
@@ -247,7 +247,7 @@ def test_who_pauses_is_left_alone(opened: Any, store: str) -> None:
 
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Go on")).to_be_focused()
-    down = described(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
+    down = failure_fields(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
     write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
     page.get_by_role("button", name="Go on").click()
 

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
-from failwell.dashboard import counts
-from failwell.records._sql import connect, url_of
-from failwell.records._tables import metadata
 from tests.exceptions.servers import Postgres, postgres
+from tests.records.samples import drop_tables
 
 __all__ = ["address", "postgres"]
 
@@ -22,8 +19,4 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         return
     server: Postgres = request.getfixturevalue("postgres")
     yield f"postgresql://{server.url}"
-    engine = connect(url_of(f"postgresql://{server.url}"))
-    with engine.begin() as connection:
-        for table in (*counts.metadata.sorted_tables, *metadata.sorted_tables):
-            connection.execute(text(f"DROP TABLE IF EXISTS {table.name}"))
-    engine.dispose()
+    drop_tables(f"postgresql://{server.url}")

@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 from tools import sample_records
 
 from failwell.dashboard.access import Access
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.server import listening
-from failwell.dashboard.source import Source
-from failwell.records._record import Record
-from failwell.records._sink import open_sink
+from failwell.records import Record, open_sink, recovery
 
 NOW = 1_794_000_000.0
 Found = TypeVar("Found")
@@ -29,11 +28,11 @@ def some_sessions(count: int = 120, *, days: float = 6, seed: int = 3) -> list[R
     return sorted(found, key=lambda record: record.time)
 
 
-def source_of(address: str, *, now: float = NOW) -> Source:
-    return Source(address, clock=lambda: now)
+def source_of(address: str, *, now: float = NOW) -> DashboardData:
+    return DashboardData(address, clock=lambda: now)
 
 
-def counted(source: Source) -> Source:
+def counted(source: DashboardData) -> DashboardData:
     """Let a source count all there is."""
     while source.count():
         pass
@@ -41,7 +40,7 @@ def counted(source: Source) -> Source:
 
 
 def served(
-    source: Source, ask: Callable[[str], Awaitable[Found]], *, token: str | None = None, host: str = "127.0.0.1"
+    source: DashboardData, ask: Callable[[str], Awaitable[Found]], *, token: str | None = None, host: str = "127.0.0.1"
 ) -> Found:
     """Serve a source on a free port, ask it something by its address, and return what was found."""
 
@@ -82,8 +81,6 @@ class Serving:
 
 def figures_of(records: Iterable[Record]) -> dict[str, Any]:
     """What the records come to by the definition itself."""
-    from failwell.records._recovery import recovery
-
     whole = recovery(records)
     return {
         "calls": whole.calls,

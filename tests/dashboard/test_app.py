@@ -310,7 +310,7 @@ def test_a_store_that_is_away_is_told_without_its_secrets(caplog: pytest.LogCapt
 
 
 def test_too_many_who_ask_at_once_are_told_to_wait(open_door: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.dashboard.app._MOST_AT_ONCE", 0)
+    monkeypatch.setattr("failwell.dashboard.app._MOST_RUNNING", 0)
 
     assert get(open_door, "/api/overview").status == 503
 
@@ -335,7 +335,7 @@ def test_an_address_that_is_taken_is_told(store: str) -> None:
 
 
 def test_a_large_store_is_counted_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.dashboard.counts.STRETCH", 50)
+    monkeypatch.setattr("failwell.dashboard.counts.BATCH", 50)
     address = f"sqlite:///{tmp_path / 'calls.db'}"
     records = some_sessions(60)
     write(address, records)

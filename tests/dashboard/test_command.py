@@ -10,13 +10,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text
 
-from failwell.records._sql import connect, url_of
-from failwell.records._tables import schema
 from tests.cli.streams import refusal
 from tests.dashboard.stores import write
-from tests.records.samples import MISSING, session
+from tests.records.samples import MISSING, engine_of, session
 
 TOKEN = "planted-token-0123456789"
 
@@ -70,9 +68,9 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
 
 
 def test_a_store_of_a_later_version_is_left_alone(store: str) -> None:
-    engine = connect(url_of(store))
+    engine = engine_of(store)
     with engine.begin() as connection:
-        connection.execute(update(schema).values(version=999))
+        connection.execute(text("UPDATE failwell_schema SET version = 999"))
     engine.dispose()
 
     assert refusal("dashboard", "--store", store).startswith("cannot read the store: ")

@@ -6,19 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import select, text, update
 
 from failwell.dashboard import counts
-from failwell.dashboard.counts import count_calls, count_troubles, judge, no_sums
+from failwell.dashboard.counts import count_calls, count_failures, empty_sums, session_failures
 from failwell.dashboard.views import View
-from failwell.records._record import Record
-from failwell.records._recovery import VERDICTS, troubles
-from failwell.records._sql import connect, url_of
-from failwell.records._tables import as_row
-from failwell.records._tables import records as table
+from failwell.records import Record, failures, recovery
 from tests.dashboard.places import address, postgres
 from tests.dashboard.stores import counted, figures_of, some_sessions, source_of, write
-from tests.records.samples import DOWN, MISSING, record, session
+from tests.records.samples import DOWN, MISSING, drop_tables, engine_of, record, session
 
 __all__ = ["address", "postgres"]
 ALL = View(range="all")
@@ -32,7 +28,7 @@ def totals(source: Any) -> dict[str, Any]:
 def test_counts_are_those_of_the_definition_however_many_are_counted_at_once(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts, "STRETCH", 37)
+    monkeypatch.setattr(counts, "BATCH", 37)
     records = some_sessions()
     source = source_of(address)
 
@@ -44,7 +40,7 @@ def test_counts_are_those_of_the_definition_however_many_are_counted_at_once(
 
     assert found == figures_of(records)
     assert found["failed"] > 20
-    assert sum(found[verdict] > 0 for verdict in VERDICTS) >= 5
+    assert sum(found[verdict] > 0 for verdict in recovery([]).verdicts) >= 5
 
 
 def test_a_trouble_that_looks_given_up_is_recovered_once_the_tool_succeeds(address: str) -> None:
@@ -78,7 +74,7 @@ def test_a_dashboard_that_is_started_again_goes_on_where_it_was(address: str) ->
 
 
 def test_two_dashboards_count_each_record_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "STRETCH", 20)
+    monkeypatch.setattr(counts, "BATCH", 20)
     records = some_sessions(60)
     write(address, records)
     both = [source_of(address), source_of(address)]
@@ -101,10 +97,15 @@ def test_a_record_that_appears_after_one_with_a_higher_number_is_not_missed(post
     write(place, session(("find", None)))
     source = source_of(place)
     counted(source)
-    engine = connect(url_of(place))
+    engine = engine_of(place)
     slow = engine.connect()
     began = slow.begin()
-    slow.execute(insert(table), [as_row(record(2.0, "failure", MISSING, call="2"))])
+    slow.execute(
+        text(
+            "INSERT INTO failwell_records (time, v, source, kind, session, server, tool, call, attempt, type, code)"
+            " VALUES (2.0, 1, 'client', 'failure', 's', '', 'find', '2', 1, 'NOT_FOUND', 'NOT_FOUND')"
+        )
+    )
     write(place, [record(3.0, "success", call="3")])
 
     waits = source.count()  # somebody is still writing: it is not counted past them
@@ -112,10 +113,8 @@ def test_a_record_that_appears_after_one_with_a_higher_number_is_not_missed(post
     began.commit()
     slow.close()
     after = counted(source).overview(ALL)["totals"]
-    with engine.begin() as connection:
-        names = [one.name for one in (*counts.metadata.sorted_tables, *table.metadata.sorted_tables)]
-        connection.execute(text(f"DROP TABLE {', '.join(names)}"))
     engine.dispose()
+    drop_tables(place)
     source.close()
 
     assert (waits, before) == (0, 1)
@@ -128,7 +127,7 @@ def test_tables_of_another_version_are_filled_anew(address: str) -> None:
     first = source_of(address)
     counted(first)
     first.close()
-    engine = connect(url_of(address))
+    engine = engine_of(address)
     with engine.begin() as connection:
         connection.execute(update(counts.progress_table).values(version=counts.VERSION + 1))
     engine.dispose()
@@ -144,7 +143,7 @@ def test_a_session_without_an_end_is_judged_after_a_while(address: str) -> None:
     source = source_of(address)
     write(address, lasting)
     counted(source)
-    engine = connect(url_of(address))
+    engine = engine_of(address)
     with engine.connect() as connection:
         left = connection.execute(select(counts.pending_table)).all()
     engine.dispose()
@@ -161,7 +160,7 @@ def test_who_was_not_heard_of_for_a_day_is_not_waited_for(address: str) -> None:
     source = source_of(address)
     write(address, [record(1.0, "failure", MISSING, call="1"), record(90_000.0, "success", session="other")])
     counted(source)
-    engine = connect(url_of(address))
+    engine = engine_of(address)
     with engine.connect() as connection:
         left = connection.execute(select(counts.pending_table)).all()
     engine.dispose()
@@ -183,17 +182,17 @@ steps = st.lists(
 @given(steps, st.integers(1, 6))
 def test_judging_bit_by_bit_comes_to_the_same_as_all_at_once(taken: list[Any], size: int) -> None:
     records = session(*taken)
-    sums, kept, counted_so_far = no_sums(), list[Record](), list[Any]()
+    sums, kept, counted_so_far = empty_sums(), list[Record](), list[Any]()
     for start in range(0, len(records), size):
-        count_troubles(sums, counted_so_far, times=-1)
-        judged = judge([*kept, *records[start : start + size]])
-        count_troubles(sums, [*judged.over, *judged.open])
+        count_failures(sums, counted_so_far, times=-1)
+        found = session_failures([*kept, *records[start : start + size]])
+        count_failures(sums, [*found.final, *found.pending])
         seen = [*kept, *records[start : start + size]]
-        since = judged.since
+        since = found.since
         kept = [] if since is None else [one for one in seen if one.time >= since]
-        counted_so_far = judged.open
-    whole = no_sums()
-    count_troubles(whole, troubles(records))
+        counted_so_far = found.pending
+    whole = empty_sums()
+    count_failures(whole, failures(records))
 
     assert _compact(sums) == _compact(whole)
 
@@ -204,10 +203,10 @@ def _compact(sums: Any) -> dict[Any, Any]:
 
 
 def test_a_failure_without_a_code_counts_under_its_type() -> None:
-    sums = no_sums()
+    sums = empty_sums()
     one = Record(time=1.0, source="client", kind="failure", tool="find", type="INTERNAL")
     count_calls(sums, [one])
-    count_troubles(sums, troubles([one]))
+    count_failures(sums, failures([one]))
 
     [(key, row)] = sums.items()
     assert key == (0, "client", "", "find", "INTERNAL", "INTERNAL")
@@ -217,22 +216,20 @@ def test_a_failure_without_a_code_counts_under_its_type() -> None:
 def test_counting_goes_on_while_a_vacuum_holds_the_table(postgres: Any) -> None:
     place = f"postgresql://{postgres.url}"
     write(place, session(("find", None), ("find", MISSING)))
-    engine, now = connect(url_of(place)), [0.0]
-    counter = counts.Counter(engine, clock=lambda: now[0])
+    engine, now = engine_of(place), [0.0]
+    counter = counts.RecordCounter(engine, clock=lambda: now[0])
     vacuum = engine.connect()
-    vacuum.execute(text(f"LOCK TABLE {table.name} IN SHARE UPDATE EXCLUSIVE MODE"))
+    vacuum.execute(text("LOCK TABLE failwell_records IN SHARE UPDATE EXCLUSIVE MODE"))
 
-    counter.go_on()
+    counter.count_next()
     before = _upto(engine)
     now[0] = 20.0
-    counter.go_on()
+    counter.count_next()
     after = _upto(engine)
     vacuum.rollback()
     vacuum.close()
-    with engine.begin() as connection:
-        names = [one.name for one in (*counts.metadata.sorted_tables, *table.metadata.sorted_tables)]
-        connection.execute(text(f"DROP TABLE {', '.join(names)}"))
     engine.dispose()
+    drop_tables(place)
 
     assert (before, after) == (0, 2)
 

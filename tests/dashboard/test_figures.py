@@ -4,16 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import text
 
 from failwell.dashboard.figures import since_hour
-from failwell.dashboard.views import BadView, View, read_view
-from failwell.records._recovery import troubles
-from failwell.records._sql import connect, url_of
-from failwell.records._tables import records
+from failwell.dashboard.views import BadView, View, parse_view
+from failwell.records import failures
 from tests.dashboard.places import address, postgres
 from tests.dashboard.stores import NOW, counted, figures_of, some_sessions, source_of, write
-from tests.records.samples import DOWN, MISSING, record, session
+from tests.records.samples import DOWN, MISSING, engine_of, record, session
 
 __all__ = ["address", "postgres"]
 
@@ -218,7 +216,7 @@ def test_a_story_tells_the_call_its_tries_and_what_the_agent_did(address: str) -
     )
     source = source_of(address)
 
-    story = source.story(View(failure=3))
+    story = source.failure_details(View(failure=3))
     source.close()
 
     assert story is not None
@@ -235,19 +233,19 @@ def test_every_failure_has_a_story_with_its_verdict(address: str) -> None:
     write(address, made)
     source = source_of(address)
 
-    told = [source.story(View(failure=at)) for at, one in enumerate(made, 1) if one.has_failed]
+    told = [source.failure_details(View(failure=at)) for at, one in enumerate(made, 1) if one.has_failed]
     source.close()
 
     verdicts = {story["trouble"]["verdict"] for story in told if story}
     assert None not in told
-    assert verdicts == {one.verdict for one in troubles(made) if one.verdict != "by_retry"}
+    assert verdicts == {one.verdict for one in failures(made) if one.verdict != "by_retry"}
 
 
 def test_what_befell_a_server_has_a_story_without_a_call(address: str) -> None:
     write(address, [record(NOW, "died", tool="", server="tasks", details={"exit_code": 137})])
     source = source_of(address)
 
-    story, none = source.story(View(failure=1)), source.story(View(failure=9))
+    story, none = source.failure_details(View(failure=1)), source.failure_details(View(failure=9))
     source.close()
 
     assert story is not None
@@ -260,7 +258,7 @@ def test_without_a_store_the_page_is_told_where_to_record(tmp_path: Path) -> Non
     source = source_of(f"sqlite:///{path}")
 
     found = source.overview(View())
-    rest = (source.feed(View()), source.story(View(failure=1)), source.count())
+    rest = (source.feed(View()), source.failure_details(View(failure=1)), source.count())
 
     assert (found["state"], found["address"], found["store"]) == ("nothing", f"sqlite:///{path}", "calls.db")
     assert rest == ({"rows": [], "newest": 0, "older": False, "reload": False}, None, 0)
@@ -271,9 +269,9 @@ def test_without_a_store_the_page_is_told_where_to_record(tmp_path: Path) -> Non
 
 def test_an_empty_store_is_as_good_as_none_and_shows_what_comes(address: str) -> None:
     write(address, session(("find", None)))
-    engine = connect(url_of(address))
+    engine = engine_of(address)
     with engine.begin() as connection:
-        connection.execute(delete(records))
+        connection.execute(text("DELETE FROM failwell_records"))
     engine.dispose()
     source = source_of(address)
     before = source.overview(View())["state"]
@@ -289,7 +287,7 @@ def test_a_password_is_shown_nowhere() -> None:
     source = source_of("postgresql://user:planted@127.0.0.1:1/calls")
 
     assert source.name == "127.0.0.1/calls"
-    assert "planted" not in str(source._nothing(NOW))
+    assert "planted" not in str(source._empty(NOW))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +308,7 @@ def test_a_password_is_shown_nowhere() -> None:
 )
 def test_a_view_that_makes_no_sense_is_refused_in_one_line(pairs: list[tuple[str, str]], sentence: str) -> None:
     with pytest.raises(BadView) as caught:
-        read_view(pairs)
+        parse_view(pairs)
 
     assert str(caught.value).startswith(sentence)
     assert str(caught.value).isascii()
@@ -318,7 +316,7 @@ def test_a_view_that_makes_no_sense_is_refused_in_one_line(pairs: list[tuple[str
 
 
 def test_an_empty_value_is_as_good_as_none() -> None:
-    assert read_view([("tool", ""), ("range", ""), ("before", "")]) == View()
+    assert parse_view([("tool", ""), ("range", ""), ("before", "")]) == View()
     assert since_hour(View(range="all"), NOW) == 0
 
 

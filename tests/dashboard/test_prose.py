@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from failwell.dashboard.app import EXPORTS, FILES
-from failwell.dashboard.stories import MEANINGS, VERDICT_WORDS
+from failwell.dashboard.details import MEANINGS, VERDICT_WORDS
 from failwell.dashboard.views import RANGES, View
-from failwell.records._recovery import VERDICTS
+from failwell.records import recovery
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def test_every_verdict_has_words_here_and_in_the_page() -> None:
     named = re.findall(r"(\w+):", script.partition("export const VERDICTS = {")[2].partition("}")[0])
 
     assert list(VERDICT_WORDS) == named
-    assert sorted(VERDICT_WORDS) == sorted(VERDICTS)
+    assert sorted(VERDICT_WORDS) == sorted(recovery([]).verdicts)
 
 
 def test_every_path_and_every_name_in_the_address_is_told() -> None:

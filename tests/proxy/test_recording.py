@@ -16,11 +16,10 @@ from failwell.proxy.events import Happening
 from failwell.proxy.http.server import Setup, listening, say
 from failwell.proxy.options import BadOption, parse
 from failwell.proxy.recording import name_of
-from failwell.records._jsonl import read_lines
-from failwell.records._record import ENDS
-from failwell.records._store import RecordStore
+from failwell.records import RecordStore
 from tests.proxy.clients import HELLO, SERVER, Client
 from tests.proxy.http.setting import call, failing, post, scripted, success
+from tests.records.samples import read_file
 
 
 def test_every_call_is_in_the_store_once_it_ended(tmp_path: Path) -> None:
@@ -80,7 +79,7 @@ def test_a_server_that_dies_is_on_record(tmp_path: Path) -> None:
     with Client("--events", f"jsonl:{path}") as client:
         client.call("act", n=1, do="exit:3")
         client.wait()
-    records = list(read_lines(str(path)))
+    records = read_file(path)
 
     assert [(one.kind, one.code) for one in records] == [("died", None), ("failure", "CONNECTION_LOST")]
     assert records[0].details == {"exit_code": 3, "pending": 1}
@@ -105,7 +104,7 @@ def test_clients_of_the_gateway_are_sessions_of_their_own(tmp_path: Path) -> Non
             setup.close()
 
     asyncio.run(run())
-    records = list(read_lines(str(path)))
+    records = read_file(path)
 
     assert [(one.kind, one.code) for one in records] == [("failure", "NOT_FOUND"), ("success", None), ("success", None)]
     assert records[0].session == records[2].session != records[1].session
@@ -134,7 +133,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
             setup.close()
 
     asyncio.run(run())
-    records = list(read_lines(str(path)))
+    records = read_file(path)
 
     assert [(one.kind, one.attempt, one.call) for one in records] == [("retry", 1, "1"), ("recovered", 2, "1")]
     assert records[0].delay is not None
@@ -244,16 +243,16 @@ def test_every_call_ends_exactly_once(tmp_path: Path, mode: str) -> None:
         client.call("look", n=2, do="error:-32602")
         client.call("absent", n=1)
 
-    records = list(read_lines(str(path)))
-    ends = Counter(one.call for one in records if one.kind in ENDS)
+    records = read_file(path)
+    ends = Counter(one.call for one in records if (one.has_succeeded or one.has_failed))
     assert len(ends) == len(deeds) + 3
     assert set(ends.values()) == {1}
     for one in records:
         tries = [other for other in records if other.call == one.call and other.kind == "retry"]
-        if one.kind in ENDS and "dry" not in mode:
+        if (one.has_succeeded or one.has_failed) and "dry" not in mode:
             assert one.attempt == len(tries) + 1
         if one.details.get("refused"):
-            assert (one.details["refused"], one.kind in ENDS) == ("VALIDATION_FAILED", True)
+            assert (one.details["refused"], (one.has_succeeded or one.has_failed)) == ("VALIDATION_FAILED", True)
     assert "planted" not in path.read_text()
 
 

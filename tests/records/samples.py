@@ -1,10 +1,13 @@
-"""Records for the tests, and a sink that keeps them in a list."""
+"""Records for the tests, a sink that keeps them in a list, and other ways into a store."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Engine, create_engine, inspect, text
+
 import failwell as fw
-from failwell.records._record import Kind, Record, described
+from failwell.records import Record, failure_fields
 
 MISSING = fw.Failure(code="NOT_FOUND", message="There is no task t-9.", actions=("list_tasks",))
 DOWN = fw.Failure(code="SERVICE_UNAVAILABLE", message="Come back later.")
@@ -26,10 +29,12 @@ class Kept:
         self.is_closed = True
 
 
-def record(time: float, kind: Kind = "success", failure: fw.Failure | None = None, **values: Any) -> Record:
+def record(time: float, kind: Any = "success", failure: fw.Failure | None = None, **values: Any) -> Record:
     """Return a record of a client's call."""
     return Record(
-        time=time, kind=kind, **{"source": "client", "session": "s", "tool": "find", **described(failure), **values}
+        time=time,
+        kind=kind,
+        **{"source": "client", "session": "s", "tool": "find", **failure_fields(failure), **values},
     )
 
 
@@ -49,3 +54,23 @@ def session(*steps: tuple[str, fw.Failure | None] | tuple[str, fw.Failure | None
             )
         )
     return found
+
+
+def read_file(path: str | Path) -> list[Record]:
+    """Return the records in a file of lines."""
+    return list(fw.records.open_reader(f"jsonl:{path}").records())
+
+
+def engine_of(address: str) -> Engine:
+    """Return an engine as another program has it, which knows nothing of failwell."""
+    return create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
+
+
+def drop_tables(address: str) -> None:
+    """Drop all tables of failwell, the dashboard's too."""
+    engine = engine_of(address)
+    names = [name for name in inspect(engine).get_table_names() if name.startswith("failwell_")]
+    with engine.begin() as connection:
+        for name in names:
+            connection.execute(text(f"DROP TABLE {name}"))
+    engine.dispose()

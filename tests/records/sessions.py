@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 import anyio
 
 import failwell as fw
-from failwell.records._jsonl import read_lines
-from failwell.records._record import Record, encode
-from failwell.records._recorder import Recorder
+from failwell.records import Record, Recorder
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.proxy.clients import Client
-from tests.records.samples import Kept
+from tests.records.samples import Kept, read_file
 
 DATA = Path(__file__).parents[1] / "data" / "sessions"
 MISSING = fw.encode(fw.Failure(code="NOT_FOUND", message="There is no task t-9.", actions=("list_tasks",)))
@@ -49,7 +47,7 @@ def proxied(*calls: tuple[str, dict[str, Any]]) -> Callable[[Path], list[Record]
         with Client("--events", str(path), "--retry", "--validate", "--name", "tasks") as client:
             for tool, arguments in calls:
                 client.call(tool, **arguments)
-        return list(read_lines(str(path)))
+        return read_file(path)
 
     return play
 
@@ -136,7 +134,10 @@ def main(folder: Path) -> None:
     for name, played in SESSIONS.items():
         (folder / name).mkdir()
         records = played.play(folder / name)
-        (DATA / f"{name}.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))
+        (DATA / f"{name}.jsonl").unlink(missing_ok=True)
+        sink = fw.records.open_sink(f"jsonl:{DATA / name}.jsonl")
+        sink.write(records)
+        sink.close()
 
 
 if __name__ == "__main__":

@@ -14,11 +14,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import failwell as fw
-from failwell.records import _otlp
-from failwell.records._otlp import Collector, ExportRefused
-from failwell.records._record import Record
-from failwell.records._recorder import Recorder
-from failwell.records._sink import open_sink
+from failwell.records import Record, Recorder, _otlp, open_sink
+from failwell.records._otlp import ExportRefused, OtlpSink
 from tests.records.samples import DOWN, MISSING, record
 
 REQUESTS: dict[str, Any] = {
@@ -181,7 +178,7 @@ def test_the_page_names_every_attribute_of_a_span_and_every_metric(receiver: Rec
 
 
 def test_figures_are_totals_since_the_beginning(receiver: Receiver) -> None:
-    sink = Collector(receiver.url, clock=lambda: 50.0)
+    sink = OtlpSink(receiver.url, clock=lambda: 50.0)
     sink.write([FAILED, record(101.0, call="8", server="tasks", elapsed=0.25)])
     sink.write([
         FAILED,
@@ -229,7 +226,7 @@ def test_callers_cannot_make_any_number_of_series(receiver: Receiver, monkeypatc
 
 
 def test_what_was_sent_is_not_sent_again_when_the_rest_is(receiver: Receiver) -> None:
-    sink, batch = Collector(receiver.url), [FAILED]
+    sink, batch = OtlpSink(receiver.url), [FAILED]
     receiver.answers[:] = [200, 503]
     with pytest.raises(ExportRefused, match="the collector answered 503 to logs"):
         sink.write(batch)
@@ -248,8 +245,8 @@ def test_the_process_is_called_as_the_environment_says(receiver: Receiver) -> No
         "OTEL_RESOURCE_ATTRIBUTES": "service.name=x,deployment.environment.name=test%20lab,broken",
         "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%3Db, other = 1 ,",
     }
-    Collector(f"{receiver.url}/", environment=environment).write([FAILED])
-    Collector(receiver.url, environment={}).write([FAILED])
+    OtlpSink(f"{receiver.url}/", environment=environment).write([FAILED])
+    OtlpSink(receiver.url, environment={}).write([FAILED])
 
     first, second = (plain(one.resource_spans[0].resource.attributes) for one in receiver.of("/v1/traces"))
     assert (first["service.name"], first["deployment.environment.name"]) == ("agents", "test lab")

@@ -7,18 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import text
 
-from failwell.records import _pruning
-from failwell.records._pruning import Pruner, doomed_count, give_all_back, prune, size_of
-from failwell.records._record import Record
-from failwell.records._retention import Retention
-from failwell.records._sink import open_sink
-from failwell.records._sql import connect, url_of
-from failwell.records._store import RecordStore
-from failwell.records._tables import as_row, metadata, prepare, pruned, records
+from failwell.records import Record, RecordStore, Retention, _pruning, open_reader, open_sink
 from tests.exceptions.servers import Postgres
-from tests.records.samples import record
+from tests.records.samples import drop_tables, engine_of, record
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -28,27 +21,24 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         return
     server: Postgres = request.getfixturevalue("postgres")
     yield f"postgresql://{server.url}"
-    engine = writer(f"postgresql://{server.url}")
-    metadata.drop_all(engine)
-    engine.dispose()
+    drop_tables(f"postgresql://{server.url}")
 
 
-def writer(address: str) -> Engine:
-    return connect(url_of(address), is_writer=True)
+def fill(address: str, count: int, **values: Any) -> None:
+    """Write records at the seconds 0, 1, 2 and so on."""
+    sink = open_sink(address)
+    sink.write([record(float(at), **values) for at in range(count)])
+    sink.close()
 
 
-def filled(address: str, count: int, **values: Any) -> Engine:
-    """Return an engine for a store with records at the seconds 0, 1, 2 and so on."""
-    engine = writer(address)
-    prepare(engine)
-    with engine.begin() as connection:
-        connection.execute(records.insert(), [as_row(record(float(at), **values)) for at in range(count)])
-    return engine
+def opened(address: str) -> Any:
+    """Return a reader that can prune."""
+    return open_reader(address)
 
 
-def times(engine: Engine) -> list[float]:
-    with engine.connect() as connection:
-        return list(connection.execute(select(records.c.time).order_by(records.c.number)).scalars())
+def times(address: str) -> list[float]:
+    with RecordStore(address) as store:
+        return [one.time for one in store.records()]
 
 
 @pytest.mark.parametrize(
@@ -65,28 +55,29 @@ def times(engine: Engine) -> list[float]:
     ids=lambda value: str(value) if isinstance(value, Retention) else None,
 )
 def test_what_is_older_or_more_than_is_to_be_kept_goes(address: str, retention: Retention, kept: list[int]) -> None:
-    engine = filled(address, 20)
-    with engine.begin() as connection:
-        doomed = doomed_count(connection, retention, 20.0)
-        gone = prune(connection, retention, 20.0)
+    fill(address, 20)
+    reader = opened(address)
+    prunable = reader.count_prunable(retention, 20.0)
+    deleted = reader.prune(retention, 20.0)
+    reader.close()
 
-    assert times(engine) == kept
-    assert doomed == gone == 20 - len(kept)
-    engine.dispose()
+    assert times(address) == kept
+    assert prunable == deleted == 20 - len(kept)
 
 
 def test_the_oldest_go_first_a_slice_at_a_time_and_the_store_says_what_is_gone(address: str) -> None:
-    engine = filled(address, 20)
-    gone = []
+    fill(address, 20)
+    engine, gone = engine_of(address), []
     for _ in range(3):
         with engine.begin() as connection:
-            gone.append(prune(connection, Retention(count=5), 100.0, most=8))
-            left = connection.execute(select(records.c.time).order_by(records.c.time).limit(1)).scalar_one()
-            gone.append(left)
+            gone.append(_pruning.prune(connection, Retention(count=5), 100.0, most=8))
+        gone.append(times(address)[0])
 
     assert gone == [8, 8.0, 7, 15.0, 0, 15.0]
     with engine.connect() as connection:
-        assert [tuple(row) for row in connection.execute(select(pruned))] == [(100.0, 15, 15, 14.0)]
+        assert [tuple(row) for row in connection.execute(text("SELECT * FROM failwell_pruned"))] == [
+            (100.0, 15, 15, 14.0)
+        ]
     engine.dispose()
 
 
@@ -103,38 +94,39 @@ def test_a_recorder_s_store_is_pruned_while_it_is_written(address: str) -> None:
 
 
 def test_one_process_of_many_prunes_and_the_others_leave_it_to_that_one(postgres: Postgres) -> None:
-    engine = filled(f"postgresql://{postgres.url}", 9)
-    other = writer(f"postgresql://{postgres.url}")
+    address = f"postgresql://{postgres.url}"
+    fill(address, 9)
+    other = engine_of(address)
     left = []
     with other.begin() as connection:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_pruning._LOCK})"))  # as one that prunes does
-        Pruner(Retention(count=2)).after_batch(engine)
-        left.append(len(times(engine)))
-    Pruner(Retention(count=2)).after_batch(engine)
-    left.append(len(times(engine)))
-    metadata.drop_all(engine)
-    engine.dispose()
+        fill(f"{address}?keep_count=2", 1)
+        left.append(len(times(address)))
+    fill(f"{address}?keep_count=2", 1)
+    left.append(len(times(address)))
     other.dispose()
+    drop_tables(address)
 
-    assert left == [9, 2]
+    assert left == [10, 2]
 
 
 def test_it_looks_once_a_minute_and_goes_on_with_the_next_batch_while_there_is_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_pruning, "SLICE", 10)
-    monkeypatch.setattr(prune, "__defaults__", (10,))
+    monkeypatch.setattr(_pruning.prune, "__defaults__", (10,))
     now = [1000.0]
-    engine = filled(f"sqlite:///{tmp_path / 'calls.db'}", 35)
-    pruner = Pruner(Retention(count=10), clock=lambda: now[0])
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    fill(address, 35)
+    engine = engine_of(address)
+    pruner = _pruning.Pruner(Retention(count=10), clock=lambda: now[0])
     left = []
     for seconds in (0, 1, 1, 1, 59):
         now[0] += seconds
         pruner.after_batch(engine)
-        left.append(len(times(engine)))
+        left.append(len(times(address)))
         if seconds == 1 and left[-1] == 10:
-            with engine.begin() as connection:
-                connection.execute(records.insert(), [as_row(record(50.0))])
+            fill(address, 1)
 
     assert left == [25, 15, 10, 11, 10]
     engine.dispose()
@@ -161,18 +153,20 @@ def test_pruning_that_fails_harms_no_batch_and_is_told_once(
 
 def test_a_file_that_is_too_large_loses_the_oldest_and_gives_space_back(tmp_path: Path) -> None:
     path = tmp_path / "calls.db"
-    engine = filled(f"sqlite:///{path}", 2000, text="x" * 2000)
-    before = times(engine)
-    pruner, size = Pruner(Retention(size=2_000_000), clock=lambda: 0.0), []
+    address = f"sqlite:///{path}"
+    fill(address, 2000, text="x" * 2000)
+    before = times(address)
+    pruner, engine = _pruning.Pruner(Retention(size=2_000_000), clock=lambda: 0.0), engine_of(address)
     for _ in range(40):
         pruner.after_batch(engine)
-    with engine.connect() as connection:
-        size.append(size_of(connection))
-    after = times(engine)
     engine.dispose()
+    reader = opened(address)
+    size = reader.size()
+    reader.close()
+    after = times(address)
 
-    assert 1_500_000 < size[0] <= 2_000_000
-    assert size[0] == path.stat().st_size
+    assert 1_500_000 < size <= 2_000_000
+    assert size == path.stat().st_size
     assert 400 < len(after) < 1500
     assert after == before[-len(after) :]
 
@@ -182,16 +176,15 @@ def test_all_free_space_can_be_given_back_also_by_a_file_of_version_1(tmp_path: 
     path = tmp_path / "calls.db"
     if version == "1":
         shutil.copy(Path(__file__).parents[1] / "data" / "stores" / "version-1.db", path)
-    engine = filled(f"sqlite:///{path}", 1000, text="x" * 1000)
-    with engine.begin() as connection:
-        prune(connection, Retention(count=10), 0.0, most=5000)
-    left = times(engine)
-    give_all_back(engine)
-    with engine.connect() as connection:
-        size = size_of(connection)
-    assert times(engine) == left == [float(at) for at in range(990, 1000)]
+    address = f"sqlite:///{path}"
+    fill(address, 1000, text="x" * 1000)
+    reader = opened(address)
+    reader.prune(Retention(count=10), 0.0)
+    size = reader.size()
+    reader.close()
+
+    assert times(address) == [float(at) for at in range(990, 1000)]
     assert size < 250_000
-    engine.dispose()
 
 
 @pytest.mark.parametrize(

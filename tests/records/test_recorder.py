@@ -9,14 +9,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import failwell as fw
-from failwell.records import _recorder
-from failwell.records._jsonl import read_lines
-from failwell.records._record import Record, encode
-from failwell.records._recorder import Recorder, _close_all
-from tests.records.samples import Kept, record
+from failwell.records import Record, Recorder, _recorder
+from failwell.records._recorder import _close_all
+from tests.records.samples import Kept, read_file, record
 
 SEEN = fw.records.Observation("find", 0.25)
 
@@ -341,7 +340,7 @@ def test_a_record_that_is_told_directly_tells_no_secret_in_any_field() -> None:
         recorder(told)
 
     (one,) = sink.records
-    assert secret not in encode(one).decode()
+    assert secret not in msgspec.json.encode(one).decode()
     assert len(one.arguments or "") <= 64
     assert one.failure is not None
     assert set(one.failure) == {"message", "details"}
@@ -377,7 +376,7 @@ def test_the_end_of_the_process_writes_what_waits(tmp_path: Path) -> None:
     with run_program(body, f"jsonl:{path}") as process:
         assert process.wait(60) == 0
 
-    assert [one.tool for one in read_lines(str(path))] == [str(number) for number in range(25)]
+    assert [one.tool for one in read_file(path)] == [str(number) for number in range(25)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
@@ -453,8 +452,8 @@ while True:
 
 def read_back(scheme: str, path: Path) -> list[Record]:
     if scheme == "jsonl:":
-        return list(read_lines(str(path)))
-    from failwell.records._store import RecordStore
+        return read_file(path)
+    from failwell.records import RecordStore
 
     with RecordStore(f"{scheme}{path}") as store:
         return list(store.records())

@@ -4,21 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from failwell.records._jsonl import read_lines
-from failwell.records._record import Record
-from failwell.records._recovery import recovery, troubles
+from failwell.records import Record, failures, recovery
+from tests.records.samples import read_file
 from tests.records.sessions import DATA, SESSIONS
 
 
 def verdicts(records: list[Record]) -> list[tuple[str, str, str, int]]:
-    return [(one.tool, one.code, one.verdict, one.calls_wasted) for one in troubles(records)]
+    return [(one.tool, one.code, one.verdict, one.calls_wasted) for one in failures(records)]
 
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_session_played_now_and_the_one_on_record_get_the_same_verdicts(name: str, tmp_path: Path) -> None:
     played = SESSIONS[name]
 
-    now, then = played.play(tmp_path), list(read_lines(str(DATA / f"{name}.jsonl")))
+    now, then = played.play(tmp_path), read_file(DATA / f"{name}.jsonl")
 
     assert verdicts(now) == verdicts(then) == played.verdicts
     assert recovery(now).duplicates_prevented == recovery(then).duplicates_prevented == played.duplicates
@@ -26,7 +25,7 @@ def test_a_session_played_now_and_the_one_on_record_get_the_same_verdicts(name: 
 
 
 def test_every_record_of_a_failed_call_tells_the_whole_story() -> None:
-    records = [one for name in SESSIONS for one in read_lines(str(DATA / f"{name}.jsonl"))]
+    records = [one for name in SESSIONS for one in read_file(DATA / f"{name}.jsonl")]
     failed = [one for one in records if one.has_failed]
 
     assert len(failed) >= 10
@@ -40,7 +39,7 @@ def test_every_record_of_a_failed_call_tells_the_whole_story() -> None:
 
 
 def test_all_sessions_together_add_up() -> None:
-    records = [one for name in SESSIONS for one in read_lines(str(DATA / f"{name}.jsonl"))]
+    records = [one for name in SESSIONS for one in read_file(DATA / f"{name}.jsonl")]
 
     found = recovery(records)
 

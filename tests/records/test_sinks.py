@@ -8,41 +8,36 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import inspect, text
 
 from failwell.failure import Failure
-from failwell.records._jsonl import JsonlSink, read_lines
-from failwell.records._reader import Choice, open_reader
-from failwell.records._record import Record, cleaned, decode, described, encode
-from failwell.records._sink import open_sink
-from failwell.records._store import RecordStore
-from failwell.records._tables import NoStore, metadata, records
+from failwell.records import NoStore, Record, Recorder, RecordStore, failure_fields, open_reader, open_sink
+from failwell.records._jsonl import JsonlSink
 from tests.exceptions.servers import Postgres
-from tests.records.samples import DOWN, MISSING, record
+from tests.records.samples import DOWN, MISSING, Kept, drop_tables, read_file, record
 from tests.strategies import examples, failures
 
-WHOLE = cleaned(
-    Record(
-        time=1.25,
-        source="client",
-        kind="failure",
-        session="s",
-        server="tasks",
-        tool="find",
-        call="7",
-        attempt=2,
-        elapsed=0.5,
-        delay=1.5,
-        text="what the agent was sent",
-        decision="use",
-        reason="the same call cannot succeed",
-        arguments="0123",
-        names=("id", "limit"),
-        details={"count": 3},
-        **described(MISSING),
-    )
+WHOLE = Record(
+    time=1.25,
+    source="client",
+    kind="failure",
+    session="s",
+    server="tasks",
+    tool="find",
+    call="7",
+    attempt=2,
+    elapsed=0.5,
+    delay=1.5,
+    text="what the agent was sent",
+    decision="use",
+    reason="the same call cannot succeed",
+    arguments="0123",
+    names=("id", "limit"),
+    details={"count": 3},
+    **failure_fields(MISSING),
 )
 PLAIN = record(2.5, "success")
 
@@ -59,16 +54,12 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         drop_tables(f"postgresql://{server.url}")
 
 
-def drop_tables(address: str) -> None:
-    with RecordStore(address) as store:
-        metadata.drop_all(store.engine)
-
-
 def read_back(address: str) -> list[Record]:
-    if address.startswith("jsonl:"):
-        return list(read_lines(address.removeprefix("jsonl:")))
-    with RecordStore(address) as store:
-        return list(store.records())
+    reader = open_reader(address)
+    try:
+        return list(reader.records())
+    finally:
+        reader.close()
 
 
 def test_what_is_written_is_read_back_whole(address: str) -> None:
@@ -141,32 +132,44 @@ def test_a_server_that_hung_up_is_called_again(postgres: Postgres) -> None:
 
 
 @pytest.fixture
-def keep(tmp_path: Path) -> Iterator[Callable[[Record], Record]]:
-    """Yield what writes a record into a store that is open all the time, and reads it back."""
-    address = f"sqlite:///{tmp_path / 'calls.db'}"
-    sink = open_sink(address)
-    sink.write([PLAIN])
-    last = 1
-    with RecordStore(address) as store:
+def keep(tmp_path: Path) -> Iterator[Callable[[Record], list[Record]]]:
+    """Yield what writes a record into a file and a store that are open all the time, and reads it back from both."""
+    addresses = (f"jsonl:{tmp_path / 'calls.jsonl'}", f"sqlite:///{tmp_path / 'calls.db'}")
+    sinks = [open_sink(address) for address in addresses]
+    for sink in sinks:
+        sink.write([PLAIN])
+    readers = [open_reader(address) for address in addresses]
+    for reader in readers:
+        reader.newest(1)
 
-        def kept(one: Record) -> Record:
-            nonlocal last
+    def kept(one: Record) -> list[Record]:
+        for sink in sinks:
             sink.write([one])
-            ((last, found),) = store.page(after=last)
-            return found
+        return [found for reader in readers for found in reader.fresh()]
 
-        yield kept
-    sink.close()
+    yield kept
+    for opened in (*sinks, *readers):
+        opened.close()
 
 
 @settings(max_examples=examples(0.2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(failures)
-def test_any_failure_can_be_kept(keep: Callable[[Record], Record], failure: Failure) -> None:
-    one = cleaned(Record(time=1.0, source="proxy", kind="failure", **described(failure)))
+def test_any_failure_can_be_kept(keep: Callable[[Record], list[Record]], failure: Failure) -> None:
+    one = Record(time=1.0, source="proxy", kind="failure", **failure_fields(failure))
 
-    assert keep(one) == one
-    assert decode(encode(one)) == one
-    assert cleaned(one) == one
+    assert keep(one) == [one, one]
+
+
+@settings(max_examples=examples(0.2))
+@given(failures)
+def test_a_record_of_any_failure_that_is_recorded_again_stays_as_it_is(failure: Failure) -> None:
+    sink = Kept()
+    with Recorder(sink, interval=0) as recorder:
+        recorder(Record(time=1.0, source="proxy", kind="failure", **failure_fields(failure)))
+        assert recorder.flush(60)
+        recorder(sink.records[0])
+
+    assert sink.records[1] == sink.records[0]
 
 
 def mode_of(path: Path) -> int:
@@ -184,32 +187,41 @@ def test_only_the_owner_may_read_a_new_file(tmp_path: Path, scheme: str) -> None
 
 def test_a_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    path.write_bytes(encode(WHOLE) + b"\n" + encode(WHOLE)[:40])
+    line = msgspec.json.encode(WHOLE)
+    path.write_bytes(line + b"\n" + line[:40])
 
     sink = open_sink(f"jsonl:{path}")
     sink.write([PLAIN])
     sink.close()
 
-    assert list(read_lines(str(path))) == [WHOLE, PLAIN]
+    assert read_file(path) == [WHOLE, PLAIN]
 
 
 @pytest.mark.parametrize("line", [b"", b"[]", b"{}", b'{"time":"x"}', b"\xff", b'{"time":1,"source":"client"}'])
-def test_a_line_that_is_no_record_is_none(line: bytes) -> None:
-    assert decode(line) is None
+def test_a_line_that_is_no_record_is_skipped(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(line + b"\n" + msgspec.json.encode(PLAIN) + b"\n")
+
+    assert read_file(path) == [PLAIN]
 
 
-def test_a_line_always_says_its_version_and_a_later_one_may_say_more() -> None:
-    line = encode(PLAIN)
+def test_a_line_always_says_its_version_and_a_later_one_may_say_more(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    sink = open_sink(f"jsonl:{path}")
+    sink.write([PLAIN])
+    sink.close()
+    line = path.read_bytes()
+    path.write_bytes(line[:-2] + b',"news":[1]}\n')
 
     assert line.startswith(b'{"v":1,')
-    assert decode(line[:-1] + b',"news":[1]}') == PLAIN
+    assert read_file(path) == [PLAIN]
 
 
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("calls.db", "records go to jsonl:PATH, sqlite:///PATH, postgresql://HOST/DATABASE or otlp:URL"),
-        ("mysql://h/d", "records go to jsonl:PATH, sqlite:///PATH, postgresql://HOST/DATABASE or otlp:URL"),
+        ("calls.db", "records go to sqlite:///FILE, postgresql://HOST/DATABASE, jsonl:FILE or otlp:URL"),
+        ("mysql://h/d", "records go to sqlite:///FILE, postgresql://HOST/DATABASE, jsonl:FILE or otlp:URL"),
         ("jsonl:", "jsonl: needs the path of a file"),
         ("sqlite:", "a store is at an address such as"),
         ("sqlite://", "a SQLite store needs a file"),
@@ -258,7 +270,7 @@ def test_the_table_has_an_index_for_each_question(tmp_path: Path) -> None:
     sink.close()
 
     with RecordStore(address) as store:
-        found = {tuple(index["column_names"]) for index in inspect(store.engine).get_indexes(records.name)}
+        found = {tuple(index["column_names"]) for index in inspect(store.engine).get_indexes("failwell_records")}
 
     assert found == {("time",), *((name, "time") for name in ("kind", "server", "tool", "code", "session"))}
 
@@ -305,7 +317,7 @@ def test_a_disk_that_fills_up_within_a_batch_takes_no_record_twice(
     sink.write(batch)
     sink.close()
 
-    assert [one.time for one in read_lines(str(path))] == [float(number) for number in range(9)]
+    assert [one.time for one in read_file(path)] == [float(number) for number in range(9)]
 
 
 @pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
@@ -323,13 +335,13 @@ def test_a_file_that_is_deleted_meanwhile_is_made_again(tmp_path: Path, scheme: 
 
 def test_a_line_that_was_cut_off_does_not_cost_the_first_of_an_open_file(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    path.write_bytes(encode(WHOLE)[:30])
+    path.write_bytes(msgspec.json.encode(WHOLE)[:30])
 
     sink = JsonlSink(str(path), file=os.open(path, os.O_WRONLY | os.O_APPEND))
     sink.write([PLAIN])
     sink.close()
 
-    assert list(read_lines(str(path))) == [PLAIN]
+    assert read_file(path) == [PLAIN]
 
 
 FORKING = """
@@ -384,7 +396,7 @@ def test_a_session_is_read_in_the_order_in_which_it_was_written(address: str) ->
     sink.close()
 
     reading = open_reader(address)
-    found = [[(one.kind, one.call) for one in session] for session in reading.sessions(Choice())]
+    found = [[(one.kind, one.call) for one in session] for session in reading.sessions()]
     reading.close()
 
     assert found == [[("retry", "1"), ("success", "1"), ("success", "2")]]

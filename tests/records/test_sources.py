@@ -17,9 +17,7 @@ import failwell as fw
 from failwell.proxy.command import _opened
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
-from failwell.records._record import Record
-from failwell.records._recovery import troubles
-from failwell.records._store import RecordStore
+from failwell.records import Record, RecordStore, failures
 from failwell.retry import Breaker, Budget, Repeats, Shared
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.proxy.clients import Client
@@ -186,7 +184,7 @@ def test_a_session_arrives_with_all_that_happened_and_no_secret(source: str, tmp
     records = seen(tmp_path, address)
 
     assert [one.kind for one in records] == kinds
-    assert [trouble.verdict for trouble in troubles(records)] == verdicts
+    assert [trouble.verdict for trouble in failures(records)] == verdicts
     assert {(one.server, len(one.session)) for one in records} == {("tasks", 16)}
     assert recorder.lost == 0
 
@@ -207,7 +205,7 @@ def test_the_proxy_of_a_process_tells_of_a_session_and_no_secret(tmp_path: Path)
         *["failure"] * 5,
         *("breaker", "refused"),
     ]
-    assert [trouble.verdict for trouble in troubles(records)][:2] == ["by_retry", "at_once"]
+    assert [trouble.verdict for trouble in failures(records)][:2] == ["by_retry", "at_once"]
     assert records[0].delay is not None
 
 
@@ -247,5 +245,5 @@ def test_the_proxy_of_a_url_tells_of_a_session_and_no_secret(tmp_path: Path) -> 
         *["failure"] * 5,
         *("breaker", "refused"),
     ]
-    assert [trouble.verdict for trouble in troubles(records)][:2] == ["by_retry", "at_once"]
+    assert [trouble.verdict for trouble in failures(records)][:2] == ["by_retry", "at_once"]
     assert len({one.session for one in records}) == 1

@@ -1,5 +1,6 @@
 """A store of any earlier version is brought up to date with all its records, whoever writes to it meanwhile."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -8,31 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, inspect, select, text
+from sqlalchemy import inspect, text
 
-from failwell.records._jsonl import read_lines
-from failwell.records._record import Record
-from failwell.records._sink import open_sink
-from failwell.records._sql import connect, url_of
-from failwell.records._store import RecordStore
-from failwell.records._tables import (
-    STEPS,
-    VERSION,
-    WrongVersion,
-    as_row,
-    metadata,
-    prepare,
-    records,
-    schema,
-    version_in,
-)
+from failwell.records import Record, RecordStore, WrongVersion, _tables, open_sink
 from tests.exceptions.servers import Postgres
-from tests.records.samples import record
+from tests.records.samples import drop_tables, engine_of, read_file, record
 
 DATA = Path(__file__).parents[1] / "data"
-THEN = [one for path in sorted((DATA / "sessions").glob("*.jsonl")) for one in read_lines(str(path))]
+THEN = [one for path in sorted((DATA / "sessions").glob("*.jsonl")) for one in read_file(path)]
 """What was written into the store of version 1 that is kept in `stores`."""
 PLAIN = record(2.5, "success")
+VERSION = _tables.VERSION
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,24 +30,37 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield f"sqlite:///{tmp_path / 'calls.db'}"
         return
     server: Postgres = request.getfixturevalue("postgres")
-    engine = writer(f"postgresql://{server.url}")
+    address = f"postgresql://{server.url}"
+    engine = engine_of(address)
     with engine.begin() as connection:
         connection.execute(text((DATA / "stores" / "version-1.postgresql.sql").read_text(encoding="utf-8")))
-        connection.execute(schema.insert().values(version=1))
-        connection.execute(records.insert(), [as_row(one) for one in THEN])
-    yield f"postgresql://{server.url}"
-    metadata.drop_all(engine)
+        connection.execute(text("INSERT INTO failwell_schema (version) VALUES (1)"))
+        names = Record.__struct_fields__
+        insert = text(f"INSERT INTO failwell_records ({', '.join(names)}) VALUES (:{', :'.join(names)})")
+        connection.execute(insert, [row_of(one) for one in THEN])
     engine.dispose()
+    yield address
+    drop_tables(address)
 
 
-def writer(address: str) -> Engine:
-    return connect(url_of(address), is_writer=True)
+def row_of(one: Record) -> dict[str, Any]:
+    row = {name: getattr(one, name) for name in Record.__struct_fields__}
+    return row | {name: json.dumps(row[name]) if row[name] else None for name in ("names", "failure", "details")}
 
 
-def shape(engine: Engine) -> dict[str, Any]:
+def version_of(address: str) -> list[int]:
+    engine = engine_of(address)
+    with engine.connect() as connection:
+        found = list(connection.execute(text("SELECT version FROM failwell_schema")).scalars())
+    engine.dispose()
+    return found
+
+
+def shape(address: str) -> dict[str, Any]:
     """Return all that a database knows of its tables."""
+    engine = engine_of(address)
     found = inspect(engine)
-    return {
+    tables = {
         name: (
             [(column["name"], str(column["type"]), column["nullable"]) for column in found.get_columns(name)],
             found.get_pk_constraint(name)["constrained_columns"],
@@ -68,6 +68,8 @@ def shape(engine: Engine) -> dict[str, Any]:
         )
         for name in sorted(found.get_table_names())
     }
+    engine.dispose()
+    return tables
 
 
 def test_a_writer_keeps_every_record_of_an_older_store(old: str) -> None:
@@ -80,47 +82,43 @@ def test_a_writer_keeps_every_record_of_an_older_store(old: str) -> None:
 
 
 def test_a_reader_brings_an_older_store_up_to_date(old: str) -> None:
-    with RecordStore(old) as store, store.engine.connect() as connection:
-        assert version_in(connection) == VERSION
+    with RecordStore(old) as store:
+        assert version_of(old) == [VERSION]
         assert list(store.records()) == THEN
 
 
 def test_an_older_store_ends_up_with_the_tables_of_a_new_one(old: str) -> None:
-    engine = writer(old)
-    prepare(engine)
-    migrated = shape(engine)
-    metadata.drop_all(engine)
-    prepare(engine)
+    RecordStore(old).close()
+    migrated = shape(old)
+    drop_tables(old)
+    sink = open_sink(old)
+    sink.write([PLAIN])
+    sink.close()
 
-    assert migrated == shape(engine)
-    engine.dispose()
+    assert migrated == shape(old)
 
 
-def test_a_step_that_fails_changes_nothing(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    step = STEPS[2]
+def test_a_migration_that_fails_changes_nothing(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = _tables.MIGRATIONS[2]
 
     def fail(connection: Any) -> None:
         step(connection)
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setitem(STEPS, 2, fail)
-    engine = writer(old)
-    before = shape(engine)
+    monkeypatch.setitem(_tables.MIGRATIONS, 2, fail)
+    before = shape(old)
     with pytest.raises(RuntimeError, match="the disk is full"):
-        prepare(engine)
+        open_sink(old).write([PLAIN])
 
-    with engine.connect() as connection:
-        assert version_in(connection) == 1
-    assert shape(engine) == before
-    engine.dispose()
+    assert version_of(old) == [1]
+    assert shape(old) == before
 
 
 OLD_WRITER = """
 import sys
-from sqlalchemy import text
-from failwell.records._sql import connect, url_of
+from sqlalchemy import create_engine, text
 
-engine = connect(url_of(sys.argv[1]), is_writer=True)
+engine = create_engine(sys.argv[1].replace("postgresql://", "postgresql+psycopg://"))
 insert = text(
     "INSERT INTO failwell_records (time, v, source, kind, session, server, tool, call, attempt)"
     " VALUES (:at, 1, 'guard', 'success', 's', '', 'old', '', 1)"
@@ -146,42 +144,49 @@ def test_processes_of_the_version_before_write_on_while_others_migrate(old: str)
 
     with RecordStore(old) as store:
         found = list(store.records())
-        with store.engine.connect() as connection:
-            versions = connection.execute(select(schema.c.version)).scalars().all()
     assert [one.time for one in found if one.tool == "old"] == [float(at) for at in range(200)]
     assert [one for one in found if one.tool != "old"] == [*THEN, PLAIN, PLAIN, PLAIN]
-    assert versions == [VERSION]
+    assert version_of(old) == [VERSION]
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         (
-            schema.update().values(version=VERSION + 1),
+            f"UPDATE failwell_schema SET version = {VERSION + 1}",
             f"a later failwell made the tables .version {VERSION + 1}, and this one knows {VERSION}.: update failwell",
         ),
-        (schema.update().values(version=0), "the tables are not failwell's: they tell no version"),
-        (schema.delete(), "the tables are not failwell's: they tell no version"),
+        ("UPDATE failwell_schema SET version = 0", "the tables are not failwell's: they tell no version"),
+        ("DELETE FROM failwell_schema", "the tables are not failwell's: they tell no version"),
     ],
     ids=["later", "zero", "none"],
 )
-def test_a_store_of_a_version_we_do_not_know_is_left_alone(old: str, change: Any, sentence: str) -> None:
-    engine = writer(old)
+def test_a_store_of_a_version_we_do_not_know_is_left_alone(old: str, change: str, sentence: str) -> None:
+    engine = engine_of(old)
     with engine.begin() as connection:
-        connection.execute(change)
-    before = shape(engine)
+        connection.execute(text(change))
+    before = shape(old)
 
     attempts: list[Callable[[], object]] = [lambda: open_sink(old).write([PLAIN]), lambda: RecordStore(old)]
     for attempt in attempts:
         with pytest.raises(WrongVersion, match=sentence):
             attempt()
     with engine.connect() as connection:
-        count = connection.execute(select(records.c.number)).scalars().all()
-    assert len(count) == len(THEN)
-    assert shape(engine) == before
+        count = connection.execute(text("SELECT count(*) FROM failwell_records")).scalar_one()
+    assert count == len(THEN)
+    assert shape(old) == before
     engine.dispose()
 
 
-def test_every_version_since_the_first_has_its_step() -> None:
-    assert list(STEPS) == list(range(2, VERSION + 1))
-    assert {column.name for column in records.c} - {"number"} == set(Record.__struct_fields__)
+def test_every_version_since_the_first_has_its_migration() -> None:
+    assert list(_tables.MIGRATIONS) == list(range(2, VERSION + 1))
+
+
+def test_the_table_has_a_column_for_each_field(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    sink = open_sink(address)
+    sink.write([PLAIN])
+    sink.close()
+
+    columns = {name for name, _, _ in shape(address)["failwell_records"][0]}
+    assert columns - {"number"} == set(Record.__struct_fields__)

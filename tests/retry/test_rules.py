@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 import failwell as fw
-from failwell.advice import Hints
 from failwell.codes import TYPES
-from failwell.retry import Breaker, Budget, Repeats, Shared, _environment
-from failwell.testing import EventLog, FakeClock
+from failwell.retry import Breaker, Budget, Repeats, Shared
+from failwell.testing import EventLog, FakeClock, instant
 
-SAFE = Hints(idempotent=True)
+SAFE = fw.Hints(idempotent=True)
 # Only what a decision hangs on; lists of whole failures take a minute.
 failures = st.builds(
     fw.Failure,
@@ -26,7 +25,7 @@ failures = st.builds(
     severity=st.sampled_from([None, None, "warning", "error", "critical"]),
     origin=st.sampled_from(["declared", "mapped", "read", "inferred"]),
 )
-all_hints = st.sampled_from([Hints(), SAFE, Hints(read_only=True)])
+all_hints = st.sampled_from([fw.Hints(), SAFE, fw.Hints(read_only=True)])
 some_failures = st.lists(failures, min_size=1, max_size=6)
 policies = st.builds(
     fw.Policy, attempts=st.integers(1, 6), max_wait=st.floats(0, 500), deadline=st.none() | st.floats(0, 500)
@@ -66,7 +65,7 @@ class Call:
 
 
 @given(failed=after_one_that_passes, hints=all_hints, policy=patient)
-def test_rule_1_the_server_s_word_comes_first(failed: list[fw.Failure], hints: Hints, policy: fw.Policy) -> None:
+def test_rule_1_the_server_s_word_comes_first(failed: list[fw.Failure], hints: fw.Hints, policy: fw.Policy) -> None:
     call = Call(failed, hints=hints, policy=policy)
 
     assert call.retried
@@ -83,20 +82,20 @@ def test_rule_2_what_may_have_taken_effect_is_not_run_twice(failed: list[fw.Fail
 
 
 @given(failed=after_one_that_passes, hints=all_hints)
-def test_rule_2_what_took_effect_is_not_run_twice_on_any_tool(failed: list[fw.Failure], hints: Hints) -> None:
+def test_rule_2_what_took_effect_is_not_run_twice_on_any_tool(failed: list[fw.Failure], hints: fw.Hints) -> None:
     call = Call(failed, hints=hints, policy=fw.Policy(attempts=6, repeatable=True))
 
     assert call.retried
     assert all(failure.outcome != "executed" for failure in call.retried)
 
 
-def may_run_again(failure: fw.Failure, hints: Hints) -> bool:
+def may_run_again(failure: fw.Failure, hints: fw.Hints) -> bool:
     is_safe = hints.repeatable or (failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred")
     return bool(failure.retryable) and failure.severity in (None, "error") and failure.outcome != "executed" and is_safe
 
 
 @given(failed=some_failures, hints=all_hints)
-def test_what_rules_1_and_2_do_not_forbid_is_made_again(failed: list[fw.Failure], hints: Hints) -> None:
+def test_what_rules_1_and_2_do_not_forbid_is_made_again(failed: list[fw.Failure], hints: fw.Hints) -> None:
     known = [failure for failure in failed if failure.retryable is not None]
     shared = Shared(Budget(capacity=10**6), Breaker(most=10**6), Repeats(most=10**6))
 
@@ -108,7 +107,7 @@ def test_what_rules_1_and_2_do_not_forbid_is_made_again(failed: list[fw.Failure]
 
 
 @given(hints=all_hints, attempts=st.integers(1, 9))
-def test_rule_3_what_nobody_knows_is_tried_three_times_on_a_safe_tool_only(hints: Hints, attempts: int) -> None:
+def test_rule_3_what_nobody_knows_is_tried_three_times_on_a_safe_tool_only(hints: fw.Hints, attempts: int) -> None:
     unknown = fw.Failure(message="m", type="INTERNAL", retryable=None, outcome="unknown")
 
     call = Call([unknown] * 9, hints=hints, policy=fw.Policy(attempts=attempts))
@@ -198,19 +197,16 @@ def test_rule_7_what_was_retried_below_is_not_retried_above(failed: list[fw.Fail
 
 
 def test_rule_8_clock_sleep_and_chance_are_what_the_call_was_given() -> None:
-    def real() -> Any:
-        raise AssertionError("the real one was asked")
-
-    nothing = _environment.Environment(real, real, real, real, Shared.new())  # type: ignore[arg-type]  # fails if asked
-    with _environment.replaced(nothing):
+    with instant(chance=0.0) as default:
         call = Call([fw.RateLimited("m").failure] * 2, policy=fw.Policy(deadline=100))
 
-    assert (call.answer, call.clock.slept) == ("ok", [0.5, 1.0])
+    assert (call.answer, call.clock.slept, default.slept) == ("ok", [0.5, 1.0], [])
+    assert [event.elapsed for event in call.recorder.events] == [0.25, 1.0, 2.25]
 
 
 @given(failed=failures, hints=all_hints, attempt=st.integers(1, 2), jitter=st.floats(0, 1))
 def test_what_the_engine_retries_is_what_agents_are_told_to_retry(
-    failed: fw.Failure, hints: Hints, attempt: int, jitter: float
+    failed: fw.Failure, hints: fw.Hints, attempt: int, jitter: float
 ) -> None:
     delay = fw.Policy(max_wait=1e9).next_delay(failed, attempt=attempt, jitter=jitter, hints=hints)
 

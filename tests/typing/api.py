@@ -7,8 +7,8 @@ from mcp import ClientSession
 import failwell as fw
 from failwell.integrations import stamina as for_stamina
 from failwell.integrations import tenacity as for_tenacity
-from failwell.retry import Breaker, Budget, Event, Repeats, Shared
-from failwell.retry._fleet import FleetLimits
+from failwell.records import RecordedFailure, RecordStore, failures
+from failwell.retry import Breaker, Budget, Event, FleetLimits, Repeats, Shared
 from failwell.testing import EventLog, FakeClock, instant
 
 
@@ -98,8 +98,8 @@ def recorded() -> None:
         fw.guard(observers=[recorder])(lambda: "fine")
         recorder(fw.records.Record(time=1.0, source="client", kind="success"))
     assert_type(recorder.lost, int)
-    with fw.records.RecordStore("sqlite:///calls.db") as store:
-        assert_type(fw.records.troubles(store.records(tool="claim", since=1.0)), list[fw.records.Trouble])
+    with RecordStore("sqlite:///calls.db") as store:
+        assert_type(failures(store.records(tool="claim", since=1.0)), list[RecordedFailure])
         assert_type(store.page(after=5), list[tuple[int, fw.records.Record]])
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from failwell.dashboard.access import Access
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.server import listening
-from failwell.dashboard.source import Source
 from failwell.records import open_sink
 from tools import sample_records
 
@@ -55,7 +55,7 @@ def _serving(store: str) -> Iterator[str]:
         sink.write(session)
     sink.write(sample_records.server_events(_NOW))
     sink.close()
-    source = Source(store, clock=lambda: _NOW)
+    source = DashboardData(store, clock=lambda: _NOW)
     while source.count():
         pass
     loop, ready, ports = asyncio.new_event_loop(), threading.Event(), list[int]()

@@ -1,4 +1,4 @@
-"""`failwell dashboard`: from the options to a page that is served until somebody ends it."""
+"""`failwell dashboard`: serve the page until a signal ends it."""
 
 import asyncio
 import os
@@ -40,11 +40,11 @@ def dashboard(
     host, port = _address(listen)
     try:
         from failwell.dashboard.access import Access
+        from failwell.dashboard.data import DashboardData
         from failwell.dashboard.server import CannotListen, serve
-        from failwell.dashboard.source import Source
 
-        source = Source(store)
-        door = Access(host, token or os.environ.get(TOKEN) or None)
+        data = DashboardData(store)
+        access = Access(host, token or os.environ.get(TOKEN) or None)
     except (ImportError, ValueError) as wrong:
         raise Misuse(str(wrong)) from None
 
@@ -53,34 +53,34 @@ def dashboard(
         streams.stderr.flush()
 
     try:
-        _open(source)
-        asyncio.run(serve(source, door, host, port, say=say))
+        _open(data)
+        asyncio.run(serve(data, access, host, port, say=say))
     except CannotListen as cannot:
         raise Misuse(str(cannot)) from None
     finally:
-        source.close()
+        data.close()
 
 
-def _open(source: Any) -> None:
-    """Open the store now, so that who gave a wrong one is told. One that nobody has written to yet is fine.
+def _open(data: Any) -> None:
+    """Open the store now, to report a wrong one at once. A store without records is fine.
 
     Raises:
-        Misuse: it cannot be reached, is none, may not be written, or is of a later version.
+        Misuse: it cannot be reached or written, is no store, or is of a later version.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from failwell.records._tables import WrongVersion
 
     try:
-        source.open()
-        source.count()
+        data.open()
+        data.count()
     except WrongVersion as wrong:
         raise Misuse(f"cannot read the store: {wrong}") from None
     except SQLAlchemyError as failed:
         reason = type(getattr(failed, "orig", None) or failed).__name__
-        raise Misuse(f"cannot use the store {source.name}: {_REASONS.get(reason, reason)}") from None
+        raise Misuse(f"cannot use the store {data.name}: {_REASONS.get(reason, reason)}") from None
     except OSError as failed:
-        raise Misuse(f"cannot use the store {source.name}: {failed.strerror}") from None
+        raise Misuse(f"cannot use the store {data.name}: {failed.strerror}") from None
 
 
 _REASONS = {

@@ -1,4 +1,4 @@
-"""`failwell events`: what is in a store of records, for people and for programs."""
+"""`failwell events`: list, follow, export, summarize and prune the records of a store."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,100 +15,21 @@ from failwell._spelling import did_you_mean
 from failwell.cli import completion
 from failwell.cli.console import WIDEST, page
 from failwell.cli.streams import Misuse, Streams, write_json
-from failwell.records._reader import Choice, RecordReader, Unreadable, open_reader
-from failwell.records._record import FAILED, SUCCEEDED, Record, encode
+from failwell.records._addresses import READABLE
+from failwell.records._reader import RecordFilter, RecordReader, Unreadable, open_reader
+from failwell.records._record import FAILED, SUCCEEDED, Record, encode_line
 from failwell.records._recovery import VERDICTS, Summary
-from failwell.records._retention import seconds_in, size_in_words
+from failwell.records._retention import format_size, parse_seconds
 from failwell.redact.scrubber import clean
 
 _HEADERS = ("time (UTC)", "source", "server", "tool", "kind", "code", "next", "seconds", "message")
 _NUMBERS = frozenset(("seconds", "troubles", "recovered", "calls wasted", "seconds wasted"))
 _COLOURS = {**dict.fromkeys(SUCCEEDED, "green"), **dict.fromkeys(FAILED, "red"), "lost": "red", "died": "red"}
 _LONGEST = 200
-
-
-def show(stdout: TextIO, found: Iterable[Record], *, has_header: bool = True) -> None:
-    """List records, the oldest first."""
-    table = _table(*_HEADERS, has_header=has_header)
-    for record in found:
-        table.add_row(*_cells(record))
-    _print(stdout, table)
-
-
-def show_summary(stdout: TextIO, found: Summary) -> None:
-    """Show what became of failures, those that stay broken first, and what all sessions come to."""
-    overall = found.overall
-    if found.sums:
-        table = _table("server", "tool", "code", "troubles", "recovered", "calls wasted", "seconds wasted", "how")
-        for one in found.sums:
-            table.add_row(
-                _safe(one.server),
-                _safe(one.tool),
-                _safe(one.code),
-                f"{one.troubles:,}",
-                f"{one.recovered / one.troubles:.0%}",
-                f"{one.calls_wasted:,}",
-                f"{one.seconds_wasted:,.1f}",
-                ", ".join(f"{verdict} {one.verdicts[verdict]:,}" for verdict in VERDICTS if verdict in one.verdicts),
-            )
-        _print(stdout, table)
-        stdout.write("\n")
-    rate = "no trouble" if overall.rate is None else f"{overall.rate:.0%} of troubles ended well"
-    stdout.write(
-        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed; {rate}.\n"
-        f"{overall.calls_wasted:,} calls and {overall.seconds_wasted:,.1f} seconds wasted,"
-        f" {overall.turns_saved:,} turns saved, {overall.duplicates_prevented:,} duplicates prevented.\n"
-    )
-
-
-def _table(*headers: str, has_header: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
-    for header in headers:
-        table.add_column(
-            header,
-            no_wrap=header not in ("message", "how"),
-            overflow="ellipsis",
-            justify="right" if header in _NUMBERS else "left",
-        )
-    return table
-
-
-def _print(stdout: TextIO, table: Table) -> None:
-    with page(stdout) as console:
-        if not stdout.isatty():
-            console.width = WIDEST
-        console.print(table)
-
-
-def _cells(record: Record) -> Iterable[str | Text]:
-    yield moment_text(record.time)
-    yield record.source
-    yield _safe(record.server)
-    yield _safe(record.tool)
-    yield Text(record.kind, _COLOURS.get(record.kind, "yellow"))
-    yield _safe(record.code or record.type)
-    yield _safe(record.decision)
-    yield "" if record.elapsed is None else f"{record.elapsed:.3f}"
-    yield _safe(record.message or record.reason)
-
-
-def moment_text(seconds: float) -> str:
-    """Return a time of UTC, to the second; one that no calendar knows as it is."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return str(seconds)
-
-
-def _safe(text: str | None) -> str:
-    """Return a text that does nothing to a terminal, whoever wrote the file that it stood in."""
-    return clean(" ".join((text or "").split()), _LONGEST)
-
-
 _POLL = 0.5
 _PAGE = 1000
+_FARTHEST = 400 * 366 * 86_400.0
 _NO_PRUNING = "only sqlite: and postgresql: stores are pruned; rotate a file of lines as you rotate logs"
-_LATE = 400 * 366 * 86_400.0
 
 
 def events(
@@ -169,7 +90,7 @@ def events(
         choices = ", ".join(_ACTIONS)
         raise Misuse(f"events cannot {action[:40]!r}: choose one of {choices}{did_you_mean(action, _ACTIONS)}")
     if store is None:
-        raise Misuse("say where the records are: --store sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE")
+        raise Misuse(f"say where the records are: --store {READABLE}")
     given: dict[str, Any] = {
         "follow": follow,
         "to": form != "jsonl",
@@ -181,39 +102,39 @@ def events(
         if given[option] and action != action_of:
             raise Misuse(f"--{option} is for {action_of}: failwell events {action_of} --store URL")
     wanted = {"server": server, "tool": tool, "type": type_ and type_.upper(), "code": code, "session": session}
-    asked = _Asked(
+    options = _EventsOptions(
         streams=context.obj,
-        choice=Choice(
-            since=None if since is None else _time_in(since),
+        which=RecordFilter(
+            since=None if since is None else _parse_time(since),
             equal={name: value for name, value in wanted.items() if value is not None},
         ),
         most=most,
         follow=follow,
         as_json=as_json,
         form=form,
-        older_than=None if older_than is None else _seconds(older_than),
+        older_than=None if older_than is None else _parse_span(older_than),
         keep=keep,
         yes=yes,
     )
     try:
-        reading = open_reader(store)
+        reader = open_reader(store)
     except Unreadable as refused:
         raise Misuse(str(refused)) from None
     except ImportError as missing:
         raise Misuse(str(missing)) from None
     try:
-        act(reading, asked)
+        act(reader, options)
     except Unreadable as refused:
         raise Misuse(str(refused)) from None
     finally:
-        reading.close()
+        reader.close()
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says."""
+class _EventsOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of the command."""
 
     streams: Streams
-    choice: Choice
+    which: RecordFilter
     most: int
     follow: bool
     as_json: bool
@@ -223,46 +144,46 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool
 
 
-def _list(reading: RecordReader, asked: _Asked) -> None:
-    stdout = asked.streams.stdout
-    found = reading.newest(asked.choice, asked.most)
-    if asked.as_json:
-        _write_lines(asked, found)
-    elif found or asked.follow:
-        show(stdout, found)
+def _list(reader: RecordReader, options: _EventsOptions) -> None:
+    stdout = options.streams.stdout
+    found = reader.newest(options.most, options.which)
+    if options.as_json:
+        _write_lines(options, found)
+    elif found or options.follow:
+        _show(stdout, found)
     else:
-        stdout.write("No records match.\n" if asked.choice != Choice() else "There are no records yet.\n")
-    while asked.follow:
+        stdout.write("No records match.\n" if options.which != RecordFilter() else "There are no records yet.\n")
+    while options.follow:
         stdout.flush()
         time.sleep(_POLL)
-        news = reading.fresh(asked.choice)
-        if asked.as_json:
-            _write_lines(asked, news)
+        news = reader.fresh(options.which)
+        if options.as_json:
+            _write_lines(options, news)
         elif news:
-            show(stdout, news, has_header=False)
+            _show(stdout, news, has_header=False)
 
 
-def _export(reading: RecordReader, asked: _Asked) -> None:
-    writer = _FORMS.get(asked.form)
+def _export(reader: RecordReader, options: _EventsOptions) -> None:
+    writer = _EXPORT_FORMATS.get(options.form)
     if writer is None:
-        raise Misuse(f"--to {asked.form[:40]!r} is no form: choose one of {', '.join(_FORMS)}")
-    writer(reading.each(asked.choice), asked)
+        raise Misuse(f"--to {options.form[:40]!r} is no form: choose one of {', '.join(_EXPORT_FORMATS)}")
+    writer(reader.records(options.which), options)
 
 
-def _write_lines(asked: _Asked, found: Any) -> None:
+def _write_lines(options: _EventsOptions, found: Any) -> None:
     for record in found:
-        asked.streams.stdout.write(encode(record).decode("utf-8", "replace") + "\n")
+        options.streams.stdout.write(encode_line(record).decode("utf-8", "replace") + "\n")
 
 
-def _write_csv(found: Iterator[Record], asked: _Asked) -> None:
+def _write_csv(found: Iterator[Record], options: _EventsOptions) -> None:
     from failwell.dashboard.export import as_csv
 
     names = Record.__struct_fields__
     head = as_csv(names, ()).decode()
-    asked.streams.stdout.write(head)
+    options.streams.stdout.write(head)
     while page := list(islice(found, _PAGE)):
         text = as_csv(names, map(_row, page)).decode()
-        asked.streams.stdout.write(text.removeprefix(head))
+        options.streams.stdout.write(text.removeprefix(head))
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -272,73 +193,151 @@ def _row(record: Record) -> dict[str, Any]:
     return row
 
 
-def _summary(reading: RecordReader, asked: _Asked) -> None:
-    from failwell.records._recovery import summed
+def _summary(reader: RecordReader, options: _EventsOptions) -> None:
+    from failwell.records._recovery import summarize
 
-    equal = asked.choice.equal
-    whole = Choice(since=asked.choice.since, equal={name: equal[name] for name in ("session",) if name in equal})
-    found = summed(reading.sessions(whole), {name: value for name, value in equal.items() if name != "session"})
-    if asked.as_json:
-        write_json(asked.streams.stdout, msgspec.to_builtins(found))
+    equal = options.which.equal
+    whole = RecordFilter(since=options.which.since, equal={name: equal[name] for name in ("session",) if name in equal})
+    found = summarize(reader.sessions(whole), {name: value for name, value in equal.items() if name != "session"})
+    if options.as_json:
+        write_json(options.streams.stdout, msgspec.to_builtins(found))
     else:
-        show_summary(asked.streams.stdout, found)
-        gone: tuple[int, float] | None = getattr(reading, "pruned_before", lambda: None)()
+        _show_summary(options.streams.stdout, found)
+        gone: tuple[int, float] | None = getattr(reader, "pruned_before", lambda: None)()
         if gone is not None:
-            moment = moment_text(gone[1])
-            asked.streams.stdout.write(f"{_records(gone[0])} up to {moment} were pruned, and are not in this.\n")
+            moment = _format_time(gone[1])
+            options.streams.stdout.write(f"{_record_count(gone[0])} up to {moment} were pruned, and are not in this.\n")
 
 
-def _prune(reading: RecordReader, asked: _Asked) -> None:
-    if asked.older_than is None and asked.keep is None:
+def _prune(reader: RecordReader, options: _EventsOptions) -> None:
+    if options.older_than is None and options.keep is None:
         raise Misuse("say what may go: --older-than 30d, or --keep 1000000, or both")
-    if asked.choice != Choice():
+    if options.which != RecordFilter():
         raise Misuse("prune takes no filters: it deletes the oldest records, whatever they say")
-    prunable: Any = reading
+    prunable: Any = reader
     if not hasattr(prunable, "prune"):
         raise Misuse(_NO_PRUNING)
     from failwell.records._retention import Retention
 
-    now, stdout = time.time(), asked.streams.stdout
-    retention = Retention(age=asked.older_than, count=asked.keep)
-    if not asked.yes:
-        count: int = prunable.doomed(retention, now)
-        stdout.write(f"{_records(count)} would be deleted. Nothing was; to do it, add --yes.\n")
+    now, stdout = time.time(), options.streams.stdout
+    retention = Retention(age=options.older_than, count=options.keep)
+    if not options.yes:
+        count: int = prunable.count_prunable(retention, now)
+        stdout.write(f"{_record_count(count)} would be deleted. Nothing was; to do it, add --yes.\n")
         return
     before: int = prunable.size()
     gone: int = prunable.prune(retention, now)
     stdout.write(
-        f"{_records(gone)} deleted. The store had {size_in_words(before)}, now {size_in_words(prunable.size())}.\n"
+        f"{_record_count(gone)} deleted. The store had {format_size(before)}, now {format_size(prunable.size())}.\n"
     )
 
 
-def _records(count: int) -> str:
+def _record_count(count: int) -> str:
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-_ACTIONS: dict[str, Callable[[RecordReader, _Asked], None]] = {
+_ACTIONS: dict[str, Callable[[RecordReader, _EventsOptions], None]] = {
     "list": _list,
     "export": _export,
     "summary": _summary,
     "prune": _prune,
 }
-_FORMS: dict[str, Callable[[Iterator[Record], _Asked], None]] = {
-    "jsonl": lambda found, asked: _write_lines(asked, found),
+_EXPORT_FORMATS: dict[str, Callable[[Iterator[Record], _EventsOptions], None]] = {
+    "jsonl": lambda found, options: _write_lines(options, found),
     "csv": _write_csv,
 }
 _ONLY_FOR = {"follow": "list", "to": "export", "older-than": "prune", "keep": "prune", "yes": "prune"}
 
 
-def _seconds(text: str) -> float:
+def _show(stdout: TextIO, found: Iterable[Record], *, has_header: bool = True) -> None:
+    """List records, the oldest first."""
+    table = _table(*_HEADERS, has_header=has_header)
+    for record in found:
+        table.add_row(*_cells(record))
+    _print(stdout, table)
+
+
+def _show_summary(stdout: TextIO, found: Summary) -> None:
+    """Show what became of failures, those that stay broken first, and the figures of all sessions."""
+    overall = found.overall
+    if found.sums:
+        table = _table("server", "tool", "code", "troubles", "recovered", "calls wasted", "seconds wasted", "how")
+        for one in found.sums:
+            table.add_row(
+                _safe(one.server),
+                _safe(one.tool),
+                _safe(one.code),
+                f"{one.failures:,}",
+                f"{one.recovered / one.failures:.0%}",
+                f"{one.calls_wasted:,}",
+                f"{one.seconds_wasted:,.1f}",
+                ", ".join(f"{verdict} {one.verdicts[verdict]:,}" for verdict in VERDICTS if verdict in one.verdicts),
+            )
+        _print(stdout, table)
+        stdout.write("\n")
+    rate = "no trouble" if overall.rate is None else f"{overall.rate:.0%} of troubles ended well"
+    stdout.write(
+        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed; {rate}.\n"
+        f"{overall.calls_wasted:,} calls and {overall.seconds_wasted:,.1f} seconds wasted,"
+        f" {overall.turns_saved:,} turns saved, {overall.duplicates_prevented:,} duplicates prevented.\n"
+    )
+
+
+def _table(*headers: str, has_header: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
+    for header in headers:
+        table.add_column(
+            header,
+            no_wrap=header not in ("message", "how"),
+            overflow="ellipsis",
+            justify="right" if header in _NUMBERS else "left",
+        )
+    return table
+
+
+def _print(stdout: TextIO, table: Table) -> None:
+    with page(stdout) as console:
+        if not stdout.isatty():
+            console.width = WIDEST
+        console.print(table)
+
+
+def _cells(record: Record) -> Iterable[str | Text]:
+    yield _format_time(record.time)
+    yield record.source
+    yield _safe(record.server)
+    yield _safe(record.tool)
+    yield Text(record.kind, _COLOURS.get(record.kind, "yellow"))
+    yield _safe(record.code or record.type)
+    yield _safe(record.decision)
+    yield "" if record.elapsed is None else f"{record.elapsed:.3f}"
+    yield _safe(record.message or record.reason)
+
+
+def _format_time(seconds: float) -> str:
+    """Return a time in UTC, to the second; one that is outside the calendar as a number."""
     try:
-        return seconds_in(text)
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
+def _safe(text: str | None) -> str:
+    """Return a text that is safe to print: a file of records may hold anything."""
+    return clean(" ".join((text or "").split()), _LONGEST)
+
+
+def _parse_span(text: str) -> float:
+    try:
+        return parse_seconds(text)
     except ValueError as bad:
         raise Misuse(str(bad)) from None
 
 
-def _time_in(text: str) -> float:
+def _parse_time(text: str) -> float:
     """Return seconds since 1970: a span before now, or a moment, which is one of UTC unless it says otherwise."""
     try:
-        return time.time() - min(seconds_in(text), _LATE)
+        return time.time() - min(parse_seconds(text), _FARTHEST)
     except ValueError:
         pass  # not a span
     try:

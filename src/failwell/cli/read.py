@@ -39,7 +39,7 @@ from failwell.cli.streams import (
 )
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.reading.reader import explain
-from failwell.records._record import Record, decode
+from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair
 
 ServerDialect = Annotated[
@@ -200,7 +200,7 @@ def _parse_line(line: str, payload: dict[str, Any]) -> RecordedCall:
 
 def _parse_record(line: str, payload: Any) -> Record | None:
     is_ours = is_object(payload) and {"time", "source", "kind"} <= payload.keys()
-    return decode(line.encode("utf-8", "replace")) if is_ours else None
+    return decode_line(line.encode("utf-8", "replace")) if is_ours else None
 
 
 def _is_like_json(text: str) -> bool:

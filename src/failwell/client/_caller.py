@@ -18,7 +18,7 @@ from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
 from failwell.retry._engine import Hook
-from failwell.retry._layers import announce_retrying, is_retrying
+from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
 Fallback = Callable[[Failure, dict[str, Any]], Any]
@@ -284,7 +284,7 @@ class Caller:
             call = self._call(make_call, server, tool, arguments, description, marks_before)
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
             if call_result.failure:
-                announce_retrying(call_result.failure)
+                report_to_outer_layer(call_result.failure)
             return call_result
         started = self.clock()
         layer: list[str | Failure] = ["under way"]
@@ -313,7 +313,7 @@ class Caller:
     @property
     def _success_changes_nothing(self) -> bool:
         """Whether a success would change nothing, and there is no hook to tell."""
-        one, other, third = self.shared.troubles
+        one, other, third = self.shared.failure_state
         return self.hook is None and not (one or other or third)
 
     def _call(

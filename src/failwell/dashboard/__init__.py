@@ -1,1 +1,1 @@
-"""One page on loopback that shows which tools fail, whether agents recover, and the whole story of each failure."""
+"""The dashboard: one page that shows which tools fail, whether agents recover, and the details of each failure."""

@@ -1,4 +1,4 @@
-"""`Access`: who may open the dashboard: no pages of other sites, and beyond loopback only with the token."""
+"""`Access`: which requests the dashboard answers: none from other sites, and beyond loopback only with the token."""
 
 import hashlib
 import hmac
@@ -14,11 +14,11 @@ _NEEDS_TOKEN = (
     "this dashboard needs its token: open its address with ?token=… once, or send the header Authorization: Bearer …; "
     "who came by a link of another site opens the address once more by hand"
 )
-_OWN = ("same-origin", "none")
+_OWN_SITES = ("same-origin", "none")
 
 
 class AccessRefused(Exception):
-    """A request may not come in; `status` says why to programs, the text to people."""
+    """A request is refused; `status` says why to programs, the text to people."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -26,14 +26,14 @@ class AccessRefused(Exception):
 
 
 class Access:
-    """Says who may come in.
+    """Checks where requests come from, and their token.
 
     Args:
-        host: the address that is listened on. Names of hosts are only checked on loopback, as we cannot know others.
-        token: what others must know; None lets everybody on this machine in.
+        host: the address to listen on. Host names are only checked on loopback: elsewhere they are unknown.
+        token: what requests must know; None accepts all requests from this machine.
 
     Raises:
-        ValueError: others could come in, and there is no token, or one that can be guessed.
+        ValueError: other machines could connect without a token, or the token can be guessed.
     """
 
     def __init__(self, host: str, token: str | None) -> None:
@@ -45,53 +45,55 @@ class Access:
         if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
             raise ValueError(f"the token must have at least {SHORTEST_TOKEN} characters of ASCII")
         self._token = None if token is None else token.encode()
-        # What a browser keeps is not the token itself: cookies go to every port of a host.
-        self._kept = None if token is None else hmac.new(token.encode(), b"dashboard", hashlib.sha256).hexdigest()
+        # The cookie does not hold the token itself: browsers send cookies to every port of a host.
+        self._cookie_value = (
+            None if token is None else hmac.new(token.encode(), b"dashboard", hashlib.sha256).hexdigest()
+        )
 
     def check(self, path: str, headers: Mapping[str, str]) -> None:
-        """Do nothing if a request comes from here.
+        """Check the origin of a request.
 
         Raises:
-            AccessRefused: it comes from a stranger's page, or under a stranger's name.
+            AccessRefused: it comes from a page of another site, or is meant for another host.
         """
         host = headers.get("Host", "")
         name = hostname_in(f"//{host}")
         if name is None or (self._is_local and not is_loopback(name)):
             raise AccessRefused(421, "this host is not served here")
         origin = headers.get("Origin")
-        if origin is not None and _place_of(origin) != host.lower():
+        if origin is not None and _host_of(origin) != host.lower():
             raise AccessRefused(403, "pages from elsewhere may not ask for this")
         site = headers.get("Sec-Fetch-Site", "none")
         follows_link = path == "/" and headers.get("Sec-Fetch-Mode") == "navigate"
-        if site not in _OWN and not (follows_link and headers.get("Sec-Fetch-Dest") == "document"):
+        if site not in _OWN_SITES and not (follows_link and headers.get("Sec-Fetch-Dest") == "document"):
             raise AccessRefused(403, "pages from elsewhere may not ask for this")
 
     def check_token(self, headers: Mapping[str, str]) -> None:
-        """Do nothing if a request knows the token, or there is none.
+        """Check the token of a request, if there is one.
 
         Raises:
-            AccessRefused: it does not.
+            AccessRefused: the request does not have it.
         """
-        if self._token is None or self._kept is None:
+        if self._token is None or self._cookie_value is None:
             return
         scheme, _, given = headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.knows(given.strip()):
+        if scheme.lower() == "bearer" and self.is_token(given.strip()):
             return
-        if hmac.compare_digest(_cookie(headers).encode("utf-8", "replace"), self._kept.encode()):
+        if hmac.compare_digest(_cookie_in(headers).encode("utf-8", "replace"), self._cookie_value.encode()):
             return
         raise AccessRefused(401, _NEEDS_TOKEN)
 
-    def knows(self, given: str) -> bool:
-        """Return whether this is the token; how long it takes tells nothing."""
+    def is_token(self, given: str) -> bool:
+        """Return whether this is the token, in constant time."""
         return self._token is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
 
     @property
     def cookie(self) -> str:
-        """What a browser is given to keep, once it has shown the token."""
-        return f"{COOKIE}={self._kept}; HttpOnly; SameSite=Strict; Path=/"
+        """The cookie that a browser gets for the token."""
+        return f"{COOKIE}={self._cookie_value}; HttpOnly; SameSite=Strict; Path=/"
 
 
-def _cookie(headers: Mapping[str, str]) -> str:
+def _cookie_in(headers: Mapping[str, str]) -> str:
     try:
         found = SimpleCookie(headers.get("Cookie", "")).get(COOKIE)
     except CookieError:
@@ -99,7 +101,7 @@ def _cookie(headers: Mapping[str, str]) -> str:
     return "" if found is None else found.value
 
 
-def _place_of(origin: str) -> str | None:
+def _host_of(origin: str) -> str | None:
     """Return host and port of an origin. Its scheme is not ours where a proxy in front of us speaks TLS."""
     try:
         return urlsplit(origin.lower()).netloc or None

@@ -1,4 +1,4 @@
-"""`Answering`: from one request to its answer, which is a file of ours, or data as JSON or CSV."""
+"""`App`: answers requests with the files of the page, and with its data as JSON or CSV."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,9 @@ import msgspec
 
 from failwell._log import log
 from failwell.dashboard.access import Access, AccessRefused
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.export import TYPES
-from failwell.dashboard.source import Source
-from failwell.dashboard.views import BadView, View, read_view
+from failwell.dashboard.views import BadView, View, parse_view
 
 try:
     from aiohttp import web
@@ -31,7 +31,7 @@ FILES = {
         for name in ("address", "charts", "dashboard", "elements", "feed", "figures", "filters", "story", "words")
     },
 }
-"""All files that there are, by path: nothing else is looked up anywhere."""
+"""All files of the page, by path: no other file is ever opened."""
 
 SECURITY = {
     "Content-Security-Policy": (
@@ -48,24 +48,24 @@ SECURITY = {
     "Server": "failwell",
 }
 _LONGEST_QUERY = 4096
-_MOST_AT_ONCE = 32
+_MOST_RUNNING = 32
 _THREADS = 4
 _JSON = "application/json"
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
 class App:
-    """Answers requests from a source, with all work on the store in threads of its own."""
+    """Answers requests, with all work on the store in threads of its own."""
 
-    def __init__(self, source: Source, door: Access) -> None:
-        self._source = source
-        self._door = door
+    def __init__(self, data: DashboardData, access: Access) -> None:
+        self._data = data
+        self._access = access
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="failwell-dashboard")
-        self._asked = 0
-        self._data: dict[str, Callable[[View], Any]] = {
-            "/api/overview": source.overview,
-            "/api/feed": source.feed,
-            "/api/story": source.story,
+        self._running = 0
+        self._queries: dict[str, Callable[[View], Any]] = {
+            "/api/overview": data.overview,
+            "/api/feed": data.feed,
+            "/api/story": data.failure_details,
         }
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -78,7 +78,7 @@ class App:
                 response.headers["WWW-Authenticate"] = "Bearer"
         except BadView as bad:
             response = _sentence(400, str(bad))
-        except Exception as failed:  # whatever it is, the page is told, and nobody sees a traceback
+        except Exception as failed:  # the page shows a sentence, and nobody sees a traceback
             log.warning("the store of records does not answer: %s", type(failed).__name__)
             response = _sentence(503, "the store does not answer; it is asked again in a moment")
         response.headers.update(SECURITY)
@@ -90,11 +90,11 @@ class App:
 
     async def count(self) -> int:
         """Count the next records, and return how many are left."""
-        return await self._in_thread(self._source.count)
+        return await self._in_thread(self._data.count)
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         path, _, query = request.raw_path.partition("?")
-        self._door.check(path, request.headers)
+        self._access.check(path, request.headers)
         if request.method not in ("GET", "HEAD"):
             response = _sentence(405, "this can only be looked at")
             response.headers["Allow"] = "GET, HEAD"
@@ -105,44 +105,44 @@ class App:
             raise AccessRefused(414, "the address is too long")
         pairs = _pairs(query)
         if path == "/" and (given := dict(pairs).get("token")) is not None:
-            return self._let_in(given, pairs)
-        self._door.check_token(request.headers)
+            return self._exchange_token(given, pairs)
+        self._access.check_token(request.headers)
         if path in FILES:
             return web.Response(body=_file(path), headers={"Content-Type": FILES[path][1]})
-        if path in self._data:
-            return await self._told(path, read_view(pairs))
+        if path in self._queries:
+            return await self._data_response(path, parse_view(pairs))
         if path in EXPORTS:
-            return await self._exported(path, read_view(pairs))
+            return await self._export_response(path, parse_view(pairs))
         raise AccessRefused(404, "there is nothing here")
 
-    def _let_in(self, given: str, pairs: list[tuple[str, str]]) -> web.Response:
-        """Give a browser that has shown the token something to keep, and an address without it."""
+    def _exchange_token(self, given: str, pairs: list[tuple[str, str]]) -> web.Response:
+        """Give a browser a cookie for the token, and redirect it to an address without the token."""
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
         headers = {"Location": f"/?{rest}" if rest else "/"}
-        if self._door.knows(given):
-            return web.Response(status=303, headers={**headers, "Set-Cookie": self._door.cookie})
+        if self._access.is_token(given):
+            return web.Response(status=303, headers={**headers, "Set-Cookie": self._access.cookie})
         raise AccessRefused(401, "this is not the token of this dashboard")
 
-    async def _told(self, path: str, view: View) -> web.Response:
-        found = await self._in_thread(partial(self._data[path], view))
+    async def _data_response(self, path: str, view: View) -> web.Response:
+        found = await self._in_thread(partial(self._queries[path], view))
         if found is None:
             raise AccessRefused(404, "there is no such record: it may have been pruned")
         return web.Response(body=msgspec.json.encode(found), headers={"Content-Type": _JSON})
 
-    async def _exported(self, path: str, view: View) -> web.Response:
+    async def _export_response(self, path: str, view: View) -> web.Response:
         what, form = EXPORTS[path]
-        body = await self._in_thread(partial(self._source.export, what, form, view))
+        body = await self._in_thread(partial(self._data.export, what, form, view))
         disposition = f'attachment; filename="failwell-{what}.{form}"'
         return web.Response(body=body, headers={"Content-Type": TYPES[form], "Content-Disposition": disposition})
 
-    async def _in_thread(self, work: Callable[[], _Answer]) -> _Answer:
-        if self._asked >= _MOST_AT_ONCE:
+    async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
+        if self._running >= _MOST_RUNNING:
             raise AccessRefused(503, "too many ask at once; try again in a moment")
-        self._asked += 1
+        self._running += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
-            self._asked -= 1
+            self._running -= 1
 
 
 EXPORTS = {f"/export/{what}.{form}": (what, form) for what in ("groups", "hours", "records") for form in TYPES}

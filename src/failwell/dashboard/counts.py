@@ -1,6 +1,6 @@
-"""Counts by hour and by session: from the records of a store to what the dashboard sums up.
+"""Counts of calls and failures by hour, which the dashboard keeps in tables of its own beside the records.
 
-They follow from the records. So they are never migrated: those of another version are dropped, and filled anew.
+They follow from the records, so they are never migrated: counts of another version are dropped and made again.
 """
 
 import time
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from failwell.records._record import ENDS, FAILED, Record
-from failwell.records._recovery import VERDICTS, Trouble, troubles
+from failwell.records._recovery import VERDICTS, RecordedFailure, failures
 from failwell.records._tables import records
 
 try:
@@ -44,80 +44,7 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
 
-SECONDS_OF_AN_HOUR = 3600
-MOST_PENDING = 200
-"""After so many records of a session a trouble is judged for good, so that sessions without an end cost no more."""
-
-_MAY_CHANGE = frozenset(("looped", "elsewhere", "given_up"))
-
-Key = tuple[int, str, str, str, str, str]
-"""Hour, source, server, tool, type and code; the type stands for a code that there is none of."""
-Sums = dict[Key, dict[str, float]]
-
-
-class Judged(Struct, frozen=True):
-    """What a session comes to: troubles that are over, those that may end otherwise, and since when to look again."""
-
-    over: list[Trouble]
-    open: list[Trouble]
-    since: float | None
-
-
-def judge(records: list[Record]) -> Judged:
-    """Judge the records of one session and source."""
-    found = troubles(records)
-    since = _open_since(found)
-    if since is None or len(records) > MOST_PENDING:
-        return Judged(found, [], None)
-    return Judged([one for one in found if one.began < since], [one for one in found if one.began >= since], since)
-
-
-def _open_since(found: list[Trouble]) -> float | None:
-    """Return when the first trouble began that may end otherwise, or an earlier one that reaches into its time."""
-    since = min((one.began for one in found if one.verdict in _MAY_CHANGE), default=None)
-    while since is not None:
-        earlier = min((one.began for one in found if one.ended >= since), default=since)
-        if earlier >= since:
-            break
-        since = earlier
-    return since
-
-
-def count_calls(sums: Sums, records: Iterable[Record]) -> None:
-    """Add the calls that ended to the sums of their hours."""
-    for record in records:
-        if record.kind in ENDS:
-            failed = record.has_failed
-            names = (record.type or "", record.code or record.type or "") if failed else ("", "")
-            row = sums[hour_of(record.time), record.source, record.server, record.tool, *names]
-            row["calls"] += 1
-            row["failed"] += failed
-
-
-def count_troubles(sums: Sums, found: Iterable[Trouble], *, times: int = 1) -> None:
-    """Add troubles to the sums of the hours in which they began; minus one *times* takes them out again."""
-    for trouble in found:
-        row = sums[hour_of(trouble.began), trouble.source, trouble.server, trouble.tool, trouble.type, trouble.code]
-        row[trouble.verdict] += times
-        row["calls_wasted"] += times * trouble.calls_wasted
-        row["seconds_wasted"] += times * trouble.seconds_wasted
-        row["duplicates_prevented"] += times * trouble.duplicates_prevented
-
-
-def no_sums() -> Sums:
-    """Return sums that are nothing yet."""
-    return defaultdict(lambda: defaultdict(float))
-
-
-def hour_of(time: float) -> int:
-    """Return how many whole hours after 1970 a time is."""
-    return int(time // SECONDS_OF_AN_HOUR)
-
-
 VERSION = 1
-_LOCK = 7_210_415_098_314
-"""What PostgreSQL locks while tables are made, so that one dashboard of many makes them."""
-
 KEY = ("hour", "source", "server", "tool", "type", "code")
 SUMS = ("calls", "failed", *VERDICTS, "calls_wasted", "seconds_wasted", "duplicates_prevented")
 
@@ -137,7 +64,7 @@ pending_table = Table(
     Column("since", Double, nullable=False),
     Column("counted", Text, nullable=False),
 )
-"""Sessions with a trouble that may still end otherwise: since when they are read again, and what counts of that now."""
+"""Sessions with failures whose verdict may change: since when to read them again, and which failures count by now."""
 
 progress_table = Table(
     "failwell_dashboard_progress",
@@ -147,11 +74,13 @@ progress_table = Table(
 )
 """One row: the number of the last record that is counted."""
 
+_LOCK = 7_210_415_098_314
+"""What PostgreSQL locks while tables are made, so that one dashboard of many makes them."""
 _INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 def prepare_tables(engine: Engine) -> None:
-    """Make the tables, unless they are there as we know them. Several processes may do this at once."""
+    """Make the tables, unless they exist in this version. Several processes may do this at once."""
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -163,16 +92,48 @@ def prepare_tables(engine: Engine) -> None:
         connection.execute(insert(progress_table).values(version=VERSION, upto=0))
 
 
-def add_counts(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add the sums of rows to those that are there under the same key."""
-    if rows:
-        made = _INSERTS[connection.dialect.name](count_table)
-        grown = {name: count_table.c[name] + made.excluded[name] for name in SUMS}
-        connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=grown), rows)
+# Sums: what rows of the table of counts hold, by their key.
+
+SECONDS_OF_AN_HOUR = 3600
+
+Key = tuple[int, str, str, str, str, str]
+"""Hour, source, server, tool, type and code; the type stands in for a missing code."""
+Sums = dict[Key, dict[str, float]]
 
 
-def as_rows(sums: Sums) -> list[dict[str, Any]]:
-    """Return sums as rows of the table."""
+def empty_sums() -> Sums:
+    """Return sums without a row."""
+    return defaultdict(lambda: defaultdict(float))
+
+
+def hour_of(time: float) -> int:
+    """Return how many whole hours after 1970 a time is."""
+    return int(time // SECONDS_OF_AN_HOUR)
+
+
+def count_calls(sums: Sums, records: Iterable[Record]) -> None:
+    """Add the calls that ended to the sums of their hours."""
+    for record in records:
+        if record.kind in ENDS:
+            failed = record.has_failed
+            names = (record.type or "", record.code or record.type or "") if failed else ("", "")
+            row = sums[hour_of(record.time), record.source, record.server, record.tool, *names]
+            row["calls"] += 1
+            row["failed"] += failed
+
+
+def count_failures(sums: Sums, found: Iterable[RecordedFailure], *, times: int = 1) -> None:
+    """Add failures to the sums of the hours in which they began; minus one *times* takes them out again."""
+    for failure in found:
+        row = sums[hour_of(failure.began), failure.source, failure.server, failure.tool, failure.type, failure.code]
+        row[failure.verdict] += times
+        row["calls_wasted"] += times * failure.calls_wasted
+        row["seconds_wasted"] += times * failure.seconds_wasted
+        row["duplicates_prevented"] += times * failure.duplicates_prevented
+
+
+def sums_as_rows(sums: Sums) -> list[dict[str, Any]]:
+    """Return sums as rows of the table of counts."""
     return [
         {**dict(zip(KEY, key, strict=True)), **{name: row.get(name, 0) for name in SUMS}}
         for key, row in sums.items()
@@ -180,47 +141,60 @@ def as_rows(sums: Sums) -> list[dict[str, Any]]:
     ]
 
 
-def replace_pending(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Write what is pending of sessions in place of what was."""
-    if rows:
-        made = _INSERTS[connection.dialect.name](pending_table)
-        news = {"since": made.excluded.since, "counted": made.excluded.counted}
-        connection.execute(made.on_conflict_do_update(index_elements=("session", "source"), set_=news), rows)
+# Sessions: which failures may still get another verdict.
+
+MOST_PENDING = 200
+"""After so many records of a session its verdicts are final, so that sessions without an end cost no more."""
+_MAY_CHANGE = frozenset(("looped", "elsewhere", "given_up"))
 
 
-_record_columns = records.c
-COLUMNS_TO_JUDGE = (
-    *(
-        _record_columns.number,
-        _record_columns.time,
-        _record_columns.source,
-        _record_columns.kind,
-        _record_columns.session,
-        _record_columns.server,
-        _record_columns.tool,
-        _record_columns.call,
-        _record_columns.elapsed,
-        _record_columns.delay,
-    ),
-    *(
-        _record_columns.type,
-        _record_columns.code,
-        _record_columns.decision,
-        _record_columns.arguments,
-        _record_columns.failure,
-    ),
+class SessionFailures(Struct, frozen=True):
+    """The failures of a session: those with a final verdict, the others, and when the first of the others began."""
+
+    final: list[RecordedFailure]
+    pending: list[RecordedFailure]
+    since: float | None
+
+
+def session_failures(records: list[Record]) -> SessionFailures:
+    """Return the failures in the records of one session and source."""
+    found = failures(records)
+    since = _pending_since(found)
+    if since is None or len(records) > MOST_PENDING:
+        return SessionFailures(found, [], None)
+    final = [one for one in found if one.began < since]
+    return SessionFailures(final, [one for one in found if one.began >= since], since)
+
+
+def _pending_since(found: list[RecordedFailure]) -> float | None:
+    """Return when the first failure began whose verdict may change, or an earlier one that reaches into its time."""
+    since = min((one.began for one in found if one.verdict in _MAY_CHANGE), default=None)
+    while since is not None:
+        earlier = min((one.began for one in found if one.ended >= since), default=since)
+        if earlier >= since:
+            break
+        since = earlier
+    return since
+
+
+# Reading records: only the columns that decide about a verdict.
+
+_c = records.c
+_COLUMNS = (
+    *(_c.number, _c.time, _c.source, _c.kind, _c.session, _c.server, _c.tool, _c.call, _c.elapsed, _c.delay),
+    *(_c.type, _c.code, _c.decision, _c.arguments, _c.failure),
 )
 
 
-class _Helps(msgspec.Struct):
+class _FailureActions(Struct):
     actions: list[str] = []
 
 
-_helps = msgspec.json.Decoder(_Helps)
+_actions_decoder = msgspec.json.Decoder(_FailureActions)
 
 
-def slim(row: Any) -> Record:
-    """Return the record in a row of these columns, with the actions of its failure and nothing else of it."""
+def _record_of(row: Any) -> Record:
+    """Return the record in a row of these columns; of its failure it has the actions only."""
     return Record(
         time=row.time,
         source=row.source,
@@ -235,193 +209,201 @@ def slim(row: Any) -> Record:
         code=row.code,
         decision=row.decision,
         arguments=row.arguments,
-        failure=_actions(row.failure) if row.kind in FAILED else None,
+        failure=_actions_of(row.failure) if row.kind in FAILED else None,
     )
 
 
-def _actions(failure: str | None) -> dict[str, Any] | None:
+def _actions_of(failure: str | None) -> dict[str, Any] | None:
     if failure is None or '"actions"' not in failure:
         return None
     try:
-        return {"actions": _helps.decode(failure).actions}
+        return {"actions": _actions_decoder.decode(failure).actions}
     except msgspec.MsgspecError:
         return None
 
 
-STRETCH = 10_000
-"""How many records are counted at once at most."""
-_FORGOTTEN_AFTER = 86_400.0
-"""After so many seconds a trouble that nothing was heard of is what it looks like."""
-_A_WHILE = 10.0
-_AT_ONCE = 500
-_WAITS_FOR_WRITERS = "SET LOCAL lock_timeout = '500ms'"
+# Counting: from the records after the last counted one to the tables.
 
-_c = records.c
+BATCH = 10_000
+"""How many records are counted at once at most."""
+_FINAL_AFTER = 86_400.0
+"""After so many seconds without a record of its session, the verdict of a failure is final."""
+_SETTLED_AFTER = 10.0
+_MOST_DELETED = 500
+_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '500ms'"
+
 _Session = tuple[str, str]
 
 
-class Counter:
+class RecordCounter:
     """Counts the records of a store. Several dashboards may count one store: each record counts once.
 
     Args:
-        reading: for all questions. Nobody who writes waits for them.
-        writing: for the dashboard's own tables, which are all that it writes.
-        clock: tells seconds that pass.
+        reader: for all queries. Nobody who writes waits for them.
+        writer: for the dashboard's own tables, which are all that it writes.
+        clock: returns seconds that pass.
     """
 
     def __init__(
-        self, reading: Engine, writing: Engine | None = None, *, clock: Callable[[], float] = time.monotonic
+        self, reader: Engine, writer: Engine | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._reading = reading
-        self._writing = writing or reading
-        prepare_tables(self._writing)
+        self._reader = reader
+        self._writer = writer or reader
+        prepare_tables(self._writer)
         self._clock = clock
-        self._looked = (-_A_WHILE, 0)
+        self._last_look = (-_SETTLED_AFTER, 0)
         self._lock = Lock()
 
-    def go_on(self) -> int:
-        """Count the next stretch, and return how many records are left."""
+    def count_next(self) -> int:
+        """Count the next batch, and return how many records are left."""
         with self._lock:
             newest = self._newest()
-            with self._reading.connect() as connection:
+            with self._reader.connect() as connection:
                 before: int = connection.execute(select(progress_table.c.upto)).scalar_one()
                 if newest <= before:
                     return 0
-                upto, fresh = _stretch(connection, before, newest)
-                found = _counted_rows(fresh, _known(connection, before, upto))
-            with self._writing.begin() as connection:
+                upto, batch = _next_batch(connection, before, newest)
+                changes = _changes_of(batch, _pending_sessions(connection, before, upto))
+            with self._writer.begin() as connection:
                 moved = update(progress_table).where(progress_table.c.upto == before).values(upto=upto)
                 if connection.execute(moved).rowcount == 1:  # otherwise another dashboard has counted it meanwhile
-                    found.write(connection)
+                    changes.write(connection)
             return max(newest - upto, 0)
 
     def _newest(self) -> int:
-        """Return the number up to which nothing is missing any more.
+        """Return the number up to which no record is missing any more.
 
         In PostgreSQL a record may appear after one with a higher number. Once this lock is got, nobody who took a
         lower number is still writing.
         """
-        with self._reading.begin() as connection:
+        with self._reader.begin() as connection:
             if connection.dialect.name == "postgresql":
-                connection.execute(text(_WAITS_FOR_WRITERS))
+                connection.execute(text(_LOCK_TIMEOUT))
                 try:
                     connection.execute(text(f"LOCK TABLE {records.name} IN SHARE MODE"))
                 except OperationalError:
                     connection.rollback()
-                    return self._a_while_ago()
+                    return self._newest_a_while_ago()
             return connection.execute(select(func.max(_c.number))).scalar() or 0
 
-    def _a_while_ago(self) -> int:
-        """Return what the last number was some seconds ago, where something like a vacuum holds the lock for long.
+    def _newest_a_while_ago(self) -> int:
+        """Return the last number of some seconds ago, for when something like a vacuum holds the lock for long.
 
         Whoever took a lower number then has written it by now: a batch is written in one go.
         """
-        at, number = self._looked
-        if self._clock() - at < _A_WHILE:
+        at, number = self._last_look
+        if self._clock() - at < _SETTLED_AFTER:
             return 0
-        with self._reading.connect() as connection:
+        with self._reader.connect() as connection:
             newest: int = connection.execute(select(func.max(_c.number))).scalar() or 0
-        self._looked = (self._clock(), newest)
+        self._last_look = (self._clock(), newest)
         return number
 
 
-def _stretch(connection: Connection, before: int, newest: int) -> tuple[int, list[Record]]:
-    """Return the next records, and the number that all before are among them."""
-    query = select(*COLUMNS_TO_JUDGE).where(_c.number > before, _c.number <= newest).order_by(_c.number).limit(STRETCH)
+def _next_batch(connection: Connection, before: int, newest: int) -> tuple[int, list[Record]]:
+    """Return the number up to which a batch goes, and its records."""
+    query = select(*_COLUMNS).where(_c.number > before, _c.number <= newest).order_by(_c.number).limit(BATCH)
     rows = connection.execute(query).all()
-    return (rows[-1].number if len(rows) == STRETCH else newest), [slim(row) for row in rows]
+    return (rows[-1].number if len(rows) == BATCH else newest), [_record_of(row) for row in rows]
 
 
-class _KnownSessions(msgspec.Struct):
-    """What is pending of a session: its records, and the troubles that count already."""
+class _PendingSession(Struct):
+    """A session that is read again: its records so far, and the failures that are counted already."""
 
     records: list[Record]
-    counted: list[Trouble]
+    counted: list[RecordedFailure]
 
 
-def _known(connection: Connection, before: int, upto: int) -> dict[_Session, _KnownSessions]:
-    """Return what is pending of the sessions that go on in a stretch."""
-    going_on = select(_c.session, _c.source).where(_c.number > before, _c.number <= upto).distinct().subquery()
-    same = and_(pending_table.c.session == going_on.c.session, pending_table.c.source == going_on.c.source)
-    rows = connection.execute(select(pending_table).join(going_on, same)).all()
-    known = {(row.session, row.source): _KnownSessions([], _decoder.decode(row.counted)) for row in rows}
-    if known:
+_failures_decoder = msgspec.json.Decoder(list[RecordedFailure])
+
+
+def _pending_sessions(connection: Connection, before: int, upto: int) -> dict[_Session, _PendingSession]:
+    """Return the pending sessions that have records in a batch."""
+    in_batch = select(_c.session, _c.source).where(_c.number > before, _c.number <= upto).distinct().subquery()
+    same = and_(pending_table.c.session == in_batch.c.session, pending_table.c.source == in_batch.c.source)
+    rows = connection.execute(select(pending_table).join(in_batch, same)).all()
+    pending = {(row.session, row.source): _PendingSession([], _failures_decoder.decode(row.counted)) for row in rows}
+    if pending:
         again = and_(
             _c.session == pending_table.c.session, _c.source == pending_table.c.source, _c.time >= pending_table.c.since
         )
-        query = (
-            select(*COLUMNS_TO_JUDGE)
-            .join_from(going_on, pending_table, same)
-            .join(records, again)
-            .where(_c.number <= before)
-        )
-        for row in connection.execute(query.order_by(_c.number)):
-            if (row.session, row.source) in known:
-                known[row.session, row.source].records.append(slim(row))
-    return known
+        query = select(*_COLUMNS).join_from(in_batch, pending_table, same).join(records, again)
+        for row in connection.execute(query.where(_c.number <= before).order_by(_c.number)):
+            if (row.session, row.source) in pending:
+                pending[row.session, row.source].records.append(_record_of(row))
+    return pending
 
 
-class _Counted(msgspec.Struct):
-    """What follows from a stretch of records: sums to add, sessions that stay pending, and those that do not."""
+class _Changes(Struct):
+    """What a batch changes: sums to add, sessions that stay pending, sessions that no longer are."""
 
     sums: Sums
-    still: list[dict[str, Any]]
-    settled: list[_Session]
+    pending: list[dict[str, Any]]
+    final: list[_Session]
     newest: float
 
     def write(self, connection: Connection) -> None:
-        add_counts(connection, as_rows(self.sums))
-        replace_pending(connection, self.still)
-        for start in range(0, len(self.settled), _AT_ONCE):
-            some = self.settled[start : start + _AT_ONCE]
+        _add_counts(connection, sums_as_rows(self.sums))
+        _replace_pending(connection, self.pending)
+        for start in range(0, len(self.final), _MOST_DELETED):
+            some = self.final[start : start + _MOST_DELETED]
             connection.execute(
                 delete(pending_table).where(tuple_(pending_table.c.session, pending_table.c.source).in_(some))
             )
-        connection.execute(delete(pending_table).where(pending_table.c.since < self.newest - _FORGOTTEN_AFTER))
+        connection.execute(delete(pending_table).where(pending_table.c.since < self.newest - _FINAL_AFTER))
 
 
-def _counted_rows(fresh: list[Record], known: dict[_Session, _KnownSessions]) -> _Counted:
-    found = _Counted(no_sums(), [], [], max((record.time for record in fresh), default=0.0))
-    count_calls(found.sums, fresh)
+def _changes_of(batch: list[Record], pending: dict[_Session, _PendingSession]) -> _Changes:
+    changes = _Changes(empty_sums(), [], [], max((record.time for record in batch), default=0.0))
+    count_calls(changes.sums, batch)
     sessions = defaultdict[_Session, list[Record]](list)
-    for record in fresh:
+    for record in batch:
         sessions[record.session, record.source].append(record)
-    for session, news in sessions.items():
-        before = known.get(session)
+    for session, new in sessions.items():
+        before = pending.get(session)
         if before is not None:
-            count_troubles(found.sums, before.counted, times=-1)
-        judged = judge([*before.records, *news] if before else news)
-        count_troubles(found.sums, [*judged.over, *judged.open])
-        if judged.since is not None:
-            found.still.append(_as_pending(session, judged))
+            count_failures(changes.sums, before.counted, times=-1)
+        found = session_failures([*before.records, *new] if before else new)
+        count_failures(changes.sums, [*found.final, *found.pending])
+        if found.since is not None:
+            changes.pending.append(_pending_row(session, found))
         elif before is not None:
-            found.settled.append(session)
-    return found
+            changes.final.append(session)
+    return changes
 
 
-def _as_pending(session: _Session, judged: Judged) -> dict[str, Any]:
-    counted = msgspec.json.encode(judged.open).decode()
-    return {"session": session[0], "source": session[1], "since": judged.since, "counted": counted}
+def _pending_row(session: _Session, found: SessionFailures) -> dict[str, Any]:
+    counted = msgspec.json.encode(found.pending).decode()
+    return {"session": session[0], "source": session[1], "since": found.since, "counted": counted}
 
 
-_decoder = msgspec.json.Decoder(list[Trouble])
+def _add_counts(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Add the sums of rows to those that are there under the same key."""
+    if rows:
+        made = _INSERTS[connection.dialect.name](count_table)
+        grown = {name: count_table.c[name] + made.excluded[name] for name in SUMS}
+        connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=grown), rows)
 
 
-_MOST_OF_A_SESSION = 5_000
-"""How many records of a session are looked at, its last ones."""
+def _replace_pending(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        made = _INSERTS[connection.dialect.name](pending_table)
+        new = {"since": made.excluded.since, "counted": made.excluded.counted}
+        connection.execute(made.on_conflict_do_update(index_elements=("session", "source"), set_=new), rows)
 
 
-def sums_of_session(connection: Connection, session: str) -> list[dict[str, Any]]:
+# One session: counted when somebody looks at it.
+
+_LONGEST_SESSION = 5_000
+"""How many records of a session are counted, its last ones."""
+
+
+def session_rows(connection: Connection, session: str) -> list[dict[str, Any]]:
     """Return rows as the table of counts has them, of one session alone."""
-    c = records.c
-    query = (
-        select(*COLUMNS_TO_JUDGE)
-        .where(c.session == session)
-        .order_by(c.time.desc(), c.number.desc())
-        .limit(_MOST_OF_A_SESSION)
-    )
-    found = [slim(row) for row in connection.execute(query)]
-    sums = no_sums()
+    query = select(*_COLUMNS).where(_c.session == session)
+    rows = connection.execute(query.order_by(_c.time.desc(), _c.number.desc()).limit(_LONGEST_SESSION))
+    found = [_record_of(row) for row in rows]
+    sums = empty_sums()
     count_calls(sums, found)
-    count_troubles(sums, troubles(found))
-    return as_rows(sums)
+    count_failures(sums, failures(found))
+    return sums_as_rows(sums)

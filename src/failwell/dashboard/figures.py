@@ -1,11 +1,11 @@
-"""What a view comes to: totals, how troubles ended, figures over time, and groups, the worst first."""
+"""The figures of a view: totals, verdicts on failures, figures over time, and groups, the worst first."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, SUMS, count_table, hour_of, sums_of_session
+from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, SUMS, count_table, hour_of, session_rows
 from failwell.dashboard.views import RANGES, View
 from failwell.records._recovery import BELOW, RECOVERED, VERDICTS
 
@@ -19,11 +19,11 @@ _MOST_BARS = 60
 _MOST_ROWS = 50_000
 _STEPS = {24: 1, 7 * 24: 6, 30 * 24: 24, 90 * 24: 72}
 """How many hours a bar stands for, by how many hours are shown."""
-_TELLS_CALLS = ("server", "tool", "source")
-_TELLS_FAILURES = ("type", "code")
+_CALL_FILTERS = ("server", "tool", "source")
+_FAILURE_FILTERS = ("type", "code")
 _c = count_table.c
 
-Figures = dict[str, float | None]
+FigureValues = dict[str, float | None]
 _Order = Callable[[dict[str, Any]], Any]
 
 
@@ -37,7 +37,7 @@ def overview(connection: Connection, view: View, now: float) -> dict[str, Any]:
     """Return all figures of a view, as the page and the exports show them."""
     since = since_hour(view, now)
     found = _sums(connection, view, since)
-    chosen = [row for row in found if _has(row, view, _TELLS_CALLS)]
+    chosen = [row for row in found if _matches(row, view, _CALL_FILTERS)]
     total = _total(chosen, view)
     return {
         "totals": total,
@@ -48,9 +48,9 @@ def overview(connection: Connection, view: View, now: float) -> dict[str, Any]:
     }
 
 
-def groups(connection: Connection, view: View, now: float) -> list[Figures]:
+def groups(connection: Connection, view: View, now: float) -> list[FigureValues]:
     """Return the groups of a view alone, all of them, for an export."""
-    chosen = [row for row in _sums(connection, view, since_hour(view, now)) if _has(row, view, _TELLS_CALLS)]
+    chosen = [row for row in _sums(connection, view, since_hour(view, now)) if _matches(row, view, _CALL_FILTERS)]
     return _sorted(_groups(chosen, view, _total(chosen, view)), view.sort)
 
 
@@ -81,7 +81,7 @@ def _step(hours: int) -> int:
 
 def _sums(connection: Connection, view: View, since: int) -> list[Mapping[str, Any]]:
     if view.session:
-        return [row for row in sums_of_session(connection, view.session) if row["hour"] >= since]
+        return [row for row in session_rows(connection, view.session) if row["hour"] >= since]
     names = (_c.source, _c.server, _c.tool, _c.type, _c.code)
     query = select(*names, *_summed()).where(_c.hour >= since).group_by(*names)
     query = query.order_by(func.sum(_c.failed).desc(), *names).limit(_MOST_ROWS)
@@ -91,9 +91,9 @@ def _sums(connection: Connection, view: View, since: int) -> list[Mapping[str, A
 def _sums_of_bars(connection: Connection, view: View, since: int, step: int) -> list[Mapping[str, Any]]:
     if view.session:
         rows = _sums(connection, view, since)
-        return [{**row, "bar": row["hour"] // step} for row in rows if _has(row, view, _TELLS_CALLS)]
+        return [{**row, "bar": row["hour"] // step} for row in rows if _matches(row, view, _CALL_FILTERS)]
     bar = (_c.hour // step).label("bar")
-    where = [_c.hour >= since, *(_c[name] == value for name in _TELLS_CALLS if (value := getattr(view, name)))]
+    where = [_c.hour >= since, *(_c[name] == value for name in _CALL_FILTERS if (value := getattr(view, name)))]
     query = select(bar, _c.type, _c.code, *_summed()).where(*where).group_by(bar, _c.type, _c.code)
     return [dict(row) for row in connection.execute(query).mappings()]
 
@@ -102,50 +102,50 @@ def _summed() -> list[ColumnElement[Any]]:
     return [func.sum(_c[name]).label(name) for name in SUMS]
 
 
-def _has(row: Mapping[str, Any], view: View, names: Iterable[str]) -> bool:
+def _matches(row: Mapping[str, Any], view: View, names: Iterable[str]) -> bool:
     return all(row[name] == wanted for name in names if (wanted := getattr(view, name)))
 
 
-def _total(rows: Iterable[Mapping[str, Any]], view: View) -> Figures:
+def _total(rows: Iterable[Mapping[str, Any]], view: View) -> FigureValues:
     """Return the sums of rows. All calls count, but only the failures that are looked for."""
     sums: dict[str, float] = dict.fromkeys(SUMS, 0)
     for row in rows:
         sums["calls"] += int(row["calls"])
-        if _has(row, view, _TELLS_FAILURES):
+        if _matches(row, view, _FAILURE_FILTERS):
             for name in SUMS[1:]:
                 sums[name] += float(row[name]) if name == "seconds_wasted" else int(row[name])
-    return _derived(sums)
+    return _with_rates(sums)
 
 
-def _derived(sums: dict[str, float]) -> Figures:
-    troubles = sum(sums[verdict] for verdict in VERDICTS)
+def _with_rates(sums: dict[str, float]) -> FigureValues:
+    failures = sum(sums[verdict] for verdict in VERDICTS)
     recovered = sum(sums[verdict] for verdict in RECOVERED)
     return {
         **sums,
         "seconds_wasted": round(max(sums["seconds_wasted"], 0.0), 3),
-        "troubles": troubles,
+        "troubles": failures,
         "recovered": recovered,
-        "stuck": troubles - recovered,
+        "stuck": failures - recovered,
         "turns_saved": sum(sums[verdict] for verdict in BELOW),
-        "failure_rate": _part(sums["failed"], sums["calls"]),
-        "recovery_rate": _part(recovered, troubles),
+        "failure_rate": _ratio(sums["failed"], sums["calls"]),
+        "recovery_rate": _ratio(recovered, failures),
     }
 
 
-def _part(some: float, of: float) -> float | None:
+def _ratio(some: float, of: float) -> float | None:
     return round(some / of, 6) if of else None
 
 
-def _groups(rows: list[Mapping[str, Any]], view: View, total: Figures) -> list[Any]:
+def _groups(rows: list[Mapping[str, Any]], view: View, total: FigureValues) -> list[Any]:
     by_name: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         by_name[row[view.by]].append(row)
     found: list[Any] = []
     for name, some in by_name.items():
         figures = _total(some, view)
-        if view.by in _TELLS_FAILURES:  # successes have neither, so that failures are measured against all calls
-            figures |= {"calls": total["calls"], "failure_rate": _part(figures["failed"] or 0, total["calls"] or 0)}
-        if figures["failed"] or figures["troubles"] or (view.by in _TELLS_CALLS and figures["calls"]):
+        if view.by in _FAILURE_FILTERS:  # successes have neither, so that failures are measured against all calls
+            figures |= {"calls": total["calls"], "failure_rate": _ratio(figures["failed"] or 0, total["calls"] or 0)}
+        if figures["failed"] or figures["troubles"] or (view.by in _CALL_FILTERS and figures["calls"]):
             found.append({"name": name, **figures})
     return found
 
@@ -155,7 +155,7 @@ def _sorted(found: list[Any], sort: str) -> list[Any]:
     return sorted(found, key=lambda one: (key(one), -one["stuck"], -one["failed"], one["name"]))
 
 
-def _falling(name: str) -> _Order:
+def _descending(name: str) -> _Order:
     def order(one: dict[str, Any]) -> Any:
         return -(one[name] or 0)
 
@@ -171,16 +171,18 @@ def _by_name(one: dict[str, Any]) -> Any:
 
 
 _ORDERS: dict[str, _Order] = {
-    "stuck": _falling("stuck"),
-    "failed": _falling("failed"),
-    "rate": _falling("failure_rate"),
-    "troubles": _falling("troubles"),
+    "stuck": _descending("stuck"),
+    "failed": _descending("failed"),
+    "rate": _descending("failure_rate"),
+    "troubles": _descending("troubles"),
     "recovery": _by_recovery,
-    "wasted": _falling("calls_wasted"),
-    "calls": _falling("calls"),
+    "wasted": _descending("calls_wasted"),
+    "calls": _descending("calls"),
     "name": _by_name,
 }
 
 
 def _choices(rows: list[Mapping[str, Any]]) -> dict[str, list[str]]:
-    return {name: sorted({row[name] for row in rows if row[name]})[:500] for name in (*_TELLS_CALLS, *_TELLS_FAILURES)}
+    return {
+        name: sorted({row[name] for row in rows if row[name]})[:500] for name in (*_CALL_FILTERS, *_FAILURE_FILTERS)
+    }

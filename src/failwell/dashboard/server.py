@@ -1,4 +1,4 @@
-"""`serve`: the dashboard, from an address to the signal that ends it."""
+"""`serve`: the dashboard over HTTP, until a signal ends it."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import Any
 
 from failwell.dashboard.access import Access
 from failwell.dashboard.app import SECURITY, App
-from failwell.dashboard.source import Source
+from failwell.dashboard.data import DashboardData
 
 try:
     from aiohttp import web
@@ -18,10 +18,10 @@ except ImportError as missing:
     raise ImportError("this needs aiohttp: pip install 'failwell[dashboard]'") from missing
 
 _LONGEST_LINE = 8190
-_LAST_ANSWERS = 2.0
-_PAUSE = 5.0
-_KEPT_OPEN = 75.0
-"""How many seconds a connection that nobody uses is kept."""
+_SHUTDOWN_TIMEOUT = 2.0
+_COUNT_INTERVAL = 5.0
+_KEEPALIVE = 75.0
+"""How many seconds an idle connection is kept open."""
 
 
 class CannotListen(Exception):
@@ -29,19 +29,19 @@ class CannotListen(Exception):
 
 
 @asynccontextmanager
-async def listening(source: Source, door: Access, host: str, port: int) -> AsyncGenerator[int]:
-    """Answer requests inside the block, and give the port.
+async def listening(data: DashboardData, access: Access, host: str, port: int) -> AsyncGenerator[int]:
+    """Answer requests inside the block, and yield the port.
 
     Raises:
         CannotListen: the address is not free.
     """
-    answering = App(source, door)
+    app = App(data, access)
     server = _Server(
-        answering,
+        app,
         access_log=None,
         max_line_size=_LONGEST_LINE,
         max_field_size=_LONGEST_LINE,
-        keepalive_timeout=_KEPT_OPEN,
+        keepalive_timeout=_KEEPALIVE,
         lingering_time=0,
     )
     try:
@@ -49,7 +49,7 @@ async def listening(source: Source, door: Access, host: str, port: int) -> Async
             listener = await asyncio.get_running_loop().create_server(server, host, port)
         except OSError as failed:
             raise CannotListen(f"cannot listen on {host}:{port}: {failed.strerror or failed}") from None
-        counting = asyncio.create_task(_count_on(answering))
+        counting = asyncio.create_task(_keep_counting(app))
         try:
             yield listener.sockets[0].getsockname()[1]
         finally:
@@ -57,12 +57,12 @@ async def listening(source: Source, door: Access, host: str, port: int) -> Async
             with suppress(asyncio.CancelledError):
                 await counting
             listener.close()
-            await server.shutdown(_LAST_ANSWERS)
+            await server.shutdown(_SHUTDOWN_TIMEOUT)
     finally:
-        answering.close()
+        app.close()
 
 
-async def serve(source: Source, door: Access, host: str, port: int, *, say: Callable[[str], object]) -> None:
+async def serve(data: DashboardData, access: Access, host: str, port: int, *, say: Callable[[str], object]) -> None:
     """Listen until a signal ends it.
 
     Raises:
@@ -71,25 +71,25 @@ async def serve(source: Source, door: Access, host: str, port: int, *, say: Call
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with listening(source, door, host, port) as taken:
+    async with listening(data, access, host, port) as taken:
         shown = f"[{host}]" if ":" in host else host
-        say(f"the dashboard of {source.name} is at http://{shown}:{taken}/ (ctrl-c ends it)")
+        say(f"the dashboard of {data.name} is at http://{shown}:{taken}/ (ctrl-c ends it)")
         await ended.wait()
 
 
-async def _count_on(answering: App) -> None:
-    """Count what is left of a store that nobody looked at for a while, and go on while the page is closed."""
+async def _keep_counting(app: App) -> None:
+    """Count new records also while nobody looks at the page, so that the next look is quick."""
     while True:
         try:
-            left = await answering.count()
+            left = await app.count()
         except Exception:
             left = 0  # the page tells that the store is away, once somebody looks at it
         if not left:
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_COUNT_INTERVAL)
 
 
 class _PageHandler(web.RequestHandler):
-    """Answers what is no sound request as all others are: in one line, with the same headers, and nothing in a log."""
+    """Answers malformed requests like all others: in one line, with the same headers, and without a log entry."""
 
     def handle_error(
         self,

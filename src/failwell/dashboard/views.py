@@ -1,4 +1,4 @@
-"""`View`: what somebody wants to see, from the query of an address and back into words."""
+"""`View`: what the page shows, read from the query of its address."""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -36,13 +36,13 @@ _NUMBERS = ("before", "after", "failure")
 
 
 class BadView(Exception):
-    """Nobody can see that; the text says why in one line."""
+    """The address asks for something that does not exist; the text says why in one line."""
 
 
 class View(Struct, frozen=True, kw_only=True):
     """What to look at: how far back, of which server, tool, type, code, source and session, and how it is laid out.
 
-    `before` and `after` are numbers of records in the feed, `failure` that of the one whose story is told.
+    `before` and `after` are numbers of records in the feed, `failure` that of the record whose details are shown.
     """
 
     range: str = "7d"
@@ -60,7 +60,7 @@ class View(Struct, frozen=True, kw_only=True):
     failure: int = 0
 
 
-def read_view(pairs: Iterable[tuple[str, str]]) -> View:
+def parse_view(pairs: Iterable[tuple[str, str]]) -> View:
     """Return what the names and values of a query ask for; an empty value is none.
 
     Raises:

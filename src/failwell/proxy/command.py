@@ -10,17 +10,6 @@ from failwell.proxy.stdio.process import Child
 
 _MISUSE = 2
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
-_SQLITE = (("sqlalchemy", "telemetry"),)
-_POSTGRESQL = (("sqlalchemy", "postgres"), ("psycopg", "postgres"))
-# What the address of a store begins with, and which modules of which extras it needs.
-_OTLP = (("opentelemetry.proto", "otlp"),)
-_STORES = {
-    "sqlite": _SQLITE,
-    "postgresql": _POSTGRESQL,
-    "postgres": _POSTGRESQL,
-    "otlp:http": _OTLP,
-    "otlp:https": _OTLP,
-}
 
 
 def main(argv: list[str]) -> int:
@@ -65,12 +54,14 @@ def _opened(where: str | None) -> int | str | None:
         return None
     scheme, colon, rest = where.partition("://")
     if colon:
+        from failwell.records._addresses import STORES_BY_URL
+
         is_file = scheme == "sqlite"
-        if scheme not in _STORES or not rest.strip("/") or (is_file and rest[0] != "/"):
+        if scheme not in STORES_BY_URL or not rest.strip("/") or (is_file and rest[0] != "/"):
             raise BadOption(
                 "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
             )
-        for module, extra in _STORES[scheme]:
+        for module, extra in STORES_BY_URL[scheme].packages:
             _check_installed("--events", module, module, extra=extra)
         if is_file:
             _check_folder(rest[1:].partition("?")[0])
@@ -105,13 +96,13 @@ def _check_what_is_kept(address: str, *, is_file: bool) -> None:
     """Refuse now what the thread that opens the store would only find out later."""
     from urllib.parse import parse_qs
 
-    from failwell.records._retention import retention_in
+    from failwell.records._retention import parse_retention
 
     query = {
         name: values[0] if len(values) == 1 else values for name, values in parse_qs(address.partition("?")[2]).items()
     }
     try:
-        retention_in(query, is_file=is_file)
+        parse_retention(query, is_file=is_file)
     except ValueError as wrong:
         raise BadOption(f"--events: {wrong}") from None
 

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from failwell.event import Sent
+from failwell.event import CallArguments
 from failwell.failure import Failure
 
 Kind = Literal[
@@ -40,4 +40,4 @@ class Happening(Struct, frozen=True):
     call: Any = None
     session: str = ""
     hints: Any = None
-    sent: Sent | None = None
+    sent: CallArguments | None = None

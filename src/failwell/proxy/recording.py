@@ -9,9 +9,9 @@ from typing import Any, cast
 from failwell.dialects._placement import encode
 from failwell.proxy.events import Happening
 from failwell.proxy.options import ProxyOptions
-from failwell.records._adapter import Told, decision_on, of_arguments
+from failwell.records._adapter import QueuedEvent, argument_fields, next_action
 from failwell.records._jsonl import JsonlSink
-from failwell.records._record import FAILED, Kind, Record, described, without_values
+from failwell.records._record import FAILED, Kind, Record, failure_fields, without_values
 from failwell.records._recorder import Recorder
 from failwell.records._sink import Sink, open_sink
 
@@ -99,7 +99,7 @@ class Recording:
         sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _Later(events)
         self._dialect = options.dialect
         self._dry_run = options.dry_run
-        self._recorder = Recorder(sink, server=server, readers={_Timed: self._record}, warn=warn)
+        self._recorder = Recorder(sink, server=server, converters={_Timed: self._record}, warn=warn)
         self._clock = clock
         self._begun: dict[Any, float] = {}
         self._passed: dict[Any, str | None] = {}
@@ -131,8 +131,8 @@ class Recording:
         """Write what waits, and do not wait long for a store that is away."""
         self._recorder.close(_LAST_RECORDS)
 
-    def _record(self, told: Told) -> Record:
-        timed: _Timed = told.what
+    def _record(self, queued: QueuedEvent) -> Record:
+        timed: _Timed = queued.event
         seen = timed.happening
         failure, details = seen.failure, dict(seen.details)
         attempt = details.pop("attempt", None) or details.pop("attempts", None) or 1
@@ -142,8 +142,8 @@ class Recording:
             details["refused"] = timed.refused
         is_answer = seen.event in FAILED and failure is not None
         return Record(
-            time=told.time,
-            session=seen.session or told.session,
+            time=queued.time,
+            session=seen.session or queued.session,
             source="proxy",
             kind=cast(Kind, seen.event),  # `begun` is never told
             tool=seen.tool or "",
@@ -152,10 +152,10 @@ class Recording:
             elapsed=timed.elapsed,
             delay=details.pop("delay", None),
             text=self._text(timed) if is_answer and not self._dry_run and "passed" not in details else None,
-            decision=decision_on(failure, seen.hints, attempt) if is_answer else None,
+            decision=next_action(failure, seen.hints, attempt) if is_answer else None,
             details=details,
-            **of_arguments(seen.sent),
-            **described(failure),
+            **argument_fields(seen.sent),
+            **failure_fields(failure),
         )
 
     def _text(self, timed: "_Timed") -> str | None:

@@ -14,7 +14,7 @@ from failwell import dialects
 from failwell._json import is_array, is_object
 from failwell.advice import Hints
 from failwell.dialects._placement import META_KEY, encode
-from failwell.event import Sent
+from failwell.event import CallArguments
 from failwell.failure import Failure
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.events import Happening, Kind
@@ -148,7 +148,7 @@ class Rewriter:
         """Return what is told of a call."""
         if not self.tells_all:
             return Happening(event, call.tool, failure, details)
-        sent = None if event == "begun" else Sent(call.arguments)
+        sent = None if event == "begun" else CallArguments(call.arguments)
         return Happening(event, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
 
     def hints(self, tool: str) -> Hints:

@@ -1,4 +1,4 @@
-"""`Adapter`: what guard, client and others tell of a call, as records."""
+"""`Adapter`: makes records of the events that servers, clients and proxies report."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
@@ -7,9 +7,17 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from failwell.advice import decide
-from failwell.event import Event, Observation, Sent
+from failwell.event import CallArguments, Event, Observation
 from failwell.failure import Failure
-from failwell.records._record import Kind, Record, cleaned, described, distrusted, text_without_values, without_values
+from failwell.records._record import (
+    Kind,
+    Record,
+    failure_fields,
+    redact_failure,
+    redact_texts,
+    text_without_values,
+    without_values,
+)
 from failwell.renderer import render
 
 _STEPS: dict[str, Kind] = {
@@ -23,45 +31,46 @@ _STEPS: dict[str, Kind] = {
 _SUSPENDED = "CIRCUIT_OPEN"
 
 
-class Told(NamedTuple):
-    """What somebody told, when, and of which session, if the application named it."""
+class QueuedEvent(NamedTuple):
+    """An event that a recorder was given, when, and in which session, if the application named it."""
 
     time: float
     session: str
-    what: Any
+    event: Any
 
 
-Reader = Callable[[Told], Record]
+Converter = Callable[[QueuedEvent], Record]
+"""Makes a record of an event."""
 
 
-def of_observation(told: Told) -> Record:
-    """Return what a guard or a protected server observed."""
-    seen: Observation = told.what
-    failure = seen.failure
+def record_of_observation(queued: QueuedEvent) -> Record:
+    """Return the record of a call that a guard or a protected server observed."""
+    observation: Observation = queued.event
+    failure = observation.failure
     return Record(
-        time=told.time,
-        session=told.session or seen.session,
+        time=queued.time,
+        session=queued.session or observation.session,
         source="guard",
         kind="success" if failure is None else "failure",
-        server=seen.server,
-        tool=seen.tool,
-        elapsed=seen.seconds,
-        text=text_without_values(seen.text, failure) if failure is not None else None,
-        decision=decision_on(failure),
-        **of_arguments(seen.sent),
-        **described(failure),
+        server=observation.server,
+        tool=observation.tool,
+        elapsed=observation.seconds,
+        text=text_without_values(observation.text, failure) if failure is not None else None,
+        decision=next_action(failure),
+        **argument_fields(observation.sent),
+        **failure_fields(failure),
     )
 
 
-def of_event(told: Told) -> Record:
-    """Return what a hook of `install`, `wrap`, `call` or `acall` was told after a try."""
-    event: Event = told.what
+def record_of_event(queued: QueuedEvent) -> Record:
+    """Return the record of an event that a hook of `install`, `wrap`, `call` or `acall` got after a try."""
+    event: Event = queued.event
     attempt, kind = event.attempt, _STEPS[event.step]
     failure = None if event.failure is None else without_values(event.failure)
     is_end = kind in ("failure", "refused")
     return Record(
-        time=told.time,
-        session=told.session,
+        time=queued.time,
+        session=queued.session,
         source="client",
         kind="recovered" if kind == "success" and attempt > 1 else kind,
         server=event.server,
@@ -72,58 +81,64 @@ def of_event(told: Told) -> Record:
         delay=event.delay,
         reason=event.reason,
         text=render(failure, event.hints, attempt=max(attempt, 1)) if failure is not None and is_end else None,
-        decision=decision_on(failure, event.hints, attempt) if is_end else None,
-        **of_arguments(event.sent),
-        **described(failure),
+        decision=next_action(failure, event.hints, attempt) if is_end else None,
+        **argument_fields(event.sent),
+        **failure_fields(failure),
     )
 
 
-def of_arguments(sent: Sent | None) -> dict[str, Any]:
-    """Return what a record says of the arguments."""
+def argument_fields(sent: CallArguments | None) -> dict[str, Any]:
+    """Return the fields of a record that describe the arguments of a call."""
     return {} if sent is None else {"arguments": sent.digest, "names": sent.names}
 
 
-def decision_on(failure: Failure | None, hints: Any = None, attempt: int = 1) -> str | None:
-    """Return in one word what the agent should do next."""
+def next_action(failure: Failure | None, hints: Any = None, attempt: int = 1) -> str | None:
+    """Return what the agent should do next, in one word."""
     return None if failure is None else decide(failure, hints, attempt=max(attempt, 1)).action
 
 
-def of_record(told: Told) -> Record:
-    """Return what was told, a record already, which nobody has looked at."""
-    return distrusted(told.what)
+def record_of_record(queued: QueuedEvent) -> Record:
+    """Return a record that was made by hand, redacted."""
+    return redact_failure(queued.event)
 
 
-READERS: Mapping[type, Reader] = {Observation: of_observation, Event: of_event, Record: of_record}
+_CONVERTERS: Mapping[type, Converter] = {
+    Observation: record_of_observation,
+    Event: record_of_event,
+    Record: record_of_record,
+}
 
 
 class Adapter:
-    """Makes records of what is told, safe to be kept; it notices when calls of a tool are suspended, and no more.
+    """Makes records of events, safe to be stored, and adds one when the breaker of a tool opens or closes.
 
     Args:
-        readers: by type of what is told, what makes a record of it.
-        server: what to call a server that nobody named.
-        session: what to call a session that nobody named.
+        converters: what makes a record of an event, by the type of the event.
+        server: the name of a server that has none.
+        session: the name of a session that has none.
     """
 
-    def __init__(self, readers: Mapping[type, Reader] | None = None, *, server: str = "", session: str = "") -> None:
+    def __init__(
+        self, converters: Mapping[type, Converter] | None = None, *, server: str = "", session: str = ""
+    ) -> None:
         self.session = session
-        self._readers = {**READERS, **(readers or {})}
+        self._converters = {**_CONVERTERS, **(converters or {})}
         self._server = server
         self._numbers = count(1)
         self._suspended: set[tuple[str, str, str]] = set()
 
-    def records(self, told: Told) -> Iterable[Record]:
-        """Return the records of one thing that was told.
+    def records(self, queued: QueuedEvent) -> Iterable[Record]:
+        """Return the records of an event.
 
         Raises:
-            TypeError: nobody knows what it is.
+            TypeError: it is no event.
         """
-        kind: type[object] = told.what.__class__
-        reader = self._readers.get(kind)
-        if reader is None:
+        kind: type[object] = queued.event.__class__
+        converter = self._converters.get(kind)
+        if converter is None:
             raise TypeError(f"a recorder takes what observers and hooks are told, not {kind.__name__}")
-        found = reader(told)
-        found = cleaned(
+        found = converter(queued)
+        found = redact_texts(
             replace(
                 found,
                 session=found.session or self.session,
@@ -131,21 +146,21 @@ class Adapter:
                 call=found.call or f"n{next(self._numbers)}",
             )
         )
-        change = self._change(found)
+        change = self._breaker_change(found)
         return (found,) if change is None else (change, found)
 
-    def _change(self, record: Record) -> Record | None:
-        """Return the record of a breaker that opened or closed, which the record of a call gives away."""
+    def _breaker_change(self, record: Record) -> Record | None:
+        """Return the record of a breaker that must have opened or closed, by the record of a call."""
         key = (record.source, record.server, record.tool)
         if record.kind == "refused" and record.code == _SUSPENDED:
             if key in self._suspended:
                 return None
             self._suspended.add(key)
-            return _breaker(record, "opened")
+            return _breaker_record(record, "opened")
         if key not in self._suspended or not _closes(record):
             return None
         self._suspended.discard(key)
-        return _breaker(record, "closed")
+        return _breaker_record(record, "closed")
 
 
 def _closes(record: Record) -> bool:
@@ -154,7 +169,7 @@ def _closes(record: Record) -> bool:
     return record.kind == "failure" and record.type != "TRANSIENT" and record.outcome != "unknown"
 
 
-def _breaker(record: Record, reason: str) -> Record:
+def _breaker_record(record: Record, reason: str) -> Record:
     return Record(
         time=record.time,
         session=record.session,

@@ -1,6 +1,6 @@
-"""Records to any collector of OpenTelemetry, over HTTP, as spans, logs and metrics: `pip install 'failwell[otlp]'`.
+"""Records sent to an OpenTelemetry collector as spans, logs and metrics: `pip install 'failwell[otlp]'`.
 
-Calls are spans, what went wrong are logs, and all of it is counted: `otlp:http://127.0.0.1:4318`.
+Each call is a span, each other event a log entry, and metrics count both: `otlp:http://127.0.0.1:4318`.
 """
 
 import os
@@ -44,20 +44,45 @@ TOOL_ERROR = "tool_error"
 Value = str | bool | int | float | None
 
 _SPAN_KINDS = {"client": Span.SPAN_KIND_CLIENT}
-"""Who asks; all others answer."""
+"""All other sources are servers."""
 _SEVERITIES = {
     **dict.fromkeys(("failure", "refused", "flipped", "died", "lost"), SeverityNumber.SEVERITY_NUMBER_ERROR),
     **dict.fromkeys(("recovered", "repaired", "fallback", "restarted"), SeverityNumber.SEVERITY_NUMBER_INFO),
 }
 _NO_LOG = frozenset(("success",))
 
+_BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+"""Seconds: the boundaries that the conventions give for the duration of MCP's operations."""
+_MOST_SERIES = 2000
+_OVERFLOW = (("otel.metric.overflow", True),)
+"""OpenTelemetry's name for the series of everything beyond the bound."""
+_OTHER = "_OTHER"
+_CUMULATIVE = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
 
-class Forms:
-    """Makes spans and logs that belong together: those of one call have the same ids.
+_Key = tuple[tuple[str, Value], ...]
+# Name, unit and description.
+_COUNTERS = {
+    "failwell.failures": ("{failure}", "Tool calls that failed."),
+    "failwell.events": ("{event}", "What happened beside plain successes, by kind."),
+    "failwell.lost": ("{record}", "Records that found no room."),
+}
+_DURATIONS = {
+    "mcp.client.operation.duration": "How long tool calls took, as who asked saw it.",
+    "mcp.server.operation.duration": "How long tool calls took, as who answered saw it.",
+}
+
+_TIMEOUT = 10.0
+_LONGEST_RESPONSE = 1 << 16
+_CONNECTIONS: dict[str, Callable[..., HTTPConnection]] = {"http": HTTPConnection, "https": HTTPSConnection}
+_NO_URL = "otlp: needs the URL of a collector, such as otlp:http://127.0.0.1:4318"
+
+
+class SpanEncoder:
+    """Makes spans and log entries: those of one call have the same ids.
 
     Args:
-        resource: what the process is called.
-        salt: what makes the ids of two processes differ, whatever their sessions are called.
+        resource: the name of the process.
+        salt: makes the ids of two processes differ, whatever their sessions are called.
     """
 
     def __init__(self, resource: Resource, salt: bytes) -> None:
@@ -73,7 +98,7 @@ class Forms:
         return ExportTraceServiceRequest(resource_spans=[ResourceSpans(resource=self._resource, scope_spans=[scoped])])
 
     def logs(self, batch: Iterable[Record]) -> ExportLogsServiceRequest | None:
-        """Return an entry for each thing that is more than a plain success, or None."""
+        """Return a log entry for each event but a plain success, or None."""
         found = [self._log(record) for record in batch if record.kind not in _NO_LOG]
         if not found:
             return None
@@ -90,7 +115,7 @@ class Forms:
             kind=_SPAN_KINDS.get(record.source, Span.SPAN_KIND_SERVER),
             start_time_unix_nano=max(end - nanoseconds(record.elapsed or 0.0), 0),
             end_time_unix_nano=end,
-            attributes=pairs(_call(record) | {"failwell.attempts": record.attempt}),
+            attributes=pairs(_call_attributes(record) | {"failwell.attempts": record.attempt}),
             status=Status(code=Status.STATUS_CODE_ERROR if record.kind in FAILED else Status.STATUS_CODE_UNSET),
         )
 
@@ -98,12 +123,12 @@ class Forms:
         is_of_a_call = bool(record.call)
         trace_id, span_id = self._ids(record) if is_of_a_call else (b"", b"")
         severity = _SEVERITIES.get(record.kind, SeverityNumber.SEVERITY_NUMBER_WARN)
-        about = _call(record) if is_of_a_call else _where(record)
+        about = _call_attributes(record) if is_of_a_call else _origin(record)
         more: dict[str, Value] = {
             "failwell.attempt": record.attempt if is_of_a_call else None,
             "failwell.delay": record.delay,
             "failwell.reason": record.reason,
-            **{f"failwell.details.{name}": value for name, value in record.details.items() if _is_plain(value)},
+            **{f"failwell.details.{name}": value for name, value in record.details.items() if _is_scalar(value)},
         }
         return LogRecord(
             time_unix_nano=nanoseconds(record.time),
@@ -123,7 +148,7 @@ class Forms:
         return digest[:16], digest[16:]
 
 
-def _where(record: Record) -> dict[str, Value]:
+def _origin(record: Record) -> dict[str, Value]:
     return {
         "failwell.source": record.source,
         "failwell.session": record.session or None,
@@ -132,11 +157,11 @@ def _where(record: Record) -> dict[str, Value]:
     }
 
 
-def _call(record: Record) -> dict[str, Value]:
+def _call_attributes(record: Record) -> dict[str, Value]:
     return {
         "mcp.method.name": METHOD,
         "gen_ai.operation.name": "execute_tool",
-        **_where(record),
+        **_origin(record),
         "failwell.kind": record.kind,
         "error.type": TOOL_ERROR if record.kind in FAILED else None,
         "failwell.type": record.type,
@@ -150,15 +175,15 @@ def _call(record: Record) -> dict[str, Value]:
 
 def pairs(values: Mapping[str, Value]) -> list[KeyValue]:
     """Return attributes, without those that are None."""
-    return [KeyValue(key=key, value=_any(value)) for key, value in values.items() if value is not None]
+    return [KeyValue(key=key, value=_any_value(value)) for key, value in values.items() if value is not None]
 
 
 def nanoseconds(seconds: float) -> int:
-    """Return a time as OpenTelemetry counts it; one that makes no sense is 0."""
+    """Return a time as OpenTelemetry counts it, 0 if it makes no sense."""
     return int(seconds * 1e9) if 0 <= seconds < 1e10 else 0
 
 
-def _any(value: Value) -> AnyValue:
+def _any_value(value: Value) -> AnyValue:
     match value:
         case bool():
             return AnyValue(bool_value=value)
@@ -170,33 +195,12 @@ def _any(value: Value) -> AnyValue:
             return AnyValue(string_value=value or "")
 
 
-def _is_plain(value: object) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, str | bool | int | float)
 
 
-_BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-"""Seconds: the boundaries that the conventions give for the duration of MCP's operations."""
-_MOST_SERIES = 2000
-_OVERFLOW = (("otel.metric.overflow", True),)
-"""What OpenTelemetry calls the series of all that has no room for one of its own."""
-_OTHER = "_OTHER"
-_CUMULATIVE = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
-
-_Key = tuple[tuple[str, Value], ...]
-# Name, unit and what it tells.
-_COUNTERS = {
-    "failwell.failures": ("{failure}", "Tool calls that failed."),
-    "failwell.events": ("{event}", "What happened beside plain successes, by kind."),
-    "failwell.lost": ("{record}", "Records that found no room."),
-}
-_DURATIONS = {
-    "mcp.client.operation.duration": "How long tool calls took, as who asked saw it.",
-    "mcp.server.operation.duration": "How long tool calls took, as who answered saw it.",
-}
-
-
 class _Durations:
-    """How long calls of one series took."""
+    """The durations of the calls of one series."""
 
     __slots__ = ("buckets", "largest", "smallest", "total")
 
@@ -211,11 +215,11 @@ class _Durations:
         self.smallest, self.largest = min(self.smallest, seconds), max(self.largest, seconds)
 
 
-class Figures:
-    """Adds records up, in a bounded number of series.
+class MetricEncoder:
+    """Counts records in a bounded number of series, and makes metrics of the counts.
 
     Args:
-        resource: what the process is called.
+        resource: the name of the process.
         began: when counting began, in seconds since 1970.
     """
 
@@ -246,7 +250,7 @@ class Figures:
                 self._count("failwell.events", (*where, ("failwell.kind", record.kind)))
 
     def request(self, now: float) -> ExportMetricsServiceRequest | None:
-        """Return all that was counted up to now, or None if nothing was."""
+        """Return all counts up to now, or None if there are none."""
         at = nanoseconds(now)
         found = [*self._sums(at), *self._histograms(at)]
         if not found:
@@ -295,7 +299,7 @@ class Figures:
 
 
 def _series_of(record: Record) -> _Key:
-    """Return what a series is about; a tool that does not exist was made up, and callers make up any number."""
+    """Return what a series is about. Unknown tools share one series: callers can make up any number of names."""
     tool = _OTHER if record.code == "UNKNOWN_TOOL" else record.tool
     return (("failwell.source", record.source), ("failwell.server", record.server), ("gen_ai.tool.name", tool))
 
@@ -309,95 +313,92 @@ def _lost(record: Record) -> int:
     return count if isinstance(count, int) else 1
 
 
-_PATIENCE = 10.0
-_LONGEST_ANSWER = 1 << 16
-_CONNECTIONS: dict[str, Callable[..., HTTPConnection]] = {"http": HTTPConnection, "https": HTTPSConnection}
-_NO_URL = "otlp: needs the URL of a collector, such as otlp:http://127.0.0.1:4318"
-
-
 class ExportRefused(Exception):
-    """The collector answered that it does not take what it was sent."""
+    """The collector did not accept what it was sent."""
 
 
-def open_address(address: str) -> "Collector":
-    """Return the collector at an address such as `otlp:http://127.0.0.1:4318`.
+def open_sink(address: str) -> "OtlpSink":
+    """Return the sink of the collector at an address such as `otlp:http://127.0.0.1:4318`.
 
-    What else to send, such as a key, is read from `OTEL_EXPORTER_OTLP_HEADERS`, and what the process is called from
-    `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, as by all of OpenTelemetry.
+    Headers, such as a key, are read from `OTEL_EXPORTER_OTLP_HEADERS`, and the name of the process from
+    `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, as everywhere in OpenTelemetry.
 
     Raises:
-        ValueError: nobody could connect to such an address.
+        ValueError: it is no address of a collector.
     """
-    return Collector(address.partition(":")[2])
+    return OtlpSink(address.partition(":")[2])
 
 
-class Collector:
-    """Sends records to a collector, each batch over a connection of its own, so that a fork shares none.
+class OtlpSink:
+    """Sends records to a collector, each batch over a new connection, so that forked processes share none.
 
     Args:
         url: where it listens; the paths of the three signals are added.
-        environment: where headers and names are looked up.
-        clock: tells seconds since 1970.
+        environment: where to look up headers and names.
+        clock: returns seconds since 1970.
     """
 
     def __init__(self, url: str, *, environment: Any = os.environ, clock: Callable[[], float] = time.time) -> None:
-        self._scheme, self._host, self._port, self._path = _parts(url)
-        self._headers = {"Content-Type": "application/x-protobuf", **_listed(environment, "OTEL_EXPORTER_OTLP_HEADERS")}
+        self._scheme, self._host, self._port, self._path = _split_url(url)
+        self._headers = {
+            "Content-Type": "application/x-protobuf",
+            **_read_pairs(environment, "OTEL_EXPORTER_OTLP_HEADERS"),
+        }
         self._environment = environment
         self._clock = clock
         self._begin()
 
     def _begin(self) -> None:
         self._process = os.getpid()
-        resource = Resource(attributes=pairs(dict(_names(self._environment))))
-        self._forms = Forms(resource, os.urandom(16))
-        self._figures = Figures(resource, self._clock())
-        self._half_sent: tuple[tuple[int, ...], int] = ((), 0)
+        resource = Resource(attributes=pairs(dict(_resource_attributes(self._environment))))
+        self._spans = SpanEncoder(resource, os.urandom(16))
+        self._metrics = MetricEncoder(resource, self._clock())
+        self._partly_sent: tuple[tuple[int, ...], int] = ((), 0)
 
     def write(self, batch: Sequence[Record], /) -> None:
-        """Send spans, logs and figures. What was sent already is not sent again if the same batch comes back."""
+        """Send spans, logs and metrics. If the same batch comes back, what was already sent is not sent again."""
         if self._process != os.getpid():
-            self._begin()  # what was counted before the fork is told by the process that counted it
+            self._begin()  # the parent process reports what was counted before the fork
         key = tuple(map(id, batch))
-        done = self._half_sent[1] if self._half_sent[0] == key else 0
-        requests = [("traces", self._forms.spans(batch)), ("logs", self._forms.logs(batch))]
+        done = self._partly_sent[1] if self._partly_sent[0] == key else 0
+        requests = [("traces", self._spans.spans(batch)), ("logs", self._spans.logs(batch))]
         connection = self._connection()
         try:
             for signal, request in requests[done:]:
                 if request is not None:
                     self._post(connection, signal, request)
                 done += 1
-                self._half_sent = key, done
-            self._half_sent = (), 0
-            self._figures.add(batch)
-            self._send_figures(connection)
+                self._partly_sent = key, done
+            self._partly_sent = (), 0
+            self._metrics.add(batch)
+            self._send_metrics(connection)
         finally:
             connection.close()
 
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _send_figures(self, connection: HTTPConnection) -> None:
-        request = self._figures.request(self._clock())
+    def _send_metrics(self, connection: HTTPConnection) -> None:
+        request = self._metrics.request(self._clock())
         if request is not None:
             try:
                 self._post(connection, "metrics", request)
             except (OSError, HTTPException, ExportRefused):
-                # They are totals: the next ones tell these too.
-                log.debug("figures could not be sent", exc_info=True)
+                # They are totals: the next ones include these.
+                log.debug("metrics could not be sent", exc_info=True)
 
     def _connection(self) -> HTTPConnection:
-        return _CONNECTIONS[self._scheme](self._host, self._port, timeout=_PATIENCE)
+        return _CONNECTIONS[self._scheme](self._host, self._port, timeout=_TIMEOUT)
 
     def _post(self, connection: HTTPConnection, signal: str, request: Any) -> None:
         connection.request("POST", f"{self._path}/v1/{signal}", request.SerializeToString(), self._headers)
-        answer = connection.getresponse()
-        answer.read(_LONGEST_ANSWER)
-        if not 200 <= answer.status < 300:
-            raise ExportRefused(f"the collector answered {answer.status} to {signal}")
+        response = connection.getresponse()
+        response.read(_LONGEST_RESPONSE)
+        if not 200 <= response.status < 300:
+            raise ExportRefused(f"the collector answered {response.status} to {signal}")
 
 
-def _parts(url: str) -> tuple[str, str, int | None, str]:
+def _split_url(url: str) -> tuple[str, str, int | None, str]:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -410,15 +411,15 @@ def _parts(url: str) -> tuple[str, str, int | None, str]:
     return parts.scheme, parts.hostname, port, parts.path.rstrip("/")
 
 
-def _names(environment: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the process is called; two of the same name are told apart by their instance."""
-    given = _listed(environment, "OTEL_RESOURCE_ATTRIBUTES")
+def _resource_attributes(environment: Any) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that name the process; its instance tells it from others of the same name."""
+    given = _read_pairs(environment, "OTEL_RESOURCE_ATTRIBUTES")
     name = environment.get("OTEL_SERVICE_NAME") or given.get("service.name") or "failwell"
     yield from {"service.instance.id": os.urandom(8).hex(), **given, "service.name": name}.items()
 
 
-def _listed(environment: Any, name: str) -> dict[str, str]:
-    """Return a list of pairs as OpenTelemetry writes it: `key=value,other=value`, percent-encoded."""
+def _read_pairs(environment: Any, name: str) -> dict[str, str]:
+    """Return pairs from a variable as OpenTelemetry writes them: `key=value,other=value`, percent-encoded."""
     found: dict[str, str] = {}
     for pair in environment.get(name, "").split(","):
         key, sign, value = pair.partition("=")

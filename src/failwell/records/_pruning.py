@@ -1,4 +1,4 @@
-"""Deletes the oldest records of a store, a slice at a time, so that nobody who writes waits long."""
+"""Deletes the oldest records of a store, a slice at a time, so that writers don't wait long."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,45 +16,45 @@ except ImportError as missing:
 
 SLICE = 1000
 """How many records are deleted in one transaction: twice as many as a recorder writes at once."""
-_EVERY = 60.0
-_PAGES = 500
-"""How many pages SQLite gives back to the file system at once."""
+_INTERVAL = 60.0
+_MOST_PAGES = 500
+"""How many pages of a SQLite file are released at once."""
 _LOCK = 7_210_415_098_315
-"""What PostgreSQL locks while a process prunes, so that others leave it to that one."""
-_PART = 10
-"""Which part of the records of a file that is too large goes at once."""
+"""What PostgreSQL locks while a process prunes, so that only one does."""
+_FRACTION = 10
+"""If a file is too large, one record in so many is deleted before its size is checked again."""
 
 _c = records.c
-_Doomed = tuple[ColumnElement[bool], ColumnElement[Any]]
+_Selection = tuple[ColumnElement[bool], ColumnElement[Any]]
 
 
 class Pruner:
-    """Keeps a store within its bounds while it is written to: one slice after a batch, and none while all is well.
+    """Keeps a store within its bounds while it is written to, by deleting one slice after a batch if need be.
 
     Args:
         retention: what to keep.
-        clock: tells seconds since 1970.
+        clock: returns seconds since 1970.
     """
 
     def __init__(self, retention: Retention, *, clock: Callable[[], float] = time.time) -> None:
         self._retention = retention
         self._clock = clock
         self._next = 0.0
-        self._is_in_trouble = False
+        self._has_warned = False
 
     def after_batch(self, engine: Engine) -> None:
-        """Delete a slice if it is time to look. What goes wrong is told once in the log, and harms no batch."""
+        """Delete a slice if it is time to look. An error is logged once, and does not affect the batch."""
         now = self._clock()
         if not self._retention or now < self._next:
             return
-        self._next = now + _EVERY
+        self._next = now + _INTERVAL
         try:
             if self._is_behind(engine, now):
                 self._next = now
         except Exception:
-            if not self._is_in_trouble:
+            if not self._has_warned:
                 log.exception("the store of records could not be pruned")
-            self._is_in_trouble = True
+            self._has_warned = True
 
     def _is_behind(self, engine: Engine, now: float) -> bool:
         with engine.begin() as connection:
@@ -62,13 +62,13 @@ class Pruner:
                 return False
             is_full = prune(connection, self._retention, now) == SLICE
             is_behind = is_full or _is_too_large(connection, self._retention.size)
-        return give_back(engine, self._retention.size) or is_behind
+        return release_space(engine, self._retention.size) or is_behind
 
 
 def prune(connection: Connection, retention: Retention, now: float, most: int = SLICE) -> int:
-    """Delete the oldest records of those that are not to be kept, *most* at once, and return how many."""
+    """Delete the oldest records beyond the bounds, at most *most* of them, and return how many."""
     left = most
-    for condition, order in _doomed(connection, retention, now):
+    for condition, order in _prunable(connection, retention, now):
         query = select(_c.number, _c.time).where(condition).order_by(order).limit(left)
         found = connection.execute(query).all()
         if found:
@@ -78,37 +78,37 @@ def prune(connection: Connection, retention: Retention, now: float, most: int = 
     return most - left
 
 
-def doomed_count(connection: Connection, retention: Retention, now: float) -> int:
-    """Return how many records are not to be kept, by age and count."""
-    conditions = [condition for condition, _ in _doomed(connection, retention, now)]
+def count_prunable(connection: Connection, retention: Retention, now: float) -> int:
+    """Return how many records are beyond the bounds of age and count."""
+    conditions = [condition for condition, _ in _prunable(connection, retention, now)]
     query = select(func.count()).select_from(records).where(or_(false(), *conditions))
     found: int = connection.execute(query).scalar_one()
     return found
 
 
-def give_back(engine: Engine, size: int | None) -> bool:
-    """Give free space of a SQLite file back while it is larger than *size*; return whether there is more to give."""
+def release_space(engine: Engine, size: int | None) -> bool:
+    """Release free space of a SQLite file while it is larger than *size*; return whether there is more to release."""
     if size is None or engine.dialect.name != "sqlite":
         return False
     with engine.connect() as connection:
         page, pages, free = _pages(connection)
         surplus = min(pages - size // page, free)
-        if surplus <= 0 or not _gives_back_by_parts(connection):
+        if surplus <= 0 or not _can_release_pages(connection):
             return False
     # SQLite frees a page each time this statement is stepped, and only a script is stepped to its end.
-    _run_script(engine, f"PRAGMA incremental_vacuum({min(surplus, _PAGES)})")
-    return surplus > _PAGES
+    _run_script(engine, f"PRAGMA incremental_vacuum({min(surplus, _MOST_PAGES)})")
+    return surplus > _MOST_PAGES
 
 
-def give_all_back(engine: Engine) -> None:
-    """Give all free space of a SQLite file back. One made before version 2 is written anew, which takes a while."""
+def release_all_space(engine: Engine) -> None:
+    """Release all free space of a SQLite file. A file made before version 2 is rewritten, which takes a while."""
     if engine.dialect.name != "sqlite":
         return
     with engine.connect() as connection:
-        by_parts = _gives_back_by_parts(connection)
-    if not by_parts:
+        can_release_pages = _can_release_pages(connection)
+    if not can_release_pages:
         _run_script(engine, "PRAGMA auto_vacuum=INCREMENTAL; VACUUM")
-    while give_back(engine, 0):
+    while release_space(engine, 0):
         pass
 
 
@@ -121,8 +121,8 @@ def size_of(connection: Connection) -> int:
     return page * pages
 
 
-def _doomed(connection: Connection, retention: Retention, now: float) -> Iterator[_Doomed]:
-    """Yield what holds for records that are not to be kept, for each bound that is passed, and which go first."""
+def _prunable(connection: Connection, retention: Retention, now: float) -> Iterator[_Selection]:
+    """Yield a condition for the records beyond each bound, and the order in which to delete them."""
     if retention.age is not None:
         yield _c.time < now - retention.age, _c.time
     if retention.count is not None:
@@ -132,7 +132,7 @@ def _doomed(connection: Connection, retention: Retention, now: float) -> Iterato
     if _is_too_large(connection, retention.size):
         first, last = connection.execute(select(func.min(_c.number), func.max(_c.number))).one()
         if first is not None:
-            yield _c.number <= first + (last - first) // _PART, _c.number
+            yield _c.number <= first + (last - first) // _FRACTION, _c.number
 
 
 def _is_too_large(connection: Connection, size: int | None) -> bool:
@@ -151,7 +151,7 @@ def _pages(connection: Connection) -> tuple[int, int, int]:
     return page, pages, free
 
 
-def _gives_back_by_parts(connection: Connection) -> bool:
+def _can_release_pages(connection: Connection) -> bool:
     return bool(connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() == 2)
 
 
@@ -170,7 +170,7 @@ def _may_prune(connection: Connection) -> bool:
 
 
 def _note(connection: Connection, found: Sequence[Any], now: float) -> None:
-    """Write down what was deleted, so that readers know what the store does not tell any more."""
+    """Note what was deleted, so that readers know what is missing."""
     count, upto, until = len(found), max(row.number for row in found), max(row.time for row in found)
     known = connection.execute(select(pruned)).mappings().first()
     if known is None:

@@ -1,4 +1,4 @@
-"""`Recorder`: takes what happens from any thread and writes it from its own; it never blocks or fails a call."""
+"""`Recorder`: takes events from any thread and writes records of them from its own; it never blocks or fails a call."""
 
 import atexit
 import os
@@ -12,27 +12,28 @@ from typing import Any
 from weakref import WeakSet
 
 from failwell._log import log
-from failwell.records._adapter import Adapter, Reader, Told
+from failwell.records._adapter import Adapter, Converter, QueuedEvent
 from failwell.records._record import Record
 from failwell.records._sink import Sink, open_sink
 from failwell.redact.scrubber import clean
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _SPLIT_AFTER = 3
-_REASON = 300
+_LONGEST_REASON = 300
+_CLOSE_TIMEOUT = 5.0
 
 
-class Writer:
-    """Turns what was told into records and writes them, from one thread.
+class BatchWriter:
+    """Makes records of events and writes them, from one thread.
 
-    A sink that is away is tried again after `pause` seconds, longer each time, and told of once in the log. If it is
-    there and refuses a batch again and again, it gets the records one by one, so that one of them does not hold up all.
+    A sink that fails is tried again after `pause` seconds, longer each time, with one warning. If it refuses a batch
+    again and again, it gets the records one by one, so that a bad record does not hold up all others.
 
     Args:
         sink: where to write.
         adapter: makes the records.
-        lose: told how many records will never be written, and why.
-        warn: told what the operator should know, in one line.
+        lose: called with how many records will never be written, and why.
+        warn: called with what the operator should know, in one line.
     """
 
     def __init__(
@@ -49,35 +50,35 @@ class Writer:
         self._has_grown = False
         self._refused: set[int] = set()
         self._doubts: Counter[int] = Counter()
-        self._is_told_of_nonsense = False
+        self._has_warned_of_input = False
 
     def room(self, most: int) -> int:
-        """Return how many records may come to those that are held, *most* in all.
+        """Return how many records may be added to those that are held, *most* in all.
 
-        A batch that fails is tried again as it is. If it goes on failing, others come to it: they tell whether it is
-        the sink that is away, or a record that it refuses.
+        A batch that fails is tried again as it is. If it keeps failing, records are added: they tell whether the sink
+        is away or refuses a record.
         """
         return max(most - len(self.held), 0) if not 0 < self._failures < _SPLIT_AFTER else 0
 
-    def write(self, batch: Iterable[Told]) -> bool:
+    def write(self, batch: Iterable[QueuedEvent]) -> bool:
         """Write a batch after the one that is held, if any; return whether all of it was written."""
         before = len(self.held)
-        for told in batch:
+        for queued in batch:
             try:
-                self.held += self._adapter.records(told)
+                self.held += self._adapter.records(queued)
             except Exception as failed:
-                if not self._is_told_of_nonsense:
-                    self._is_told_of_nonsense = True
-                    self._warn(f"no record could be made of what a recorder was told: {in_a_line(failed)}")
-                    log.debug("what a recorder was told", exc_info=True)
+                if not self._has_warned_of_input:
+                    self._has_warned_of_input = True
+                    self._warn(f"no record could be made of what a recorder was told: {error_line(failed)}")
+                    log.debug("an event that a recorder could not convert", exc_info=True)
                 self._lose(1, "no record could be made of them")
         self._has_grown = len(self.held) > before
         if self._has_grown:
-            self._first = before  # what came last tells best whether the sink is there
-        return self.settle()
+            self._first = before  # the newest records tell best whether the sink works
+        return self.write_held()
 
-    def settle(self) -> bool:
-        """Write the batch that is held; return whether nothing is held any more."""
+    def write_held(self) -> bool:
+        """Write the batch that is held; return whether all of it was written."""
         if self.held:
             try:
                 self._sink.write(self.held)
@@ -92,10 +93,10 @@ class Writer:
         try:
             self._sink.close()
         except Exception as failed:
-            self._warn(f"the store of records could not be closed: {in_a_line(failed)}")
+            self._warn(f"the store of records could not be closed: {error_line(failed)}")
 
     def forked(self) -> None:
-        """Leave what is held to the process that holds it too."""
+        """Drop the held batch in a forked process: its parent writes it."""
         self._begin()
 
     def _begin(self) -> None:
@@ -111,7 +112,7 @@ class Writer:
 
     def _failed(self, failed: Exception) -> None:
         if self._failures == 0:
-            self._warn(f"records of calls cannot be written and wait: {in_a_line(failed)}")
+            self._warn(f"records of calls cannot be written and wait: {error_line(failed)}")
         self._failures += 1
         self.pause = min(_FIRST_PAUSE * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
         if self._failures >= _SPLIT_AFTER and (self._has_grown or self._failures % _SPLIT_AFTER == 0):
@@ -126,7 +127,7 @@ class Writer:
         last = self.held[-1]
         for record in (*self.held[self._first : -1], *self.held[: self._first], last):
             if in_a_row >= _SPLIT_AFTER and (record is not last or not gone):
-                continue  # it takes nothing at all, for all we know: it is the sink that is in trouble
+                continue  # it takes nothing at all, for all we know: the sink is broken, not a record
             if self._is_taken(record):
                 gone.add(id(record))
                 self._doubts.update(self._refused)
@@ -166,34 +167,33 @@ class Writer:
         return True
 
 
-def in_a_line(failed: Exception) -> str:
-    """Return what went wrong in one redacted line: of what a database says its own words, and nothing around them."""
-    told = getattr(failed, "orig", None) or failed
-    lines = [line.strip() for line in str(told).splitlines() if line.strip()]
-    return clean(": ".join((type(told).__name__, *lines[:1])), _REASON)
+def error_line(failed: Exception) -> str:
+    """Return an error in one redacted line: of a database error the driver's own words, without the statement."""
+    error = getattr(failed, "orig", None) or failed
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return clean(": ".join((type(error).__name__, *lines[:1])), _LONGEST_REASON)
 
 
 _session: ContextVar[str | None] = ContextVar("failwell_session", default=None)
-_LAST_WORDS = 5.0
 
 
 class Recorder:
-    """Writes a record of every call that it is told of. It is an observer for servers, and a hook for agents.
+    """Writes a record of every event that it gets. It is an observer for servers, and a hook for agents.
 
-    `protect(server, observers=[recorder])`, `install(hook=recorder)`. What finds no room is counted in `lost`, told
-    once in the log, and written to the store. Use it as a context manager, `close` it, or let the end of the process
-    do that.
+    `protect(server, observers=[recorder])`, `install(hook=recorder)`. Records that find no room are counted in `lost`,
+    with one warning in the log and a record in the store. Use it as a context manager, `close` it, or let the end of
+    the process do that.
 
     Args:
         sink: where to write: a `Sink`, or the address of one, as `open_sink` takes it.
-        server: what to call a server that nobody named.
-        session: what to call what the process does, if it is one conversation; a new name unless told.
-        capacity: how many records wait at most.
-        batch: how many are written at once at most.
-        interval: how many seconds a record waits at most, where there are fewer.
-        readers: by type of what is told, what makes a record of it, beside observations and events.
-        clock: tells seconds since 1970.
-        warn: told in one line if records are lost or cannot be written; the log, unless told.
+        server: the name of a server that has none.
+        session: the name of the session, if the process has only one; a random name by default.
+        capacity: how many events wait at most.
+        batch: how many records are written at once at most.
+        interval: how many seconds an event waits at most before it is written.
+        converters: what makes a record of an event, by the type of the event; observations and events have theirs.
+        clock: returns seconds since 1970.
+        warn: called with one line if records are lost or cannot be written; the log by default.
 
     Raises:
         ValueError: there is no such sink, or a number makes no sense.
@@ -209,7 +209,7 @@ class Recorder:
         capacity: int = 10_000,
         batch: int = 500,
         interval: float = 0.25,
-        readers: Mapping[type, Reader] | None = None,
+        converters: Mapping[type, Converter] | None = None,
         clock: Callable[[], float] = time.time,
         warn: Callable[[str], object] = log.warning,
     ) -> None:
@@ -218,9 +218,9 @@ class Recorder:
         self.name = session or _new_name()
         self._is_named = bool(session)
         found = open_sink(sink) if isinstance(sink, str) else sink
-        self._adapter = Adapter(readers, server=server, session=self.name)
+        self._adapter = Adapter(converters, server=server, session=self.name)
         self._warn = warn
-        self._writer = Writer(found, self._adapter, self._lose, warn)
+        self._writer = BatchWriter(found, self._adapter, self._lose, warn)
         self._capacity = capacity
         self._batch = batch
         self._interval = interval
@@ -230,57 +230,57 @@ class Recorder:
         _all.add(self)
 
     def _begin(self) -> None:
-        self._waiting: deque[Told | threading.Event] = deque()
+        self._waiting: deque[QueuedEvent | threading.Event] = deque()
         self._flushing: list[threading.Event] = []
-        self._lost = self._lost_told = 0
+        self._lost = self._lost_recorded = 0
         self._lock = threading.Lock()
         self._wake, self._hurry = threading.Event(), threading.Event()
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
-    def __call__(self, what: Any) -> None:
+    def __call__(self, event: Any) -> None:
         """Take an `Observation`, an `Event` or a `Record`; it is written a moment later."""
         waiting = self._waiting
         if len(waiting) >= self._capacity or self._is_closed:
-            self._lose(1, self._why_full())
+            self._lose(1, self._reason_for_loss())
             return
-        sent = getattr(what, "sent", None)
+        sent = getattr(event, "sent", None)
         if sent is not None:
-            sent.keep()  # now, before somebody changes the arguments
-        waiting.append(Told(self._clock(), _session.get() or "", what))
+            sent.keep()  # now, before the arguments change
+        waiting.append(QueuedEvent(self._clock(), _session.get() or "", event))
         if self._is_asleep or len(waiting) == self._batch:
-            self._rouse(is_urgent=len(waiting) >= self._batch)
+            self._wake_thread(is_urgent=len(waiting) >= self._batch)
 
     @property
     def lost(self) -> int:
-        """How many records were not written: there was no room, or nobody could write them."""
+        """How many records were not written: there was no room, or the store did not take them."""
         return self._lost
 
     @contextmanager
     def session(self, name: str) -> Generator[None]:
-        """Call what happens inside the block, in this task or thread, one session of this name."""
+        """Record the events of this task or thread inside the block as one session of this name."""
         token = _session.set(name)
         try:
             yield
         finally:
             _session.reset(token)
 
-    def flush(self, timeout: float = _LAST_WORDS) -> bool:
-        """Wait until all that was told so far is written; return whether it was, within so many seconds."""
+    def flush(self, timeout: float = _CLOSE_TIMEOUT) -> bool:
+        """Wait until all events so far are written; return whether that happened within so many seconds."""
         if self._is_closed:
             return not self._waiting
         written = threading.Event()
         self._waiting.append(written)
-        self._rouse(is_urgent=True)
+        self._wake_thread(is_urgent=True)
         return written.wait(timeout)
 
-    def close(self, timeout: float = _LAST_WORDS) -> None:
+    def close(self, timeout: float = _CLOSE_TIMEOUT) -> None:
         """Write what waits, for so many seconds at most, and close the sink. Doing it twice changes nothing."""
-        if self.leave():
+        if self.start_closing():
             self.wait(timeout)
 
-    def leave(self) -> bool:
-        """Begin to close, without waiting for it; return whether that had not begun before."""
+    def start_closing(self) -> bool:
+        """Begin to close without waiting; return False if that had begun before."""
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
         if was_closed:
@@ -302,14 +302,14 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _rouse(self, *, is_urgent: bool) -> None:
+    def _wake_thread(self, *, is_urgent: bool) -> None:
         with self._lock:
             self._is_asleep = False
             if self._thread is None and not self._is_closed:
                 thread = threading.Thread(target=self._run, name="failwell records", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # there are too many; the next call tries again
+                except RuntimeError:  # there are too many threads; the next event tries again
                     self._is_asleep = True
                     return
                 self._thread = thread
@@ -321,7 +321,7 @@ class Recorder:
         while not self._is_closed:
             if not self._waiting and not self._writer.held:
                 self._is_asleep = True
-                if not self._waiting:  # nobody came between the look and the flag
+                if not self._waiting:  # none arrived between the look and the flag
                     self._wake.wait()
                 self._is_asleep = False
             self._wake.clear()
@@ -336,29 +336,29 @@ class Recorder:
             for written in self._flushing:
                 written.set()
             self._flushing.clear()
-            if not self._waiting and self._lost <= self._lost_told:
+            if not self._waiting and self._lost <= self._lost_recorded:
                 return
 
-    def _next_batch(self) -> list[Told]:
-        """Return what is to be written with what is held; who waits for that is told once nothing is held."""
-        waiting, batch, room = self._waiting, list[Told](), self._writer.room(self._batch)
-        total = self._lost  # read once: others count on meanwhile
-        if total > self._lost_told and not self._writer.held:
-            lost, self._lost_told = total - self._lost_told, total
+    def _next_batch(self) -> list[QueuedEvent]:
+        """Return the events to write beside those that are held; a `flush` among them waits until nothing is held."""
+        waiting, batch, room = self._waiting, list[QueuedEvent](), self._writer.room(self._batch)
+        total = self._lost  # read once: other threads count meanwhile
+        if total > self._lost_recorded and not self._writer.held:
+            lost, self._lost_recorded = total - self._lost_recorded, total
             now = self._clock()
             record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
-            batch.append(Told(now, self.name, record))
+            batch.append(QueuedEvent(now, self.name, record))
         while waiting and len(batch) < room:
-            told = waiting.popleft()
-            if isinstance(told, Told):
-                batch.append(told)
+            item = waiting.popleft()
+            if isinstance(item, QueuedEvent):
+                batch.append(item)
             else:
-                self._flushing.append(told)
+                self._flushing.append(item)
                 if not self._writer.held:
                     break
         return batch
 
-    def _why_full(self) -> str:
+    def _reason_for_loss(self) -> str:
         if self._is_closed:
             return "the recorder is closed"
         return (
@@ -377,13 +377,13 @@ class Recorder:
         if self._writer.held:
             self._writer.write_one_by_one()
             self._write_all()
-        waiting = sum(isinstance(told, Told) for told in self._waiting)
+        waiting = sum(isinstance(item, QueuedEvent) for item in self._waiting)
         self._lose(waiting + len(self._writer.held), "the store did not take them before the end")
         self._waiting.clear()
         self._writer.close()
 
     def forked(self) -> None:
-        """Begin anew in a forked process: what waits is written by the process that took it, whose thread is there."""
+        """Start again in a forked process: its parent, which has the thread, writes the events that wait."""
         self._writer.forked()
         if not self._is_named:
             self.name = self._adapter.session = _new_name()
@@ -399,9 +399,9 @@ _all: WeakSet[Recorder] = WeakSet()
 
 def _close_all() -> None:
     """Close all recorders, which have one deadline together."""
-    until = time.monotonic() + _LAST_WORDS
-    leaving = [recorder for recorder in list(_all) if recorder.leave()]
-    for recorder in leaving:
+    until = time.monotonic() + _CLOSE_TIMEOUT
+    closing = [recorder for recorder in list(_all) if recorder.start_closing()]
+    for recorder in closing:
         recorder.wait(max(until - time.monotonic(), 0.0))
 
 

@@ -3,8 +3,8 @@
 A *call* is what the agent asked for once; retries below it are part of it. It *failed* if the agent got an error, and
 *succeeded* if it got a result. Calls are looked at per session and source, in the order in which they ended.
 
-A *trouble* is one or more failed calls of one tool of one server with one code (its type, where there is no code),
-until that tool succeeds or the session ends. Every failed call belongs to exactly one trouble, and every trouble has
+A *failure* is one or more failed calls of one tool of one server with one code (its type, where there is no code),
+until that tool succeeds or the session ends. Every failed call belongs to exactly one failure, and every failure has
 exactly one verdict. The first that applies is it:
 
 - `by_retry`: a try failed, a later try of the same call succeeded, and the agent never knew.
@@ -17,33 +17,35 @@ exactly one verdict. The first that applies is it:
   or the very next call of the session succeeded, and was one of another tool.
 - `given_up`: none of these.
 
-Each call settled in one of the first three ways is a trouble of its own: a turn of the model was *saved*. *Wasted* are
-all other calls of a trouble, and the seconds of its calls; of one that succeeded after retries only those before its
-last try. A *duplicate prevented* is a failed call that may have taken effect and may pass, of a tool
-that may not run twice: who retries left it alone.
+Each call resolved in one of the first three ways is a failure of its own: a turn of the model was *saved*. *Wasted* are
+all other calls of a failure, and the seconds of its calls; of one that succeeded after retries only those before its
+last try. A *duplicate prevented* is a failed call that may have taken effect and may pass, of a tool that may not run
+twice: it was not retried.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from failwell._json import is_array
 from failwell.records._record import ENDS, Record, Source
 
-Verdict = Literal["by_retry", "by_repair", "by_fallback", "at_once", "later", "looped", "elsewhere", "given_up"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-RECOVERED: frozenset[Verdict] = frozenset(("by_retry", "by_repair", "by_fallback", "at_once", "later", "elsewhere"))
-BELOW: frozenset[Verdict] = frozenset(("by_retry", "by_repair", "by_fallback"))
-"""Verdicts on troubles that were settled below the agent, which lost no turn."""
+RecoveryVerdict = Literal["by_retry", "by_repair", "by_fallback", "at_once", "later", "looped", "elsewhere", "given_up"]
+VERDICTS: tuple[RecoveryVerdict, ...] = get_args(RecoveryVerdict)
+RECOVERED: frozenset[RecoveryVerdict] = frozenset(
+    ("by_retry", "by_repair", "by_fallback", "at_once", "later", "elsewhere")
+)
+BELOW: frozenset[RecoveryVerdict] = frozenset(("by_retry", "by_repair", "by_fallback"))
+"""Verdicts on failures that were resolved below the agent, which lost no turn."""
 
 SAME_CALL_LOOPS_AFTER = 3
 _TRIES = ENDS | {"retry"}
 
 
-class Trouble(Struct, frozen=True, kw_only=True):
-    """Failed calls of one tool with one code in one session, and what became of them.
+class RecordedFailure(Struct, frozen=True, kw_only=True):
+    """A failure, followed until it is resolved: failed calls of one tool with one code in one session.
 
     `calls` failed, `retries` were made below them. `after` is the call of the tool that succeeded, counted from the
     first that failed, and `by` the tool that helped instead. `repeats` says how often the same call failed, at most.
@@ -55,7 +57,7 @@ class Trouble(Struct, frozen=True, kw_only=True):
     tool: str
     code: str
     type: str
-    verdict: Verdict
+    verdict: RecoveryVerdict
     began: float
     ended: float
     calls: int
@@ -68,7 +70,7 @@ class Trouble(Struct, frozen=True, kw_only=True):
 
     @property
     def has_recovered(self) -> bool:
-        """Whether the agent got on after all."""
+        """Whether the agent recovered."""
         return self.verdict in RECOVERED
 
     @property
@@ -78,12 +80,12 @@ class Trouble(Struct, frozen=True, kw_only=True):
 
 
 class Recovery(Struct, frozen=True, kw_only=True):
-    """What all sessions come to."""
+    """The figures of all sessions."""
 
     sessions: int
     calls: int
     failed: int
-    verdicts: dict[Verdict, int]
+    verdicts: dict[RecoveryVerdict, int]
     calls_wasted: int
     seconds_wasted: float
     turns_saved: int
@@ -91,37 +93,37 @@ class Recovery(Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float | None:
-        """Which part of all troubles ended well, from 0 to 1; None without any."""
+        """The part of all failures that agents recovered from, from 0 to 1; None if there were none."""
         total = sum(self.verdicts.values())
         return sum(self.verdicts[verdict] for verdict in RECOVERED) / total if total else None
 
 
-def troubles(records: Iterable[Record]) -> list[Trouble]:
-    """Return the troubles in all sessions, in the order in which they began. Sessions may be mixed in any order."""
-    found = [trouble for calls in _by_session(records).values() for trouble in _in_session(calls)]
-    return sorted(found, key=lambda trouble: (trouble.began, trouble.session, trouble.server, trouble.tool))
+def failures(records: Iterable[Record]) -> list[RecordedFailure]:
+    """Return the failures in all sessions, in the order in which they began. Sessions may be mixed in any order."""
+    found = [failure for calls in _calls_by_session(records).values() for failure in _session_failures(calls)]
+    return sorted(found, key=lambda failure: (failure.began, failure.session, failure.server, failure.tool))
 
 
 def recovery(records: Iterable[Record]) -> Recovery:
-    """Return what all sessions come to, in one table."""
-    sessions = _by_session(records)
-    found = [trouble for calls in sessions.values() for trouble in _in_session(calls)]
-    counts = Counter(trouble.verdict for trouble in found)
+    """Return the figures of all sessions."""
+    sessions = _calls_by_session(records)
+    found = [failure for calls in sessions.values() for failure in _session_failures(calls)]
+    counts = Counter(failure.verdict for failure in found)
     calls = [call for made in sessions.values() for call in made]
     return Recovery(
         sessions=len(sessions),
         calls=len(calls),
         failed=sum(call.has_failed for call in calls),
         verdicts={verdict: counts[verdict] for verdict in VERDICTS},
-        calls_wasted=sum(trouble.calls_wasted for trouble in found),
-        seconds_wasted=sum(trouble.seconds_wasted for trouble in found),
-        turns_saved=sum(trouble.verdict in BELOW for trouble in found),
-        duplicates_prevented=sum(trouble.duplicates_prevented for trouble in found),
+        calls_wasted=sum(failure.calls_wasted for failure in found),
+        seconds_wasted=sum(failure.seconds_wasted for failure in found),
+        turns_saved=sum(failure.verdict in BELOW for failure in found),
+        duplicates_prevented=sum(failure.duplicates_prevented for failure in found),
     )
 
 
 def total(parts: Iterable[Recovery]) -> Recovery:
-    """Return what parts come to that have no session in common."""
+    """Return the sum of figures that have no session in common."""
     those = list(parts)
     return Recovery(
         sessions=sum(part.sessions for part in those),
@@ -135,7 +137,7 @@ def total(parts: Iterable[Recovery]) -> Recovery:
     )
 
 
-class _Call:
+class _RecordedCall:
     """One call of the agent: the records of its tries, and how it ended."""
 
     def __init__(self, records: list[Record]) -> None:
@@ -184,16 +186,16 @@ class _Call:
         return (last.elapsed or 0.0) + (last.delay or 0.0)
 
 
-def _by_session(records: Iterable[Record]) -> dict[tuple[str, Source], list[_Call]]:
+def _calls_by_session(records: Iterable[Record]) -> dict[tuple[str, Source], list[_RecordedCall]]:
     sessions: dict[tuple[str, Source], dict[tuple[str, int], list[Record]]] = defaultdict(dict)
     for record in records:  # as they were written: a clock may be set back within a call
         if record.kind in ("breaker", "died", "restarted", "dropped", "lost"):
             continue
-        _add(sessions[record.session, record.source], record)
-    return {key: _ordered(calls.values()) for key, calls in sessions.items()}
+        _add_to_call(sessions[record.session, record.source], record)
+    return {key: _calls_in_order(calls.values()) for key, calls in sessions.items()}
 
 
-def _add(calls: dict[tuple[str, int], list[Record]], record: Record) -> None:
+def _add_to_call(calls: dict[tuple[str, int], list[Record]], record: Record) -> None:
     """Add a record to its call. A name that comes back after its end, or with another tool, is that of another call."""
     known = calls.get((record.call, 0))
     is_over = known is not None and record.kind in _TRIES and any(one.kind in ENDS for one in known)
@@ -205,55 +207,55 @@ def _add(calls: dict[tuple[str, int], list[Record]], record: Record) -> None:
     known.append(record)
 
 
-def _ordered(calls: Iterable[list[Record]]) -> list[_Call]:
-    found = (_Call(records) for records in calls)
+def _calls_in_order(calls: Iterable[list[Record]]) -> list[_RecordedCall]:
+    found = (_RecordedCall(records) for records in calls)
     return sorted((call for call in found if call.is_known), key=lambda call: call.end.time)
 
 
-def _in_session(calls: list[_Call]) -> Iterable[Trouble]:
-    """Yield the troubles of one session: those of single calls, and those that go on over several."""
-    open_troubles: dict[tuple[str, str, str], list[int]] = {}
+def _session_failures(calls: list[_RecordedCall]) -> Iterable[RecordedFailure]:
+    """Yield the failures of one session: those of single calls, and those of several calls."""
+    unresolved: dict[tuple[str, str, str], list[int]] = {}
     for at, call in enumerate(calls):
         if call.has_failed:
-            open_troubles.setdefault((*call.tool, call.code), []).append(at)
+            unresolved.setdefault((*call.tool, call.code), []).append(at)
             continue
-        if (verdict := _verdict_on_one(call)) is not None:
-            yield _of_one(call, verdict)
+        if (verdict := _verdict_on_call(call)) is not None:
+            yield _failure_of_call(call, verdict)
         if call.end.has_succeeded or call.is_repaired:
-            for key in [key for key in open_troubles if key[:2] == call.tool]:
-                yield _closed(calls, open_troubles.pop(key), at)
-    for failed in open_troubles.values():
-        yield _left_open(calls, failed)
+            for key in [key for key in unresolved if key[:2] == call.tool]:
+                yield _resolved_failure(calls, unresolved.pop(key), at)
+    for failed in unresolved.values():
+        yield _unresolved_failure(calls, failed)
 
 
-def _verdict_on_one(call: _Call) -> Verdict | None:
+def _verdict_on_call(call: _RecordedCall) -> RecoveryVerdict | None:
     if call.end.has_succeeded:
         return "by_retry" if call.tries else None
     return "by_repair" if call.is_repaired else "by_fallback"
 
 
-def _of_one(call: _Call, verdict: Verdict) -> Trouble:
+def _failure_of_call(call: _RecordedCall, verdict: RecoveryVerdict) -> RecordedFailure:
     failed = call.tries[-1] if call.end.has_succeeded else call.end
     wasted = call.seconds_before_last_try if verdict == "by_retry" else call.seconds
-    return _trouble([call], verdict, failed=failed, ended=call.end.time, seconds_wasted=wasted)
+    return _failure([call], verdict, failed=failed, ended=call.end.time, seconds_wasted=wasted)
 
 
-def _closed(calls: list[_Call], failed: list[int], at: int) -> Trouble:
+def _resolved_failure(calls: list[_RecordedCall], failed: list[int], at: int) -> RecordedFailure:
     tool = calls[at].tool
     after = sum(call.tool == tool for call in calls[failed[0] + 1 : at + 1])
-    verdict: Verdict = "at_once" if after == 1 else "later"
-    return _trouble([calls[i] for i in failed], verdict, ended=calls[at].end.time, after=after)
+    verdict: RecoveryVerdict = "at_once" if after == 1 else "later"
+    return _failure([calls[i] for i in failed], verdict, ended=calls[at].end.time, after=after)
 
 
-def _left_open(calls: list[_Call], failed: list[int]) -> Trouble:
+def _unresolved_failure(calls: list[_RecordedCall], failed: list[int]) -> RecordedFailure:
     made = [calls[i] for i in failed]
     if _repeats(made) >= SAME_CALL_LOOPS_AFTER:
-        return _trouble(made, "looped")
+        return _failure(made, "looped")
     by = _helper(calls, failed[-1])
-    return _trouble(made, "given_up" if by is None else "elsewhere", by=by)
+    return _failure(made, "given_up" if by is None else "elsewhere", by=by)
 
 
-def _helper(calls: list[_Call], last: int) -> str | None:
+def _helper(calls: list[_RecordedCall], last: int) -> str | None:
     failed, rest = calls[last], calls[last + 1 :]
     for position, call in enumerate(rest):
         is_other = call.tool != failed.tool and (call.end.has_succeeded or call.is_repaired)
@@ -262,23 +264,23 @@ def _helper(calls: list[_Call], last: int) -> str | None:
     return None
 
 
-def _repeats(calls: list[_Call]) -> int:
+def _repeats(calls: list[_RecordedCall]) -> int:
     known = Counter(call.same for call in calls if call.end.arguments is not None)
     return max(known.values(), default=1)
 
 
-def _trouble(
-    calls: list[_Call],
-    verdict: Verdict,
+def _failure(
+    calls: list[_RecordedCall],
+    verdict: RecoveryVerdict,
     *,
     failed: Record | None = None,
     ended: float | None = None,
     after: int | None = None,
     by: str | None = None,
     seconds_wasted: float | None = None,
-) -> Trouble:
+) -> RecordedFailure:
     end = failed or calls[0].got
-    return Trouble(
+    return RecordedFailure(
         session=end.session,
         source=end.source,
         server=end.server,
@@ -298,59 +300,59 @@ def _trouble(
     )
 
 
-class Sum(Struct, frozen=True, kw_only=True):
+class SummaryRow(Struct, frozen=True, kw_only=True):
     """What became of the failures of one tool with one code."""
 
     server: str
     tool: str
     code: str
-    troubles: int
+    failures: int = field(name="troubles")
     recovered: int
-    verdicts: dict[Verdict, int]
+    verdicts: dict[RecoveryVerdict, int]
     calls_wasted: int
     seconds_wasted: float
     duplicates_prevented: int
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """All that was recorded: what the sessions come to, and each tool and code, those that stay broken first."""
+    """The figures of all sessions, and one row for each tool and code, those that stay broken first."""
 
     overall: Recovery
-    sums: list[Sum]
+    sums: list[SummaryRow]
 
 
-def summed(sessions: Iterable[Iterable[Record]], equal: Mapping[str, str]) -> Summary:
-    """Return what sessions come to; of `sums` only those whose troubles are equal to what is given.
+def summarize(sessions: Iterable[Iterable[Record]], equal: Mapping[str, str]) -> Summary:
+    """Return the summary of sessions, with rows only for the failures whose fields have the given values.
 
     Args:
         sessions: the records of each session, whole: what other tools did afterwards counts too.
-        equal: what server, tool, type or code must be.
+        equal: the values of server, tool, type or code.
     """
     parts: list[Recovery] = []
-    found: dict[tuple[str, str, str], list[Trouble]] = {}
+    found: dict[tuple[str, str, str], list[RecordedFailure]] = {}
     for records in map(list, sessions):
         parts.append(recovery(records))
-        for trouble in troubles(records):
-            if all(getattr(trouble, name) == value for name, value in equal.items()):
-                found.setdefault((trouble.server, trouble.tool, trouble.code), []).append(trouble)
-    sums = [_sum(key, those) for key, those in found.items()]
+        for failure in failures(records):
+            if all(getattr(failure, name) == value for name, value in equal.items()):
+                found.setdefault((failure.server, failure.tool, failure.code), []).append(failure)
+    sums = [_summary_row(key, those) for key, those in found.items()]
     return Summary(
         overall=total(parts),
-        sums=sorted(sums, key=lambda one: (one.recovered - one.troubles, -one.troubles, one.server, one.tool)),
+        sums=sorted(sums, key=lambda one: (one.recovered - one.failures, -one.failures, one.server, one.tool)),
     )
 
 
-def _sum(key: tuple[str, str, str], those: list[Trouble]) -> Sum:
+def _summary_row(key: tuple[str, str, str], those: list[RecordedFailure]) -> SummaryRow:
     server, tool, code = key
-    verdicts: Counter[Verdict] = Counter(trouble.verdict for trouble in those)
-    return Sum(
+    verdicts: Counter[RecoveryVerdict] = Counter(failure.verdict for failure in those)
+    return SummaryRow(
         server=server,
         tool=tool,
         code=code,
-        troubles=len(those),
+        failures=len(those),
         recovered=sum(count for verdict, count in verdicts.items() if verdict in RECOVERED),
         verdicts=dict(verdicts),
-        calls_wasted=sum(trouble.calls_wasted for trouble in those),
-        seconds_wasted=sum(trouble.seconds_wasted for trouble in those),
-        duplicates_prevented=sum(trouble.duplicates_prevented for trouble in those),
+        calls_wasted=sum(failure.calls_wasted for failure in those),
+        seconds_wasted=sum(failure.seconds_wasted for failure in those),
+        duplicates_prevented=sum(failure.duplicates_prevented for failure in those),
     )

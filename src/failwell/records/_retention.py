@@ -11,11 +11,11 @@ _BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([A-Za-z]*)")
 
 
-def seconds_in(text: str) -> float:
-    """Return how many seconds a span is, such as `90s`, `15m`, `12h`, `30d` or `2w`.
+def parse_seconds(text: str) -> float:
+    """Return the seconds of a time span such as `90s`, `15m`, `12h`, `30d` or `2w`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no time span.
     """
     found = _product(text.lower(), _SECONDS)
     if found is None:
@@ -23,11 +23,11 @@ def seconds_in(text: str) -> float:
     return found
 
 
-def bytes_in(text: str) -> int:
-    """Return how many bytes a size is, such as `500MB` or `2GB`.
+def parse_bytes(text: str) -> int:
+    """Return the bytes of a size such as `500MB` or `2GB`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no size.
     """
     found = _product(text.upper(), _BYTES)
     if found is None:
@@ -35,8 +35,8 @@ def bytes_in(text: str) -> int:
     return int(found)
 
 
-def size_in_words(size: float) -> str:
-    """Return a number of bytes as `bytes_in` takes it, in three digits."""
+def format_size(size: float) -> str:
+    """Return a number of bytes as `parse_bytes` takes it, in three digits."""
     unit, factor = next(((unit, factor) for unit, factor in reversed(_BYTES.items()) if size >= factor), ("B", 1))
     return f"{size / factor:.3g} {unit or 'B'}"
 
@@ -49,7 +49,7 @@ def _product(text: str, units: Mapping[str, int]) -> float | None:
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """What is kept at most: records of so many seconds, so many records, so many bytes of a file; None for all."""
+    """What a store keeps at most: records of so many seconds, so many of them, so many bytes; None: no bound."""
 
     age: float | None = None
     count: int | None = None
@@ -63,33 +63,33 @@ _ALL = Retention()
 _SMALLEST = 10**6
 
 
-def _count_in(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
         raise ValueError(f"{text[:40]!r} is no number of records: write it like 1000000")
     return int(text)
 
 
-PARTS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "keep_age": ("age", seconds_in),
-    "keep_count": ("count", _count_in),
-    "keep_size": ("size", bytes_in),
+PARAMETERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "keep_age": ("age", parse_seconds),
+    "keep_count": ("count", _parse_count),
+    "keep_size": ("size", parse_bytes),
 }
 
 
-def retention_in(query: Mapping[str, Any], *, is_file: bool) -> Retention:
-    """Return what the query of an address says about keeping; *is_file* for SQLite.
+def parse_retention(query: Mapping[str, Any], *, is_file: bool) -> Retention:
+    """Return the retention in the query of an address; *is_file* for SQLite.
 
     Raises:
         ValueError: it makes no sense.
     """
-    unknown = [name for name in query if name.startswith("keep_") and name not in PARTS]
+    unknown = [name for name in query if name.startswith("keep_") and name not in PARAMETERS]
     if unknown:
-        raise ValueError(f"what a store keeps is told by {', '.join(PARTS)}, not by {unknown[0][:40]}")
+        raise ValueError(f"what a store keeps is told by {', '.join(PARAMETERS)}, not by {unknown[0][:40]}")
     found: dict[str, Any] = {}
-    for name in sorted(PARTS.keys() & query.keys()):
+    for name in sorted(PARAMETERS.keys() & query.keys()):
         if not isinstance(query[name], str):
             raise ValueError(f"{name} is given twice")
-        field, parse = PARTS[name]
+        field, parse = PARAMETERS[name]
         found[field] = parse(query[name])
     if "size" in found and not is_file:
         raise ValueError("keep_size is for SQLite: PostgreSQL keeps the space of what is deleted, so use keep_count")

@@ -13,9 +13,10 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
+from failwell.records._addresses import STORES_BY_SCHEME
 from failwell.records._pruning import Pruner
 from failwell.records._record import Record
-from failwell.records._retention import PARTS, Retention, retention_in
+from failwell.records._retention import PARAMETERS, Retention, parse_retention
 from failwell.records._tables import as_row, prepare, records
 
 try:
@@ -24,17 +25,17 @@ try:
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
 
-_DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "sqlite": "sqlite+pysqlite"}
+_DRIVERS = {scheme: kind.driver for scheme, kind in STORES_BY_SCHEME.items() if kind.driver}
 _ALL = Retention()
 _PATIENCE = 10
 """How many seconds a process waits for another one that writes, or for a server that does not answer."""
 _WRITER_PATIENCE = 2
-"""How many seconds a recorder waits for a lock. It tries again later, and a fork waits for who waits here."""
+"""How many seconds a recorder waits for a lock. It tries again later, and a fork has to wait meanwhile."""
 _FORK_PATIENCE = 5.0
 _LONGEST_LOG = 16 * 2**20
-_TO_POSTGRESQL = {
+_POSTGRESQL_OPTIONS = {
     "connect_timeout": _PATIENCE,
-    # A server that vanishes without a word is given up after half a minute, and not after hours.
+    # A server that vanishes silently is given up after half a minute, and not after hours.
     "keepalives_idle": _PATIENCE,
     "keepalives_interval": _PATIENCE,
     "keepalives_count": 2,
@@ -42,31 +43,31 @@ _TO_POSTGRESQL = {
 }
 
 
-def open_address(address: str) -> "Tables":
-    """Return the store at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
+def open_sink(address: str) -> "SqlSink":
+    """Return the sink at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
 
     Raises:
-        ValueError: nobody could connect to such an address.
+        ValueError: it is no address of a store.
         ImportError: the driver is not installed.
     """
-    return Tables(*parsed(address))
+    return SqlSink(*parse_address(address))
 
 
 def url_of(address: str) -> URL:
-    """Return the address with the driver that we use, without what it says about keeping.
+    """Return the URL of a store with the driver that we use, without its retention.
 
     Raises:
-        ValueError: nobody could connect to such an address.
+        ValueError: it is no address of a store.
         ImportError: the driver is not installed.
     """
-    return parsed(address)[0]
+    return parse_address(address)[0]
 
 
-def parsed(address: str) -> tuple[URL, Retention]:
-    """Return the address with the driver that we use, and what is to be kept there.
+def parse_address(address: str) -> tuple[URL, Retention]:
+    """Return the URL of a store with the driver that we use, and its retention.
 
     Raises:
-        ValueError: nobody could connect to such an address, or what is to be kept makes no sense.
+        ValueError: it is no address of a store, or what is to be kept makes no sense.
         ImportError: the driver is not installed.
     """
     try:
@@ -74,35 +75,36 @@ def parsed(address: str) -> tuple[URL, Retention]:
     except (ArgumentError, ValueError):
         raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database") from None
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
-    if url.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
-        raise ImportError("this needs psycopg: pip install 'failwell[postgres]'")
+    kind = STORES_BY_SCHEME.get(url.get_backend_name())
+    for package, extra in kind.packages if kind else ():
+        if find_spec(package) is None:
+            raise ImportError(f"this needs {package}: pip install 'failwell[{extra}]'")
     if url.get_backend_name() == "sqlite" and not url.database:
         raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
     is_file = url.get_backend_name() == "sqlite"
-    return url.difference_update_query(PARTS), retention_in(url.query, is_file=is_file)
+    return url.difference_update_query(PARAMETERS), parse_retention(url.query, is_file=is_file)
 
 
 def connect(url: URL, *, is_writer: bool = False, patience: int = _PATIENCE) -> Engine:
-    """Return an engine for a store; SQLite files are made for the owner's eyes only, and never wait for readers."""
+    """Return an engine for a store. Only its owner may read a SQLite file, and writers never wait for readers."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_TO_POSTGRESQL)
+        return create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_POSTGRESQL_OPTIONS)
     if is_writer:
         _make_private(url.database or "")
     pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
     engine = create_engine(url, connect_args={"timeout": patience, "check_same_thread": False}, **pool)
     if is_writer:
-        event.listen(engine, "connect", _before_tables)
+        event.listen(engine, "connect", _enable_incremental_vacuum)
         event.listen(engine, "begin", _on_begin)
     event.listen(engine, "connect", _on_connect)
     return engine
 
 
-class Tables:
-    """Keeps records in the tables of a database; it connects with the first batch, and anew after a fork.
+class SqlSink:
+    """Writes records to the tables of a database; it connects with the first batch, and again after a fork.
 
-    A fork waits until a batch that is being written is, but not for long. If it has to go on, a store in PostgreSQL
-    gets a new connection in the child. One in SQLite takes no records from there: it would trust locks that only the
-    parent holds.
+    A fork waits until the current batch is written, but not for long. If it can't wait, the child gets a new
+    connection to PostgreSQL, but can't write to a SQLite file: it would trust locks that only the parent holds.
     """
 
     def __init__(self, url: URL, retention: Retention = _ALL) -> None:
@@ -112,7 +114,7 @@ class Tables:
         self._is_file = url.get_backend_name() == "sqlite"
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
-        self._turn = Lock()
+        self._fork_turn = Lock()
         self._is_unsafe = self._is_locked_by_fork = False
         _all.add(self)
 
@@ -120,13 +122,13 @@ class Tables:
         """Insert a batch."""
         if self._is_unsafe:
             raise OSError("the process was forked while a batch was written")
-        with self._turn:
+        with self._fork_turn:
             pass  # a fork that waits for the batch before comes first
         with self._lock:
-            if self._file != (_number_of(self._url) if self._is_file else None):
-                self._disconnect()  # it was deleted or replaced, and nobody would find what is written now
+            if self._file != (_file_id(self._url) if self._is_file else None):
+                self._disconnect()  # the file was deleted or replaced: what is written to the old one would be lost
             if self._engine is None:
-                self._engine = self._connected()
+                self._engine = self._connect()
             with self._engine.begin() as connection:
                 connection.execute(insert(records), [as_row(record) for record in batch])
             self._pruner.after_batch(self._engine)
@@ -138,27 +140,27 @@ class Tables:
 
     def before_fork(self, until: float) -> None:
         """Let a batch that is being written end, and disconnect: SQLite breaks if two processes share a connection."""
-        self._turn.acquire()
+        self._fork_turn.acquire()
         self._is_locked_by_fork = self._lock.acquire(timeout=max(until - time.monotonic(), 0.0))
         if self._is_locked_by_fork:
             self._disconnect()
 
     def after_fork(self, *, is_child: bool) -> None:
         """Go on."""
-        self._turn.release()
+        self._fork_turn.release()
         if self._is_locked_by_fork:
             self._lock.release()
         elif is_child:
-            _left.append(self._engine)  # to close it would end the connection of the parent
+            _abandoned.append(self._engine)  # to close it would end the connection of the parent
             self._engine, self._lock = None, Lock()
             self._is_unsafe = self._is_file
 
-    def _connected(self) -> Engine:
+    def _connect(self) -> Engine:
         engine = connect(self._url, is_writer=True, patience=_WRITER_PATIENCE)
         if self._is_file:
-            self._file = _number_of(self._url)
+            self._file = _file_id(self._url)
         else:
-            event.listen(engine, "connect", _wait_shortly)
+            event.listen(engine, "connect", _set_lock_timeout)
         try:
             prepare(engine)
         except Exception:
@@ -172,24 +174,24 @@ class Tables:
             self._engine = None
 
 
-_all: WeakSet[Tables] = WeakSet()
+_all: WeakSet[SqlSink] = WeakSet()
 _fork_lock = Lock()
-_forking: list[Tables] = []
-_left: list[Engine | None] = []
-"""Connections of a parent, which nobody in the child may close."""
+_forking: list[SqlSink] = []
+_abandoned: list[Engine | None] = []
+"""Connections of a parent, which its child must not close."""
 
 
 def _before_fork() -> None:
     _fork_lock.acquire()
     _forking[:] = _all
     until = time.monotonic() + _FORK_PATIENCE
-    for tables in _forking:
-        tables.before_fork(until)
+    for sink in _forking:
+        sink.before_fork(until)
 
 
 def _after_fork(*, is_child: bool) -> None:
-    for tables in _forking:
-        tables.after_fork(is_child=is_child)
+    for sink in _forking:
+        sink.after_fork(is_child=is_child)
     _forking.clear()
     _fork_lock.release()
 
@@ -208,8 +210,8 @@ def _make_private(path: str) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
 
 
-def _number_of(url: URL) -> tuple[int, int] | None:
-    """Return what tells a file from others of its name."""
+def _file_id(url: URL) -> tuple[int, int] | None:
+    """Return what tells a file from others of the same name."""
     try:
         found = os.stat(url.database or "")
     except OSError:
@@ -217,12 +219,12 @@ def _number_of(url: URL) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _wait_shortly(connection: Any, _: Any) -> None:
+def _set_lock_timeout(connection: Any, _: Any) -> None:
     connection.execute(f"SET lock_timeout = '{_WRITER_PATIENCE}s'")
     connection.commit()
 
 
-def _before_tables(connection: Any, _: Any) -> None:
+def _enable_incremental_vacuum(connection: Any, _: Any) -> None:
     # Only then can space be given back a little at a time; a file that has tables does not change by this.
     connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
 

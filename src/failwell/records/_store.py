@@ -1,4 +1,4 @@
-"""Read records back from SQLite or PostgreSQL while others write: `pip install 'failwell[telemetry]'`."""
+"""Records read back from SQLite or PostgreSQL, also while they are written: `pip install 'failwell[telemetry]'`."""
 
 import os
 from collections.abc import Generator, Iterator, Sequence
@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from failwell.records._pruning import doomed_count, give_all_back, prune, size_of
-from failwell.records._reader import Choice, Unreadable
+from failwell.records._pruning import count_prunable, prune, release_all_space, size_of
+from failwell.records._reader import ALL, RecordFilter, Unreadable
 from failwell.records._record import Record
 from failwell.records._retention import Retention
 from failwell.records._sql import connect, url_of
@@ -23,21 +23,24 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
 
 
-_STORE_PAGE = 1000
+_PAGE = 1000
+_LONGEST_REASON = 200
+_MOST_GAPS = 1000
+_LOOKS_FOR_A_GAP = 60
 _EQUAL = ("session", "server", "tool", "code", "type", "source")
+_c = records.c
 
 
 class RecordStore:
     """Reads the records at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
 
-    `engine` is SQLAlchemy's, for questions of one's own about the table `tables.records`. A store that an earlier
-    version made is brought up to date first; for that the file, or the role in the database, must be one that may
-    change it.
+    `engine` is SQLAlchemy's, for queries of your own on the table `failwell_records`. A store that an earlier version
+    made is migrated first; that needs the permission to change it.
 
     Raises:
-        ValueError: nobody could connect to such an address.
+        ValueError: it is no address of a store.
         ImportError: a library is not installed.
-        NoStore: nobody has written records there.
+        NoStore: there are no records yet.
         WrongVersion: a later version of failwell made the tables.
         sqlalchemy.exc.SQLAlchemyError: the database cannot be reached, or is none.
     """
@@ -49,7 +52,7 @@ class RecordStore:
         self.engine: Engine = connect(url)
         try:
             if not is_current(self.engine):
-                _bring_up_to_date(url)
+                _migrate(url)
         except Exception:
             self.engine.dispose()
             raise
@@ -65,11 +68,11 @@ class RecordStore:
         self.engine.dispose()
 
     def page(
-        self, *, after: int = 0, most: int = _STORE_PAGE, where: Sequence[ColumnElement[bool]] = ()
+        self, *, after: int = 0, most: int = _PAGE, where: Sequence[ColumnElement[bool]] = ()
     ) -> list[tuple[int, Record]]:
         """Return records with their numbers, in the order in which they were written, those after number *after*.
 
-        Who wants to be told of new ones asks again with the number of the last. *where* are SQLAlchemy's conditions.
+        To follow a store, ask again with the number of the last record. *where* are SQLAlchemy's conditions.
         """
         query = select(records).where(records.c.number > after, *where).order_by(records.c.number).limit(most)
         with self.engine.connect() as connection:
@@ -99,7 +102,7 @@ class RecordStore:
             after = page[-1][0]
 
 
-def _bring_up_to_date(url: URL) -> None:
+def _migrate(url: URL) -> None:
     engine = connect(url, is_writer=True)
     try:
         prepare(engine)
@@ -107,57 +110,50 @@ def _bring_up_to_date(url: URL) -> None:
         engine.dispose()
 
 
-_REASON = 200
-_PAGE = 1000
-_MOST_GAPS = 1000
-_PATIENCE_WITH_A_GAP = 60
-_c = records.c
-
-
-def open_address(address: str) -> "Selection":
-    """Return what reads the store at an address.
+def open_reader(address: str) -> "SqlReader":
+    """Return the reader of the store at an address.
 
     Raises:
         Unreadable: there is nothing to be read.
         ImportError: a library is not installed.
     """
-    return Selection(address)
+    return SqlReader(address)
 
 
-class Selection:
-    """Reads a store, and prunes it. Whatever goes wrong in the database is `Unreadable`."""
+class SqlReader:
+    """Reads a store, and prunes it. All errors of the database are `Unreadable`."""
 
     def __init__(self, address: str) -> None:
-        with _guarded():
+        with _database_errors():
             self._url = url_of(address)
             self._store = RecordStore(address)
         self._last = 0
         self._gaps: dict[int, int] = {}
 
-    def newest(self, choice: Choice, most: int) -> list[Record]:
-        """Return the last of them, and go on with `fresh` from there."""
-        query = select(records).where(*_conditions(choice)).order_by(_c.number.desc()).limit(most)
-        with _guarded(), self._store.engine.connect() as connection:
+    def newest(self, most: int, which: RecordFilter = ALL) -> list[Record]:
+        """Return the last records; `fresh` continues after them."""
+        query = select(records).where(*_conditions(which)).order_by(_c.number.desc()).limit(most)
+        with _database_errors(), self._store.engine.connect() as connection:
             last = connection.execute(select(_c.number).order_by(_c.number.desc()).limit(1)).scalar()
             rows = connection.execute(query).mappings().all()
         self._last = max(last or 0, rows[0]["number"] if rows else 0)
         return [as_record(row) for row in reversed(rows)]
 
-    def each(self, choice: Choice) -> Iterator[Record]:
-        """Yield all of them."""
+    def records(self, which: RecordFilter = ALL) -> Iterator[Record]:
+        """Yield all records."""
         after = 0
-        while page := self._page(after, choice):
+        while page := self._page(after, which):
             yield from (record for _, record in page)
             after = page[-1][0]
 
-    def fresh(self, choice: Choice) -> list[Record]:
-        """Return those that were written since this, or `newest`, was asked.
+    def fresh(self, which: RecordFilter = ALL) -> list[Record]:
+        """Return the records that were written since the last call of `fresh` or `newest`.
 
-        In PostgreSQL a record may appear after one with a higher number. So numbers that were passed over are asked
-        for again, for a while.
+        In PostgreSQL a record may appear after one with a higher number, so missing numbers are looked for again, for
+        a while.
         """
         found: list[Record] = []
-        with _guarded(), self._store.engine.connect() as connection:
+        with _database_errors(), self._store.engine.connect() as connection:
             while True:
                 news = or_(_c.number > self._last, _c.number.in_(list(self._gaps)))
                 query = select(records).where(news).order_by(_c.number).limit(_PAGE)
@@ -165,74 +161,74 @@ class Selection:
                 self._note([row["number"] for row in rows])
                 found += map(as_record, rows)
                 if len(rows) < _PAGE:
-                    return [record for record in found if choice.takes(record)]
+                    return [record for record in found if which.matches(record)]
 
-    def sessions(self, choice: Choice) -> Iterator[list[Record]]:
-        """Yield what `recovery` needs of them, one session after the other."""
-        query = select(records).where(*_conditions(choice)).order_by(_c.session, _c.number)
-        with _guarded(), self._store.engine.connect() as connection:
+    def sessions(self, which: RecordFilter = ALL) -> Iterator[list[Record]]:
+        """Yield the records of one session after the other, without their texts."""
+        query = select(records).where(*_conditions(which)).order_by(_c.session, _c.number)
+        with _database_errors(), self._store.engine.connect() as connection:
             rows = connection.execution_options(yield_per=_PAGE).execute(query).mappings()
             for _, session in groupby(map(as_record, rows), key=lambda record: record.session):
                 yield [replace(record, message=None, text=None) for record in session]
 
     def pruned_before(self) -> tuple[int, float] | None:
         """Return how many records were pruned, and the time of the latest of them; None if none were."""
-        with _guarded(), self._store.engine.connect() as connection:
+        with _database_errors(), self._store.engine.connect() as connection:
             row = connection.execute(select(pruned.c.count, pruned.c.until)).first()
         return None if row is None else (row[0], row[1])
 
-    def doomed(self, retention: Retention, now: float) -> int:
-        """Return how many records would go."""
-        with _guarded(), self._store.engine.connect() as connection:
-            return doomed_count(connection, retention, now)
+    def count_prunable(self, retention: Retention, now: float) -> int:
+        """Return how many records `prune` would delete."""
+        with _database_errors(), self._store.engine.connect() as connection:
+            return count_prunable(connection, retention, now)
 
     def size(self) -> int:
         """Return how many bytes the records take."""
-        with _guarded(), self._store.engine.connect() as connection:
+        with _database_errors(), self._store.engine.connect() as connection:
             return size_of(connection)
 
     def prune(self, retention: Retention, now: float) -> int:
-        """Delete what is not to be kept, a slice at a time, give space back, and return how many records went."""
-        gone = 0
+        """Delete the records beyond the bounds, a slice at a time, release space, and return how many were deleted."""
+        deleted = 0
         engine = connect(self._url, is_writer=True)
-        with _guarded():
+        with _database_errors():
             try:
                 while True:
                     with engine.begin() as connection:
                         count = prune(connection, retention, now)
-                    gone += count
+                    deleted += count
                     if count == 0:
                         break
-                give_all_back(engine)
+                release_all_space(engine)
             finally:
                 engine.dispose()
-        return gone
+        return deleted
 
     def close(self) -> None:
         """Close the connections."""
         self._store.close()
 
-    def _page(self, after: int, choice: Choice) -> Sequence[tuple[int, Record]]:
-        with _guarded():
-            return self._store.page(after=after, most=_PAGE, where=_conditions(choice))
+    def _page(self, after: int, which: RecordFilter) -> Sequence[tuple[int, Record]]:
+        with _database_errors():
+            return self._store.page(after=after, most=_PAGE, where=_conditions(which))
 
     def _note(self, numbers: list[int]) -> None:
         self._gaps = {gap: asked - 1 for gap, asked in self._gaps.items() if asked > 1 and gap not in numbers}
         if numbers and numbers[-1] > self._last:
             passed = set(range(max(self._last, numbers[-1] - _MOST_GAPS) + 1, numbers[-1])) - set(numbers)
-            self._gaps |= dict.fromkeys(sorted(passed)[-_MOST_GAPS:], _PATIENCE_WITH_A_GAP)
+            self._gaps |= dict.fromkeys(sorted(passed)[-_MOST_GAPS:], _LOOKS_FOR_A_GAP)
             self._last = numbers[-1]
 
 
-def _conditions(choice: Choice) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = [_c[name] == value for name, value in choice.equal.items()]
-    if choice.since is not None:
-        found.append(_c.time >= choice.since)
+def _conditions(which: RecordFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [_c[name] == value for name, value in which.equal.items()]
+    if which.since is not None:
+        found.append(_c.time >= which.since)
     return found
 
 
 @contextmanager
-def _guarded() -> Generator[None]:
+def _database_errors() -> Generator[None]:
     try:
         yield
     except (NoStore, WrongVersion, ValueError) as refused:
@@ -242,5 +238,5 @@ def _guarded() -> Generator[None]:
 
 
 def _reason(failed: Any) -> str:
-    told = str(getattr(failed, "orig", None) or failed).strip() or type(failed).__name__
-    return clean(" ".join(told.splitlines()[0].split()), _REASON)
+    text = str(getattr(failed, "orig", None) or failed).strip() or type(failed).__name__
+    return clean(" ".join(text.splitlines()[0].split()), _LONGEST_REASON)

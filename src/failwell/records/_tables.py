@@ -1,9 +1,8 @@
-"""The tables that records are kept in, in SQLite and PostgreSQL, and the steps that bring older ones up to date.
+"""The tables that records are kept in, in SQLite and PostgreSQL, and the migrations of older ones.
 
-A step only adds, and what it adds to a table has a default: a process of the version before, which has looked at the
-version once and writes on, must not fail. It describes anew what it makes, since `tables` changes after it.
-
-They are what `migrating` makes of every earlier version. `failwell_schema` holds one row, the version.
+`failwell_schema` holds one row, the version. A migration only adds, and what it adds to a table has a default:
+processes of the version before, which checked the version once and keep writing, must not fail. It describes its tables
+itself, since those of this module change later.
 """
 
 from collections.abc import Callable
@@ -100,11 +99,11 @@ _FIELDS = Record.__struct_fields__
 
 
 class NoStore(Exception):
-    """Nobody has written records there."""
+    """There are no records at this address yet."""
 
 
 class WrongVersion(Exception):
-    """The tables were made by a later version of failwell, which this one does not know."""
+    """The tables were made by a later version of failwell, or by another program."""
 
 
 def as_row(record: Record) -> dict[str, Any]:
@@ -129,7 +128,7 @@ _LOCK = 7_210_415_098_313
 """What PostgreSQL locks while tables are made or changed, so that one process of many does it."""
 
 
-def _remember_what_was_pruned(connection: Connection) -> None:
+def _add_pruned_table(connection: Connection) -> None:
     Table(
         "failwell_pruned",
         MetaData(),
@@ -140,18 +139,18 @@ def _remember_what_was_pruned(connection: Connection) -> None:
     ).create(connection)
 
 
-# What makes each version of the one before it.
-STEPS: dict[int, Callable[[Connection], None]] = {
-    2: _remember_what_was_pruned,
+# What makes each version from the one before it.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    2: _add_pruned_table,
 }
-FIRST = 1
-VERSION = FIRST + len(STEPS)
+FIRST_VERSION = 1
+VERSION = FIRST_VERSION + len(MIGRATIONS)
 
 
 def prepare(engine: Engine) -> None:
-    """Make the tables, or bring those that are there up to date. Several processes may do this at once, and write.
+    """Make the tables, or migrate older ones. Several processes may do this at once, and write.
 
-    All of it is one transaction: if it fails, the tables are as they were.
+    All of it is one transaction: if it fails, the tables are unchanged.
 
     Args:
         engine: takes SQLite's write lock at the beginning of a transaction (`connect(url, is_writer=True)`).
@@ -162,31 +161,31 @@ def prepare(engine: Engine) -> None:
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        found = version_in(connection)
+        found = read_version(connection)
         if found is None:
             metadata.create_all(connection)
             connection.execute(insert(schema).values(version=VERSION))
         elif found < VERSION:
             for version in range(found + 1, VERSION + 1):
-                STEPS[version](connection)
+                MIGRATIONS[version](connection)
             connection.execute(update(schema).values(version=VERSION))
 
 
 def is_current(engine: Engine) -> bool:
-    """Return whether the tables are as we know them; False if they are older.
+    """Return whether the tables have the current version; False if they are older.
 
     Raises:
         NoStore: there are none.
         WrongVersion: a later version made them.
     """
     with engine.connect() as connection:
-        found = version_in(connection)
+        found = read_version(connection)
     if found is None:
         raise NoStore("nobody has written records there yet")
     return found == VERSION
 
 
-def version_in(connection: Connection) -> int | None:
+def read_version(connection: Connection) -> int | None:
     """Return the version of the tables, or None if there are none.
 
     Raises:
@@ -195,7 +194,7 @@ def version_in(connection: Connection) -> int | None:
     if not inspect(connection).has_table(schema.name):
         return None
     found: int | None = connection.execute(select(schema.c.version)).scalar()
-    if found is None or found < FIRST:
+    if found is None or found < FIRST_VERSION:
         raise WrongVersion("the tables are not failwell's: they tell no version")
     if found > VERSION:
         raise WrongVersion(

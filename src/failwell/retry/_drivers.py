@@ -20,32 +20,32 @@ T = TypeVar("T")
 
 
 def with_attempts(result: T, attempts: int) -> T:
-    """Return a copy of a result, wire-shaped or an SDK's, that says so; one without a place for it as it is."""
+    """Return a copy of a result, wire-shaped or an SDK's, that says how often it was tried; others unchanged."""
     try:
         return cast(T, _annotated(result, {"attempts": attempts}))
-    except Exception:  # an object that does not like to be copied
+    except Exception:  # an object that can't be copied
         return result
 
 
-def _annotated(result: Any, told: dict[str, int]) -> Any:
+def _annotated(result: Any, retry: dict[str, int]) -> Any:
     if is_object(result):
         if is_object(inner := result.get("result")) and "jsonrpc" in result:
-            return {**result, "result": _annotated(inner, told)}
-        return {**result, "_meta": _with(result.get("_meta"), told)} if "content" in result else result
-    return _annotated_object(result, told)
+            return {**result, "result": _annotated(inner, retry)}
+        return {**result, "_meta": _with(result.get("_meta"), retry)} if "content" in result else result
+    return _annotated_object(result, retry)
 
 
-def _annotated_object(given: object, told: dict[str, int]) -> Any:
+def _annotated_object(given: object, retry: dict[str, int]) -> Any:
     cls, result = type(given), cast(Any, given)
     if "meta" in getattr(cls, "model_fields", ()):
-        return result.model_copy(update={"meta": _with(result.meta, told)})
+        return result.model_copy(update={"meta": _with(result.meta, retry)})
     if "meta" in getattr(cls, "__dataclass_fields__", ()):
-        return dataclasses.replace(result, meta=_with(result.meta, told))
+        return dataclasses.replace(result, meta=_with(result.meta, retry))
     return result
 
 
-def _with(meta: dict[str, Any] | None, told: dict[str, int]) -> dict[str, Any]:
-    return {**(meta or {}), RETRY_KEY: told}
+def _with(meta: dict[str, Any] | None, retry: dict[str, int]) -> dict[str, Any]:
+    return {**(meta or {}), RETRY_KEY: retry}
 
 
 _DEFAULT = Policy()
@@ -78,10 +78,10 @@ def call(
         arguments: what it is called with, to notice the same call failing again and again.
         hints: the tool's annotations: whether it is read-only or idempotent.
         shared: budget, breaker and repeats, if not those of the process.
-        hook: told an `Event` after each try.
-        clock: tells seconds.
+        hook: called with an `Event` after each try.
+        clock: returns the time in seconds.
         sleep: waits.
-        chance: gives a number from 0 to 1.
+        chance: returns a random number from 0 to 1.
 
     Raises:
         ToolFailure: the breaker of this tool is open, and the call was not made.
@@ -92,14 +92,14 @@ def call(
         return function()
     if hints is not None:
         hints = Hints.of(hints)
-    # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
+    # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
-    run = None  # until something fails, or failed lately, or somebody wants to know
-    one, other, third = shared.troubles
-    if hook is not None or one or other or third:
-        run = _Driven(*settings)
+    run = None  # until something fails, or failed lately, or there is a hook
+    breakers, budgets, repeats = shared.failure_state
+    if hook is not None or breakers or budgets or repeats:
+        run = _DrivenRun(*settings)
         run.begin_next()
     layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
@@ -110,7 +110,7 @@ def call(
                 if run is None and type(result) in _NEVER_A_FAILURE:
                     return result
             except Exception as exc:
-                run = run or _Driven(*settings, attempt=1)
+                run = run or _DrivenRun(*settings, attempt=1)
                 delay = run.raised(exc)
                 if delay is None:
                     raise
@@ -119,7 +119,7 @@ def call(
                     run.cancelled()
                 raise
             else:
-                run = run or _Driven(*settings, attempt=1)
+                run = run or _DrivenRun(*settings, attempt=1)
                 delay = run.returned(result)
                 if delay is None:
                     return cast(T, run.answer(result))
@@ -149,14 +149,14 @@ async def acall(
         return await function()
     if hints is not None:
         hints = Hints.of(hints)
-    # Nothing but a deadline and a hook asks when a call began, and looking at the clock takes a tenth of its time.
+    # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
-    run = None  # until something fails, or failed lately, or somebody wants to know
-    one, other, third = shared.troubles
-    if hook is not None or one or other or third:
-        run = _Driven(*settings)
+    run = None  # until something fails, or failed lately, or there is a hook
+    breakers, budgets, repeats = shared.failure_state
+    if hook is not None or breakers or budgets or repeats:
+        run = _DrivenRun(*settings)
         await run.abegin_next()
     layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
@@ -167,7 +167,7 @@ async def acall(
                 if run is None and type(result) in _NEVER_A_FAILURE:
                     return result
             except Exception as exc:
-                run = run or _Driven(*settings, attempt=1)
+                run = run or _DrivenRun(*settings, attempt=1)
                 delay = await run.araised(exc)
                 if delay is None:
                     raise
@@ -176,7 +176,7 @@ async def acall(
                     run.cancelled()
                 raise
             else:
-                run = run or _Driven(*settings, attempt=1)
+                run = run or _DrivenRun(*settings, attempt=1)
                 delay = await run.areturned(result)
                 if delay is None:
                     return cast(T, run.answer(result))
@@ -187,7 +187,7 @@ async def acall(
         layer.clear()
 
 
-class _Driven(Run, eq=False):
+class _DrivenRun(Run, eq=False):
     """A run that takes the time itself, reads how its attempts end, and keeps that for when no other can be made."""
 
     clock: Callable[[], float] = _environment.clock
@@ -210,13 +210,13 @@ class _Driven(Run, eq=False):
         """Return the seconds to wait after an attempt raised, or None to let it pass."""
         below = _layers.is_marked(exc, since=self.marks_before)
         verdict = self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._kept_exception(exc, verdict.delay)
+        return self._keep_exception(exc, verdict.delay)
 
     async def araised(self, exc: Exception) -> float | None:
         """Do what `raised` does."""
         below = _layers.is_marked(exc, since=self.marks_before)
         verdict = await self.afailed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._kept_exception(exc, verdict.delay)
+        return self._keep_exception(exc, verdict.delay)
 
     def returned(self, result: Any) -> float | None:
         """Return the seconds to wait after an attempt returned, or None if that is the answer."""
@@ -250,7 +250,7 @@ class _Driven(Run, eq=False):
         finally:
             del exc  # which holds this frame
 
-    def _kept_exception(self, exc: Exception, delay: float | None) -> float | None:
+    def _keep_exception(self, exc: Exception, delay: float | None) -> float | None:
         if delay is not None:
             self.last_exception, self.is_failed = exc, True
         elif self.attempt > 1:
@@ -263,13 +263,13 @@ class _Driven(Run, eq=False):
             if failure := returned_failure(result):
                 self.last_result, self.last_exception, self.is_failed = result, None, True
                 return failure
-            self._check_settled(result)
+            self._reject_coroutine(result)
         self.succeeded(self.clock())
         if self.is_failed:
             self.last_exception, self.is_failed = None, False
         return None
 
-    def _check_settled(self, result: object) -> None:
+    def _reject_coroutine(self, result: object) -> None:
         if isinstance(result, CoroutineType):
             self.cancelled()
             result.close()

@@ -1,4 +1,4 @@
-"""`Run`: one call on its way through its attempts, told what happened and telling what to do. No clock of its own."""
+"""`Run`: decides after each attempt of one call whether to retry. It does no I/O and has no clock."""
 
 import os
 from collections.abc import Callable
@@ -9,31 +9,31 @@ from msgspec import Struct
 
 from failwell._log import log
 from failwell.advice import Hints, Policy, Verdict
-from failwell.event import Event, Sent, Step
+from failwell.event import CallArguments, Event, Step
 from failwell.failure import Failure
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
-from failwell.retry._limits import Failing, Limits, Taken
+from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
 
 _SUSPENDED = "calls are suspended"
 
 Hook = Callable[[Event], object]
 
 
-def _numbering() -> "count[int]":
+def _call_numbers() -> "count[int]":
     """Return numbers far from those of other processes, so that each is that of one call in all of them."""
     return count((int.from_bytes(os.urandom(3)) << 28) + 1)
 
 
-_numbers = _numbering()
+_numbers = _call_numbers()
 
 
-def _number_anew() -> None:
+def _renumber() -> None:
     global _numbers
-    _numbers = _numbering()
+    _numbers = _call_numbers()
 
 
-in_every_fork(_number_anew)
+in_every_fork(_renumber)
 
 
 class _Progress(Struct, kw_only=True, eq=False):
@@ -45,9 +45,9 @@ class _Progress(Struct, kw_only=True, eq=False):
 
 
 class Run(_Progress, eq=False):
-    """Decides after each attempt of one call. The driver waits, calls and asks again.
+    """Decides after each attempt of one call. The driver waits, makes the call and reports how it ended.
 
-    What it is made of is what `call` takes, and the time at which the call *started*.
+    Its fields are what `call` takes, and the time at which the call *started*.
     """
 
     policy: Policy
@@ -61,46 +61,48 @@ class Run(_Progress, eq=False):
 
     def begin(self, now: float) -> Failure | None:
         """Return the failure of an open breaker, or None: make the next attempt."""
-        return self._begun(self.shared.begin((self.server, self.tool), now, caller=self), now)
+        return self._count_attempt(self.shared.begin((self.server, self.tool), now, caller=self), now)
 
     async def abegin(self, now: float) -> Failure | None:
         """Do what `begin` does."""
-        return self._begun(await self.shared.abegin((self.server, self.tool), now, caller=self), now)
+        return self._count_attempt(await self.shared.abegin((self.server, self.tool), now, caller=self), now)
 
     def succeeded(self, now: float) -> None:
         """Note that the attempt succeeded."""
         self.shared.succeeded((self.server, self.tool), self.arguments, now, paid=self.paid)
-        self._tell(now, "succeeded")
+        self._emit(now, "succeeded")
 
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
         """Note that the attempt failed, and return whether to wait and try again."""
-        wish = self._wish(failure, now, jitter=jitter, retried_below=retried_below)
-        return self._settled(failure, wish, self.shared.failed(self._failing(failure, wish), now), now)
+        wanted = self._policy_verdict(failure, now, jitter=jitter, retried_below=retried_below)
+        return self._conclude(failure, wanted, self.shared.failed(self._failed_attempt(failure, wanted), now), now)
 
     async def afailed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
         """Do what `failed` does."""
-        wish = self._wish(failure, now, jitter=jitter, retried_below=retried_below)
-        return self._settled(failure, wish, await self.shared.afailed(self._failing(failure, wish), now), now)
+        wanted = self._policy_verdict(failure, now, jitter=jitter, retried_below=retried_below)
+        return self._conclude(
+            failure, wanted, await self.shared.afailed(self._failed_attempt(failure, wanted), now), now
+        )
 
     def cancelled(self) -> None:
         """Note that the attempt was cancelled: nothing is known of it."""
         self.shared.released((self.server, self.tool), caller=self)
 
     def follow_up(self, now: float, step: Step, failure: Failure | None, *, reason: str) -> None:
-        """Tell the hook what was done after the tries: a corrected call was made, or a fallback answered."""
-        self._tell(now, step, failure, reason=reason)
+        """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
+        self._emit(now, step, failure, reason=reason)
 
-    def _begun(self, refusal: Failure | None, now: float) -> Failure | None:
+    def _count_attempt(self, refusal: Failure | None, now: float) -> Failure | None:
         if refusal is None:
             self.attempt += 1
         elif self.last is None:
-            self._tell(now, "refused", refusal, reason=_SUSPENDED)
-        else:  # what was tried is not untold by a refusal of another try
-            self._tell(now, "gave_up", self.last, reason=_SUSPENDED)
+            self._emit(now, "refused", refusal, reason=_SUSPENDED)
+        else:  # the refusal of another try does not undo what was tried
+            self._emit(now, "gave_up", self.last, reason=_SUSPENDED)
         return refusal
 
-    def _wish(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
-        """Return what is due by what is known of this call alone."""
+    def _policy_verdict(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
+        """Return what the policy says, which knows this call alone."""
         if retried_below:
             return Verdict(None, "it was retried already", failure.retry_after)
         most = _environment.current.attempts
@@ -114,31 +116,31 @@ class Run(_Progress, eq=False):
             elapsed=now - self.started,
         )
 
-    def _failing(self, failure: Failure, wish: Verdict) -> Failing:
+    def _failed_attempt(self, failure: Failure, wanted: Verdict) -> FailedAttempt:
         is_counted, self.is_counted = self.is_counted, True
-        return Failing((self.server, self.tool), failure, self, self.arguments, is_counted, wish.delay)
+        return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.delay)
 
-    def _settled(self, failure: Failure, wish: Verdict, taken: Taken, now: float) -> Verdict:
+    def _conclude(self, failure: Failure, wanted: Verdict, permit: RetryPermit, now: float) -> Verdict:
         self.last = failure
-        verdict = self._verdict(failure, wish, taken)
+        verdict = self._verdict(failure, wanted, permit)
         step: Step = "gave_up" if verdict.delay is None else "retry"
-        self._tell(now, step, failure, delay=verdict.delay, reason=verdict.reason)
+        self._emit(now, step, failure, delay=verdict.delay, reason=verdict.reason)
         return verdict
 
-    def _verdict(self, failure: Failure, wish: Verdict, taken: Taken) -> Verdict:
-        """Return what is done about a wish, by what calls share."""
-        if taken.keeps_failing:
+    def _verdict(self, failure: Failure, wanted: Verdict, permit: RetryPermit) -> Verdict:
+        """Return the policy's verdict, unless a limit forbids the retry that it wants."""
+        if permit.keeps_failing:
             return Verdict(None, "the same call keeps failing the same way", failure.retry_after)
-        if wish.delay is None:
-            return wish
-        if taken.is_suspended:
-            return Verdict(None, _SUSPENDED, wish.delay)
-        if taken.paid is None:
-            return Verdict(None, "the retry budget of the server is used up", wish.delay)
-        self.paid = taken.paid
-        return wish
+        if wanted.delay is None:
+            return wanted
+        if permit.is_suspended:
+            return Verdict(None, _SUSPENDED, wanted.delay)
+        if permit.paid is None:
+            return Verdict(None, "the retry budget of the server is used up", wanted.delay)
+        self.paid = permit.paid
+        return wanted
 
-    def _tell(
+    def _emit(
         self,
         now: float,
         step: Step,
@@ -160,7 +162,7 @@ class Run(_Progress, eq=False):
             delay=delay,
             reason=reason,
             call=self.number,
-            sent=None if self.arguments is None else Sent(self.arguments),
+            sent=None if self.arguments is None else CallArguments(self.arguments),
             hints=self.hints,
         )
         try:

@@ -1,4 +1,4 @@
-"""Where retried calls take time, sleep and chance from if nobody says so; tests put others in their place."""
+"""The default clock, sleep and randomness of retried calls, which tests replace for the whole process."""
 
 import random
 import sys
@@ -13,19 +13,19 @@ from failwell.retry._limits import Limits, Shared
 
 
 async def _asleep(seconds: float) -> None:
-    import asyncio  # only here: who never awaits need not wait for it to load
+    import asyncio  # only here: it is slow to load, and sync callers don't need it
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        trio: Any = sys.modules["trio"]  # nothing else runs here; who runs trio has imported it
+        trio: Any = sys.modules["trio"]  # no other event loop is supported; code on trio has imported it
         await trio.sleep(seconds)
     else:
         await asyncio.sleep(seconds)
 
 
 class Environment(Struct, frozen=True, eq=False):
-    """A clock, two ways to sleep, chance, what calls share, and the most attempts that any policy may make."""
+    """A clock, two ways to sleep, randomness, the limits that calls share, and the most attempts of any policy."""
 
     clock: Callable[[], float]
     sleep: Callable[[float], object]
@@ -39,7 +39,7 @@ current = Environment(time.monotonic, time.sleep, _asleep, random.random, Shared
 
 
 def clock() -> float:
-    """Return seconds."""
+    """Return the time in seconds."""
     return current.clock()
 
 
@@ -54,13 +54,13 @@ def asleep(seconds: float) -> Awaitable[object]:
 
 
 def chance() -> float:
-    """Return a number from 0 to 1."""
+    """Return a random number from 0 to 1."""
     return current.chance()
 
 
 @contextmanager
-def replaced(other: Environment) -> Generator[None]:
-    """Put others in place, for the whole process, until the block ends."""
+def replace_environment(other: Environment) -> Generator[None]:
+    """Use another environment in the whole process until the block ends."""
     global current
     before, current = current, other
     try:

@@ -1,4 +1,4 @@
-"""`in_every_fork`: what is done first in a process that was forked, where no other thread lives on to open a lock."""
+"""`in_every_fork`: run functions in each forked process, where the threads that held a lock no longer exist."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ _renewals: set["ref[Any]"] = set()
 
 
 def in_every_fork(renew: Callable[[], object]) -> None:
-    """Have a function of a module done, or a method for as long as its object is there."""
+    """Run a function of a module in each forked process, or a method for as long as its object exists."""
     is_method = isinstance(renew, MethodType)
     _renewals.add(WeakMethod(renew, _renewals.discard) if is_method else ref(renew))
 

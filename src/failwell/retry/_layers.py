@@ -1,4 +1,4 @@
-"""One retry layer: whether somebody further out retries already, and which exceptions were retried below.
+"""One retry layer: whether an outer layer retries already, and which exceptions an inner one has retried.
 
 A mark has a number, since one exception may be raised again later: it counts for those who began before it was set.
 """
@@ -16,22 +16,22 @@ It holds a list that is emptied when the call is over, so that a task that outli
 """
 
 
-def announce_retrying(failure: Failure) -> None:
-    """Leave a failure for who retries further out: a framework between the two may keep its text only."""
+def report_to_outer_layer(failure: Failure) -> None:
+    """Leave a failure for the layer that retries further out: a framework between the two may pass on its text only."""
     layer = is_retrying.get()
     if isinstance(layer, list) and layer:
         layer[1:] = [failure]
 
 
-def is_retried_above() -> Failure | None:
-    """Return the failure that was left since somebody asked last, or None."""
+def take_inner_failure() -> Failure | None:
+    """Return the failure that an inner layer left since the last call of this, or None."""
     layer = is_retrying.get()
     found = layer.pop() if isinstance(layer, list) and len(layer) > 1 else None
     return found if isinstance(found, Failure) else None
 
 
-_NAME = "__failwell_retried__"
-_MOST_LOOKED_AT = 20
+_MARK = "__failwell_retried__"
+_LONGEST_CHAIN = 20
 _lock = Lock()
 latest: int = 0
 """The number of the latest mark."""
@@ -42,22 +42,22 @@ def mark(exc: BaseException) -> None:
     global latest
     with _lock:
         latest += 1
-        BaseException.__setattr__(exc, _NAME, latest)  # past the class's own way, which may refuse
+        BaseException.__setattr__(exc, _MARK, latest)  # the class's own `__setattr__` may refuse
 
 
 def is_marked(exc: BaseException, *, since: int = 0) -> bool:
     """Return whether this exception, one of its group or one it was raised from was marked after mark *since*."""
-    return any(BaseException.__getattribute__(found, "__dict__").get(_NAME, 0) > since for found in _together(exc))
+    return any(BaseException.__getattribute__(found, "__dict__").get(_MARK, 0) > since for found in _chain(exc))
 
 
-def _together(exc: BaseException) -> Iterator[BaseException]:
+def _chain(exc: BaseException) -> Iterator[BaseException]:
     waiting = [exc]
-    for _ in range(_MOST_LOOKED_AT):
+    for _ in range(_LONGEST_CHAIN):
         if not waiting:
             return
         found = waiting.pop()
         yield found
-        waiting += _members(found)[:_MOST_LOOKED_AT]
+        waiting += _members(found)[:_LONGEST_CHAIN]
         before = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
         if before is not None:
             waiting.append(before)

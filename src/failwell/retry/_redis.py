@@ -6,69 +6,29 @@ alike (a hash of digests). Each expires when nothing was noted for a while.
 
 import hashlib
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from failwell.retry import _limits
+from failwell.retry._breaker import Key, counts_as_outage
 from failwell.retry._forks import in_every_fork
-from failwell.retry._limits import NOBODY, Failing, Key, Shared, Taken, digest_of, reason_of
+from failwell.retry._limits import (
+    UNNAMED,
+    FailedAttempt,
+    LimitState,
+    RetryPermit,
+    Shared,
+    StoreUnavailable,
+    digest_of,
+    reason_of,
+)
 
-
-class StoreAway(Exception):
-    """The store cannot be reached or does not serve; the text says why, and holds no secret."""
-
-
-class LimitState(Struct, frozen=True):
-    """What the store knows of a tool after a step.
-
-    For *left* seconds calls are refused; *is_probed*: until one that probes has its answer, if that comes before.
-    *is_own_probe*: it is this one, and may pass. *is_noted*: something failed lately, so that successes must be told.
-    """
-
-    left: float = 0.0
-    is_probed: bool = False
-    is_own_probe: bool = False
-    is_noted: bool = False
-    taken: Taken = Taken()
-
-
-class LimitStore(Protocol):
-    """Each step is one question with one answer, and nothing comes between its parts. It has a clock of its own.
-
-    A *caller* is named by a text that no other process uses. All may raise `Away`, within a bounded time.
-    """
-
-    @property
-    def name(self) -> str:
-        """What to call it in a warning."""
-        ...
-
-    def begin(self, key: Key, *, caller: str) -> LimitState:
-        """Ask whether a call may be made."""
-        ...
-
-    def failed(self, failing: Failing, *, caller: str) -> LimitState:
-        """Count a failed try, and pay for the retry that is wanted."""
-        ...
-
-    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
-        """Note a success: the breaker closes, tokens come back, calls with this digest have not failed."""
-        ...
-
-    def released(self, key: Key, *, caller: str) -> None:
-        """Note that a call ended without an answer."""
-        ...
-
-    def check(self) -> None:
-        """Make sure that it serves, with a step that changes nothing."""
-        ...
-
-    def close(self) -> None:
-        """Close what is open."""
-        ...
-
+try:
+    import redis
+    from redis import exceptions
+except ImportError as missing:
+    raise ImportError("limits in Redis need redis: pip install 'failwell[redis]'") from missing
 
 _BEGINNING = """
 local breaker, budget, repeats = KEYS[1], KEYS[2], KEYS[3]
@@ -243,12 +203,6 @@ return redis.call('TIME')
 """Writes, since some that answer do not."""
 
 
-try:
-    import redis
-    from redis import exceptions
-except ImportError as missing:
-    raise ImportError("limits in Redis need redis: pip install 'failwell[redis]'") from missing
-
 _MOST_CONNECTIONS = 8
 _MOST_DIGESTS = 100
 _MOST_FAILURES = 1000
@@ -256,14 +210,14 @@ _KEPT = 600.0
 _LONGEST = 365 * 24 * 3600.0
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _UNNAMED = "the store"
-_WRONG = "limits must be the address of a Redis or Valkey server, such as redis://localhost:6379/0"
+_BAD_URL = "limits must be the address of a Redis or Valkey server, such as redis://localhost:6379/0"
 
-# What the script says of a failed try.
-_TAKEN = {
-    b"alike": Taken(keeps_failing=True),
-    b"counted": Taken(),
-    b"suspended": Taken(is_suspended=True),
-    b"poor": Taken(),
+# By what the script answers to a failed try; any other answer: the retry is paid.
+_PERMITS = {
+    b"alike": RetryPermit(keeps_failing=True),
+    b"counted": RetryPermit(),
+    b"suspended": RetryPermit(is_suspended=True),
+    b"poor": RetryPermit(),
 }
 
 
@@ -312,7 +266,7 @@ class RedisStore:
             raise ValueError(f"a shared breaker opens after at most {_MOST_FAILURES} failures")
         if max(figures.breaker.window, figures.breaker.pause) > _LONGEST:
             raise ValueError("window and pause of a shared breaker are at most a year")
-        self.name = _shown(url)
+        self.name = _public_name(url)
         self._budget = figures.budget
         self._breaker = figures.breaker
         self._repeats = figures.repeats
@@ -320,47 +274,47 @@ class RedisStore:
         self._prefix = prefix
         self._settling = settling
         self._kept = round(max(_KEPT, 2 * (self._breaker.window + self._breaker.pause)) * 1000)
-        self._connect = partial(_connected, url, patience)
-        self._begin_anew()
-        in_every_fork(self._begin_anew)
+        self._connect = partial(_connect, url, patience)
+        self._reset_after_fork()
+        in_every_fork(self._reset_after_fork)
         self._secret = _secret_of(self._redis)
 
     def begin(self, key: Key, *, caller: str) -> LimitState:
         """Ask whether a call may be made."""
-        said, left, is_noted = self._run(_BEGIN, self._keys(key), caller, self._breaker.pause, self._kept)
-        is_own_probe = said == b"probe"
-        return LimitState(left, said == b"probed" or is_own_probe, is_own_probe, is_noted)
+        status, left, has_failures = self._run(_BEGIN, self._keys(key), caller, self._breaker.pause, self._kept)
+        is_own_probe = status == b"probe"
+        return LimitState(left, status == b"probed" or is_own_probe, is_own_probe, has_failures)
 
-    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+    def failed(self, attempt: FailedAttempt, *, caller: str) -> LimitState:
         """Count a failed try, and pay for the retry that is wanted."""
-        key, failure, breaker = failing.key, failing.failure, self._breaker
-        is_like_others = key != NOBODY and not failing.is_counted and failing.arguments is not None
+        key, failure, breaker = attempt.key, attempt.failure, self._breaker
+        is_like_others = key != UNNAMED and not attempt.is_counted and attempt.arguments is not None
         price = self._budget.price(failure)
-        said, left, is_noted = self._run(
+        status, left, has_failures = self._run(
             _FAILED,
             self._keys(key),
             caller,
             breaker.pause,
             self._kept,
-            _kind(failing),
+            _kind(attempt),
             breaker.most,
             breaker.window,
             self._settling,
-            self._digest(digest_of(failing.arguments).hex()) if is_like_others else "",
+            self._digest(digest_of(attempt.arguments).hex()) if is_like_others else "",
             self._digest(reason_of(failure)),
             self._repeats.most,
             _MOST_DIGESTS,
-            "" if failing.delay is None else failing.delay,
+            "" if attempt.delay is None else attempt.delay,
             price,
             self._budget.capacity,
         )
-        return LimitState(left=left, is_noted=is_noted, taken=_TAKEN.get(said) or Taken(price))
+        return LimitState(left=left, has_failures=has_failures, permit=_PERMITS.get(status) or RetryPermit(price))
 
     def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
         """Note a success."""
         alike = self._digest(digest) if digest else ""
-        _, _, is_noted = self._run(_SUCCEEDED, self._keys(key), alike, refund, self._kept)
-        return LimitState(is_noted=is_noted)
+        _, _, has_failures = self._run(_SUCCEEDED, self._keys(key), alike, refund, self._kept)
+        return LimitState(has_failures=has_failures)
 
     def released(self, key: Key, *, caller: str) -> None:
         """Note that a call ended without an answer."""
@@ -374,7 +328,7 @@ class RedisStore:
         """Close the connections."""
         self._redis.connection_pool.disconnect()
 
-    def _begin_anew(self) -> None:
+    def _reset_after_fork(self) -> None:
         self._redis = self._connect()
 
     def _keys(self, key: Key) -> tuple[str, str, str]:
@@ -391,8 +345,8 @@ class RedisStore:
         return found.hexdigest()
 
     def _run(self, script: _Script, keys: tuple[str, ...], *arguments: object) -> tuple[bytes, float, bool]:
-        said, left, noted = self._eval(script, keys, *arguments)
-        return said, float(left), bool(noted)
+        status, left, noted = self._eval(script, keys, *arguments)
+        return status, float(left), bool(noted)
 
     def _eval(self, script: _Script, keys: tuple[str, ...], *arguments: object) -> Any:
         given = cast(tuple[str, ...], (*keys, *arguments))
@@ -402,14 +356,14 @@ class RedisStore:
             except exceptions.NoScriptError:
                 return self._redis.eval(script.text, len(keys), *given)
         except Exception as failed:  # also what the library raises where a connection is closed while it is used
-            raise StoreAway(_reason(failed)) from None
+            raise StoreUnavailable(_reason(failed)) from None
 
 
-def _connected(url: str, patience: float) -> "redis.Redis":
+def _connect(url: str, patience: float) -> "redis.Redis":
     scheme, separator, rest = url.partition("://")
     known = _SCHEMES.get(scheme.lower())
     if known is None or not separator or not rest:
-        raise ValueError(_WRONG)
+        raise ValueError(_BAD_URL)
     try:
         pool = cast(Any, redis.BlockingConnectionPool).from_url(
             f"{known}://{rest}",
@@ -422,11 +376,11 @@ def _connected(url: str, patience: float) -> "redis.Redis":
         pool.connection_class(**pool.connection_kwargs)  # does not connect yet: wrong options show themselves here
         return redis.Redis(connection_pool=pool)
     except Exception:  # whatever it is, its text may hold a password
-        raise ValueError(_WRONG) from None
+        raise ValueError(_BAD_URL) from None
 
 
-def _shown(url: str) -> str:
-    """Return a URL without what is secret in it, or no part of it where that may be anywhere."""
+def _public_name(url: str) -> str:
+    """Return a URL without its secrets, or a name in its place if a secret may stand anywhere in it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -439,16 +393,16 @@ def _shown(url: str) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{path}"
 
 
-def _kind(failing: Failing) -> str:
-    if failing.key == NOBODY:
+def _kind(attempt: FailedAttempt) -> str:
+    if attempt.key == UNNAMED:
         return "nameless"
-    if not _limits.counts_as_outage(failing.failure):
+    if not counts_as_outage(attempt.failure):
         return "closes"
-    return "again" if failing.is_counted else "counts"
+    return "again" if attempt.is_counted else "counts"
 
 
 def _secret_of(client: "redis.Redis") -> bytes:
-    """Return what all processes know and readers of a copy of the data do not: short values cannot be guessed then."""
+    """Return a key that all processes know and readers of the data don't, so that they can't guess short values."""
     password = cast(Any, client).connection_pool.connection_kwargs.get("password") or ""
     return hashlib.blake2b(str(password).encode(), digest_size=16).digest()
 
@@ -468,4 +422,4 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
 
 
 def _reason(failed: Exception) -> str:
-    return next(said for kind, said in _REASONS if isinstance(failed, kind))
+    return next(reason for kind, reason in _REASONS if isinstance(failed, kind))

@@ -10,7 +10,7 @@ from failwell._log import log
 from failwell.advice import Hints
 from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
-from failwell.event import Observer, Sent
+from failwell.event import CallArguments, Observer
 from failwell.failure import Failure
 from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
@@ -218,7 +218,7 @@ def _session_of(context: Any) -> str:
         given = request.headers.get(_SESSION_HEADER)
     except Exception:  # standard input and output, memory, no request at all: SDKs differ in what they say then
         return ""
-    return Sent(given).digest[:16] if isinstance(given, str) and given else ""
+    return CallArguments(given).digest[:16] if isinstance(given, str) and given else ""
 
 
 def protect(

@@ -12,7 +12,7 @@ from failwell._log import log
 from failwell.codes import Outcome
 from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
-from failwell.event import Observation, Observer, Sent
+from failwell.event import CallArguments, Observation, Observer
 from failwell.exceptions.engine import from_exception
 from failwell.failure import Failure
 from failwell.reading.reader import read
@@ -176,13 +176,13 @@ def notify(
         tool: which tool it was.
         started: the reading of `perf_counter` when it began.
         failure: how it failed, if it did.
-        arguments: what it was called with; observers learn of it only what `Sent` tells.
+        arguments: what it was called with; observers learn of it only what `CallArguments` tells.
         wire: what a failure is answered with.
         server: what the server is called.
         session: what the client's session is called.
     """
     text: str | None = wire["content"][0]["text"] if wire is not None else None
-    sent = None if arguments is None else Sent(arguments)
+    sent = None if arguments is None else CallArguments(arguments)
     for observer in observers:
         try:
             observer(Observation(tool, perf_counter() - started, failure, server, text, sent, session))

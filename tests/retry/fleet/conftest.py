@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from failwell.retry._fleet import FleetLimits
+from failwell.retry import FleetLimits
 from tests.retry.fleet.servers import RedisServer, running
 
 _numbers = itertools.count()

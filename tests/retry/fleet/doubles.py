@@ -2,8 +2,7 @@
 
 from threading import Event
 
-from failwell.retry._limits import Failing, Key, Taken
-from failwell.retry._redis import LimitState, StoreAway
+from failwell.retry import FailedAttempt, LimitState, RetryPermit, StoreUnavailable
 
 
 class HeldStore:
@@ -12,7 +11,7 @@ class HeldStore:
     name = "the store"
 
     def __init__(self, said: LimitState | None = None) -> None:
-        self.said = LimitState(is_noted=True) if said is None else said
+        self.said = LimitState(has_failures=True) if said is None else said
         self.is_up = self.is_found = True
         self.may_answer = Event()
         self.may_answer.set()
@@ -20,33 +19,33 @@ class HeldStore:
         self.released_ones: list[str] = []
         self.refunds: list[float] = []
 
-    def begin(self, key: Key, *, caller: str) -> LimitState:
+    def begin(self, key: tuple[str, str], *, caller: str) -> LimitState:
         self.callers.append(caller)
         return self._said()
 
-    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+    def failed(self, attempt: FailedAttempt, *, caller: str) -> LimitState:
         return self._said()
 
-    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
+    def succeeded(self, key: tuple[str, str], *, digest: str, refund: float) -> LimitState:
         self._said()
         self.refunds.append(refund)
         return self.said
 
-    def released(self, key: Key, *, caller: str) -> None:
+    def released(self, key: tuple[str, str], *, caller: str) -> None:
         self._said()
         self.released_ones.append(caller)
 
     def check(self) -> None:
         if not (self.is_up and self.is_found):
-            raise StoreAway("it is down")
+            raise StoreUnavailable("it is down")
 
     def close(self) -> None: ...
 
     def _said(self) -> LimitState:
         self.may_answer.wait()
         if not self.is_up:
-            raise StoreAway("it is down")
+            raise StoreUnavailable("it is down")
         return self.said
 
 
-PAID = LimitState(is_noted=True, taken=Taken(14.0))
+PAID = LimitState(has_failures=True, permit=RetryPermit(14.0))

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import failwell as fw
-from failwell.retry import Event, Shared, _fleet
-from failwell.retry._fleet import FleetLimits
+from failwell.retry import Event, FleetLimits, Shared, _fleet
 from tests.retry.fleet.doubles import PAID, HeldStore
 
 KEY = ("s", "t")
@@ -54,8 +53,8 @@ def while_locked() -> Any:
     limits = limits_of(store)
     local = limits.local
     fw.call(lambda: "ok", server="s", tool="t", arguments={}, shared=limits)
-    parts = (limits, local.budget, local.breaker, local.repeats, limits._askers)
-    held(*(part._lock for part in parts), limits._errands._changed, _fleet._lock)
+    parts = (limits, local.budget, local.breaker, local.repeats, limits._threads)
+    held(*(part._lock for part in parts), limits._background._changed, _fleet._lock)
 
     def work() -> str:
         answers = iter([fw.RateLimited("m"), "ok"])
@@ -112,12 +111,12 @@ def while_something_is_to_be_told() -> Any:
         store.may_answer.set()
         limits.begin(KEY, 0.0, caller=1)
         limits.succeeded(KEY, None, 0.0, paid=7.0)
-        limits._errands.finish(LONG)
+        limits.flush(LONG)
         return store.refunds
 
     found = in_child(work)
     store.may_answer.set()
-    limits._errands.finish(LONG)
+    limits.flush(LONG)
     return [store.refunds, found]
 
 

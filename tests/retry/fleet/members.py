@@ -5,9 +5,8 @@ import os
 import sys
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, Repeats, Run, Shared
+from failwell.retry import Breaker, Budget, FleetLimits, Repeats, Run, Shared
 from failwell.retry import _redis as _loaded  # noqa: F401 - once for all, before the processes part
-from failwell.retry._fleet import FleetLimits
 
 MEMBERS = 8
 DOWN = fw.RateLimited("m").failure

@@ -13,8 +13,7 @@ from tools.pictures import fleet
 
 import failwell as fw
 from failwell.proxy.options import parse
-from failwell.retry import Policy, Run
-from failwell.retry._fleet import FleetLimits
+from failwell.retry import FleetLimits, Policy, Run
 from tests.retry.fleet.servers import RedisServer
 
 DOCS = Path(__file__).parents[3] / "docs"

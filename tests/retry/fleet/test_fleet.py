@@ -13,11 +13,8 @@ import pytest
 import trio
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, Policy, Repeats, Run, Shared
-from failwell.retry._fleet import FleetLimits
-from failwell.retry._fleet import FleetLimits as Limits
-from failwell.retry._limits import Failing, Key
-from failwell.retry._redis import LimitState, RedisStore
+from failwell.retry import Breaker, Budget, FailedAttempt, FleetLimits, LimitState, Policy, Repeats, Run, Shared
+from failwell.retry._redis import RedisStore
 from tests.retry.fleet.servers import RedisServer, until
 
 DOWN = fw.Unavailable("m", outcome="rejected").failure
@@ -41,15 +38,15 @@ class Asked(RedisStore):
         super().__init__(url, figures, settling=0.0, **more)
         self.asked: Counter[str] = Counter()
 
-    def begin(self, key: Key, *, caller: str) -> LimitState:
+    def begin(self, key: tuple[str, str], *, caller: str) -> LimitState:
         self.asked["begin"] += 1
         return super().begin(key, caller=caller)
 
-    def failed(self, failing: Failing, *, caller: str) -> LimitState:
+    def failed(self, attempt: FailedAttempt, *, caller: str) -> LimitState:
         self.asked["failed"] += 1
-        return super().failed(failing, caller=caller)
+        return super().failed(attempt, caller=caller)
 
-    def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
+    def succeeded(self, key: tuple[str, str], *, digest: str, refund: float) -> LimitState:
         self.asked["succeeded"] += 1
         return super().succeeded(key, digest=digest, refund=refund)
 
@@ -62,7 +59,7 @@ def call(limits: FleetLimits, now: float) -> None:
 
 def test_successes_ask_once_in_a_while_and_tell_nothing_while_nothing_fails(redis: RedisServer, prefix: str) -> None:
     store = Asked(redis.url, figures(), prefix=prefix)
-    limits = Limits(store, figures(), freshness=0.5)
+    limits = FleetLimits(store, figures(), freshness=0.5)
     for number in range(100):
         call(limits, now=number / 100)
     limits.close()
@@ -72,7 +69,7 @@ def test_successes_ask_once_in_a_while_and_tell_nothing_while_nothing_fails(redi
 
 def test_each_step_of_a_failing_call_is_one_question(redis: RedisServer, prefix: str) -> None:
     store = Asked(redis.url, figures(), prefix=prefix)
-    limits = Limits(store, figures(), freshness=0.0)
+    limits = FleetLimits(store, figures(), freshness=0.0)
     run = Run(Policy(), limits, "s", "t", arguments={})
     run.begin(0.0)
     run.failed(DOWN, 0.0, jitter=0)
@@ -86,7 +83,7 @@ def test_each_step_of_a_failing_call_is_one_question(redis: RedisServer, prefix:
 def test_an_open_breaker_is_hardly_asked_about(redis: RedisServer, prefix: str, make: Make) -> None:
     fail(make(redis.url, figures(), prefix=prefix), times=3)
     store = Asked(redis.url, figures(), prefix=prefix)
-    limits = Limits(store, figures(), freshness=0.5)
+    limits = FleetLimits(store, figures(), freshness=0.5)
     refusals = [limits.begin(KEY, tenth / 10, caller=1) for tenth in range(49)]
     limits.close()
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, Limits, Policy, Repeats, Run, Shared
-from failwell.retry._fleet import FleetLimits
-from failwell.retry._redis import RedisStore, _shown
+from failwell.retry import Breaker, Budget, FleetLimits, Limits, Policy, Repeats, Run, Shared
+from failwell.retry._redis import RedisStore, _public_name
 from tests.retry.fleet.servers import RedisServer
 from tests.strategies import examples
 
@@ -105,7 +104,7 @@ def test_redis_and_the_store_of_the_simulation_answer_as_memory_does(
     limits = FleetLimits.at(redis.url, figures(), prefix="same", freshness=0.0)
     there = World(limits)
     store = SimulatedStore(figures=figures())
-    simulated = World(FleetLimits(store, figures(), freshness=0.0, errands=AtOnce, askers=AskedAtOnce))
+    simulated = World(FleetLimits(store, figures(), freshness=0.0, background=AtOnce, threads=AskedAtOnce))
     for name, *arguments in steps:
         if name == "pass_time":
             here.now += arguments[0]
@@ -219,7 +218,7 @@ def test_times_that_could_not_be_kept_are_refused(breaker: Breaker) -> None:
     ],
 )
 def test_of_a_url_only_what_cannot_be_secret_is_shown(url: str, shown: str) -> None:
-    assert _shown(url) == shown
+    assert _public_name(url) == shown
 
 
 def test_who_does_not_know_the_password_cannot_tell_what_a_digest_is_of() -> None:

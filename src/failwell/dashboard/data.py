@@ -1,4 +1,4 @@
-"""`Source`: every question that the page asks, put to a store that may be empty, or not there yet."""
+"""`DashboardData`: all data of the page, from a store that may be empty or not exist yet."""
 
 import json
 import os
@@ -9,9 +9,10 @@ from threading import Lock
 from typing import Any
 
 from failwell.dashboard import export, feed, figures
-from failwell.dashboard.counts import SECONDS_OF_AN_HOUR, STRETCH, Counter
-from failwell.dashboard.stories import MEANINGS, VERDICT_WORDS, story
+from failwell.dashboard.counts import BATCH, SECONDS_OF_AN_HOUR, RecordCounter
+from failwell.dashboard.details import MEANINGS, VERDICT_WORDS, failure_details
 from failwell.dashboard.views import BadView, View
+from failwell.records._addresses import STORES_BY_URL
 from failwell.records._sql import connect, url_of
 from failwell.records._store import RecordStore
 from failwell.records._tables import NoStore, records
@@ -29,52 +30,52 @@ _FIGURES = (
 _GROUP_NAMES, _HOUR_NAMES = ("name", *_FIGURES), ("time", *_FIGURES)
 
 
-class Source:
-    """Answers questions about the store at an address. May be asked from several threads.
+class DashboardData:
+    """The data of the page, from the store at an address. Its methods may be called from several threads.
 
     Args:
         address: as `fw.records.Recorder` takes it.
-        clock: tells seconds since 1970.
+        clock: returns seconds since 1970.
 
     Raises:
-        ValueError: nobody could connect to such an address.
+        ValueError: it is no address of a database.
         ImportError: a library is not installed.
     """
 
     def __init__(self, address: str, *, clock: Callable[[], float] = time.time) -> None:
         self._url = url_of(address)
-        if self._url.get_backend_name() not in ("sqlite", "postgresql"):
+        if self._url.get_backend_name() not in STORES_BY_URL:
             raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database")
         self._address = address
         self._clock = clock
         self._lock = Lock()
         self._store: RecordStore | None = None
         self._writer: Engine | None = None
-        self._counting: Counter | None = None
+        self._counter: RecordCounter | None = None
 
     @property
     def name(self) -> str:
-        """What to call the store: its file, or its host and database; never a password."""
+        """The name of the store: its file, or its host and database, without a password."""
         if self._url.get_backend_name() == "sqlite":
             return os.path.basename(self._url.database or "")
         return f"{self._url.host or 'localhost'}/{self._url.database or ''}"
 
     def open(self) -> bool:
-        """Open the store, and return whether somebody has written records there.
+        """Open the store, and return whether there are records.
 
         Raises:
             WrongVersion: a later version of failwell made it.
             sqlalchemy.exc.SQLAlchemyError: it cannot be reached, or is none.
         """
         with self._lock:
-            if self._counting is None:
+            if self._counter is None:
                 try:
                     self._store = self._store or RecordStore(self._address)
                 except NoStore:
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
                 self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
-                self._counting = Counter(self._store.engine, self._writer)
+                self._counter = RecordCounter(self._store.engine, self._writer)
             return True
 
     def close(self) -> None:
@@ -84,22 +85,22 @@ class Source:
                 self._store.close()
             if self._writer is not None:
                 self._writer.dispose()
-            self._store = self._writer = self._counting = None
+            self._store = self._writer = self._counter = None
 
     def count(self) -> int:
         """Count the next records, and return how many are left; 0 without a store."""
-        return self._counting.go_on() if self.open() and self._counting is not None else 0
+        return self._counter.count_next() if self.open() and self._counter is not None else 0
 
     def overview(self, view: View) -> dict[str, Any]:
         """Return the first page: all figures of a view, and the newest records."""
         now = self._clock()
         if not self.open():
-            return self._nothing(now)
+            return self._empty(now)
         left = self.count()
         with self._connection() as connection:
             newest = feed.newest(connection)
             if not newest:
-                return self._nothing(now)
+                return self._empty(now)
             return {
                 **self._about(now),
                 "state": "ready",
@@ -117,12 +118,12 @@ class Source:
         with self._connection() as connection:
             return feed.since(connection, view) if view.after else feed.page(connection, view, self._clock())
 
-    def story(self, view: View) -> dict[str, Any] | None:
-        """Return the story of a failure, or None if there is none with that number."""
+    def failure_details(self, view: View) -> dict[str, Any] | None:
+        """Return the details of a failure, or None if there is no record with its number."""
         if not self.open():
             return None
         with self._connection() as connection:
-            return story(connection, view.failure)
+            return failure_details(connection, view.failure)
 
     def export(self, what: str, form: str, view: View) -> bytes:
         """Return groups, hours or failures of a view as CSV or JSON.
@@ -146,9 +147,9 @@ class Source:
             yield connection
 
     def _about(self, now: float) -> dict[str, Any]:
-        return {"store": self.name, "now": now, "words": MEANINGS, "verdict_words": VERDICT_WORDS, "stretch": STRETCH}
+        return {"store": self.name, "now": now, "words": MEANINGS, "verdict_words": VERDICT_WORDS, "stretch": BATCH}
 
-    def _nothing(self, now: float) -> dict[str, Any]:
+    def _empty(self, now: float) -> dict[str, Any]:
         is_file = self._url.get_backend_name() == "sqlite"
         host = self._url.host if self._url.port is None else f"{self._url.host}:{self._url.port}"
         shown = (
@@ -158,7 +159,7 @@ class Source:
 
 
 def _lost(connection: Connection, view: View, now: float) -> int:
-    """Return how many records recorders had no room for; each tells of some."""
+    """Return how many records were lost, by the records that recorders wrote of that."""
     since = figures.since_hour(view, now) * SECONDS_OF_AN_HOUR
     query = select(_c.details).where(_c.kind == "lost", _c.time >= since).order_by(_c.time.desc()).limit(1000)
     return sum(map(_count_in, connection.execute(query).scalars()))

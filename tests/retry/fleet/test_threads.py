@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.retry import Policy, Run, Shared
-from failwell.retry._fleet import FleetLimits, QuestionThreads
-from failwell.retry._redis import LimitState
+from failwell.retry import FleetLimits, LimitState, Policy, Run, Shared
+from failwell.retry._threads import QueryThreads
 from tests.retry.fleet.doubles import HeldStore
 from tests.retry.fleet.servers import until
 
@@ -19,7 +18,7 @@ DOWN = fw.Unavailable("m", outcome="not_executed").failure
 KEY = ("s", "t")
 
 
-class Watched(QuestionThreads):
+class Watched(QueryThreads):
     """Keeps what is asked."""
 
     asked: "list[Future[Any]]"
@@ -32,8 +31,8 @@ class Watched(QuestionThreads):
 @pytest.mark.parametrize("turns", range(6))
 def test_a_call_whose_cancellation_is_accepted_is_not_made(turns: int) -> None:
     store = HeldStore()
-    limits = FleetLimits(store, Shared.new(), patience=60.0, askers=Watched)
-    watched: Any = limits._askers
+    limits = FleetLimits(store, Shared.new(), patience=60.0, threads=Watched)
+    watched: Any = limits._threads
     made: list[str] = []
 
     async def work() -> None:
@@ -93,7 +92,7 @@ def test_a_success_is_told_later_where_no_thread_can_be_started(monkeypatch: pyt
         limits.flush()
         assert store.refunds == []
     limits.succeeded(KEY, None, 0.0, paid=5.0)
-    limits._errands.finish(30)
+    limits.flush(30)
 
     assert store.refunds == [14.0, 5.0]
     limits.close()
@@ -105,7 +104,7 @@ def test_threads_that_run_serve_where_no_more_can_be_started(monkeypatch: pytest
     limits.begin(KEY, 0.0, caller=1)
     monkeypatch.setattr(threading.Thread, "start", cannot_start)
     store.may_answer.clear()
-    asked = [limits._askers.submit(lambda number=number: store._said() and number) for number in range(6)]
+    asked = [limits._threads.submit(lambda number=number: store._said() and number) for number in range(6)]
     store.may_answer.set()
 
     assert [one.result(30) for one in asked] == list(range(6))
@@ -140,9 +139,9 @@ def test_who_looked_at_the_clock_earlier_is_not_refused() -> None:
 
 
 def test_an_answer_that_comes_too_late_gives_nothing_back_for_a_retry_that_is_made() -> None:
-    store = HeldStore(LimitState(is_noted=True))  # too poor for a retry
-    limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, askers=Watched)
-    watched: Any = limits._askers
+    store = HeldStore(LimitState(has_failures=True))  # too poor for a retry
+    limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, threads=Watched)
+    watched: Any = limits._threads
     store.may_answer.clear()
     verdict = Run(Policy(), limits, "s", "t", arguments=0).failed(DOWN, 0.0, jitter=0)
     store.may_answer.set()
@@ -153,7 +152,7 @@ def test_an_answer_that_comes_too_late_gives_nothing_back_for_a_retry_that_is_ma
     limits.close()
 
 
-PROBE = LimitState(left=30.0, is_probed=True, is_own_probe=True, is_noted=True)
+PROBE = LimitState(left=30.0, is_probed=True, is_own_probe=True, has_failures=True)
 
 
 def test_a_probe_whose_answer_is_cut_off_is_released_once_the_store_is_back() -> None:
@@ -171,8 +170,8 @@ def test_a_probe_whose_answer_is_cut_off_is_released_once_the_store_is_back() ->
 
 def test_a_probe_whose_answer_comes_too_late_is_released_once_the_store_is_back() -> None:
     store = HeldStore(PROBE)
-    limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, askers=Watched)
-    watched: Any = limits._askers
+    limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, threads=Watched)
+    watched: Any = limits._threads
     store.may_answer.clear()
     store.is_found = False
     limits.begin(KEY, 0.0, caller=1)
@@ -181,7 +180,7 @@ def test_a_probe_whose_answer_comes_too_late_is_released_once_the_store_is_back(
     watched.asked[0].add_done_callback(lambda _: is_told.set())
     store.may_answer.set()
     is_told.wait()
-    limits._errands.finish(30)
+    limits.flush(30)
     assert store.released_ones == []
     store.is_found = True
 
