@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import failwell as fw
 from failwell import dialects
 from failwell.proxy import command, options
 from failwell.proxy.options import BadOption, help_text, parse
@@ -104,12 +106,36 @@ def test_options_end_where_the_command_begins() -> None:
 
 
 def test_the_help_names_every_option() -> None:
-    assert all(f"  {row[0]}" in help_text() for row in options.TABLE)
+    for option in options.OPTIONS:
+        assert re.search(rf"^  (-h, )?{option.name}\b", help_text(), re.MULTILINE)
     assert run("--help") == (0, help_text().encode(), "")
 
 
 def test_every_dialect_can_be_chosen() -> None:
     assert tuple(dialects.DIALECTS) == options.DIALECTS
+
+
+def test_settings_have_the_defaults_of_the_table() -> None:
+    found = parse(["x"])
+    expected = {option.name[2:].replace("-", "_"): option.default for option in options.OPTIONS if option.parse}
+
+    assert {name: getattr(found, name) for name in expected} == {**expected, "grace": 1.0}
+    assert not any(getattr(found, option.name[2:].replace("-", "_")) for option in options.OPTIONS if not option.parse)
+    assert found.attempts == fw.Policy().attempts
+
+
+def test_calls_of_a_gateway_have_more_time_to_end_than_a_server() -> None:
+    gateway = ["--url", "https://example.com/mcp", "--listen", "8080"]
+
+    assert parse(gateway).grace == 4.0
+    assert parse([*gateway, "--grace", "2"]).grace == 2.0
+
+
+def test_values_of_an_option_that_may_be_repeated_add_up() -> None:
+    found = parse(["--header", "A: 1", "--header=B:2", "--url", "https://example.com/mcp", "--allow-origin", "a,b"])
+
+    assert found.header == (("A", "1"), ("B", "2"))
+    assert found.allow_origin == ("a", "b")
 
 
 def test_the_exit_code_and_standard_error_are_the_server_s() -> None:
@@ -171,7 +197,7 @@ def test_closed_streams_do_no_harm() -> None:
 
 
 def test_every_way_to_end_takes_less_than_two_seconds_at_most() -> None:
-    default = options.ProxyOptions().grace
+    default = parse(["x"]).grace
     after_death = session._LAST_LINES + session._LAST_ANSWERS
     client_left = process._UNTIL_CLOSED + default + process._AFTER_TERMINATION + after_death
     signalled = default + after_death
@@ -181,16 +207,26 @@ def test_every_way_to_end_takes_less_than_two_seconds_at_most() -> None:
 
 
 def test_nothing_heavy_is_loaded_before_the_server_runs() -> None:
-    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
+    loaded = "import sys; import failwell.proxy.command; print(*sys.modules)"
     bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
-    found = subprocess.run([sys.executable, "-I", "-c", loaded], capture_output=True, text=True, check=True, env=bare)
+    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
     names = found.stdout.split()
 
-    assert {"msgspec", "typing", "threading", "re", "signal", "subprocess", "json", "typer"}.isdisjoint(names)
+    assert "failwell.proxy.options" in names
+    assert {"msgspec", "json", "logging", "socket", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
 
 
-def test_a_child_is_started_without_posix_spawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "posix_spawnp")
+def test_no_decoder_is_loaded_until_a_tool_is_asked_for() -> None:
+    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
+    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
+    names = found.stdout.split()
+
+    assert "failwell.proxy.stdio.session" in names
+    assert {"msgspec", "json", "logging", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
+
+
+def test_a_child_has_two_pipes_and_an_exit_code() -> None:
     with pytest.raises(FileNotFoundError):
         process.Child(["no-such-program"])
     started = process.Child(["sh", "-c", "read line; echo $line; kill -9 $$"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.command import _opened, _with_variables
+from failwell.proxy.command import _with_variables, open_events
 from failwell.proxy.events import Happening
 from failwell.proxy.http.server import Setup, listening, say
 from failwell.proxy.options import BadOption, parse
@@ -97,7 +97,7 @@ def test_clients_of_the_gateway_are_sessions_of_their_own(tmp_path: Path) -> Non
     async def run() -> None:
         async with scripted(handler) as url:
             options = parse(["--url", f"{url}/mcp?key=planted", "--listen", "127.0.0.1:0", "--events", str(path)])
-            setup = Setup(options, _opened(options.events))
+            setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
                 base = f"http://127.0.0.1:{port}/mcp"
                 for name, fail in (("ann", 1), ("bob", 0), ("ann", 0)):
@@ -128,7 +128,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
         async with scripted(handler) as url:
             words = ["--retry", "--retry-safe", "work", "--events", str(path)]
             options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0", *words])
-            setup = Setup(options, _opened(options.events))
+            setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
                 await post(f"http://127.0.0.1:{port}/mcp", call())
             setup.close()
@@ -145,7 +145,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
 )
 def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> None:
     with pytest.raises(BadOption) as caught:
-        _opened(where)
+        open_events(where)
 
     assert str(caught.value) == (
         "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
@@ -162,19 +162,21 @@ def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> 
 )
 def test_what_a_store_shall_keep_is_looked_at_before_the_server_starts(where: str, sentence: str) -> None:
     with pytest.raises(BadOption) as caught:
-        _opened(where)
+        open_events(where)
 
     assert str(caught.value).startswith(f"--events: {sentence}")
     assert "planted" not in str(caught.value)
-    assert _opened("sqlite:///calls.db?keep_age=30d&keep_size=2GB") == "sqlite:///calls.db?keep_age=30d&keep_size=2GB"
+    assert (
+        open_events("sqlite:///calls.db?keep_age=30d&keep_size=2GB") == "sqlite:///calls.db?keep_age=30d&keep_size=2GB"
+    )
 
 
 def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "psycopg" else object())
 
     with pytest.raises(BadOption, match=r"--events needs psycopg: pip install 'failwell\[postgres\]'"):
-        _opened("postgresql://host/calls")
-    assert _opened("sqlite:///calls.db") == "sqlite:///calls.db"
+        open_events("postgresql://host/calls")
+    assert open_events("sqlite:///calls.db") == "sqlite:///calls.db"
 
 
 @pytest.mark.parametrize(
@@ -268,11 +270,11 @@ def test_events_go_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_file_of_sqlite_that_can_never_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match=r"--events takes a file, sqlite:///FILE"):
-        _opened("sqlite://calls.db")
+        open_events("sqlite://calls.db")
     with pytest.raises(BadOption, match=r"--events .*/absent/calls.db: No such file or directory"):
-        _opened(f"sqlite:///{tmp_path}/absent/calls.db")
+        open_events(f"sqlite:///{tmp_path}/absent/calls.db")
 
-    assert _opened(f"sqlite:///{tmp_path}/calls.db")
+    assert open_events(f"sqlite:///{tmp_path}/calls.db")
 
 
 def test_an_operator_is_told_of_records_that_are_lost(

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects import DIALECTS
-from failwell.proxy.options import TABLE
+from failwell.proxy.options import OPTIONS
 
 _ASKED = "_FAILWELL_COMPLETE"
 # The parser is click, on its own or inside of typer, as the version goes.
@@ -75,4 +75,4 @@ class ProxyCommand(TyperCommand):
         item = import_module(f"{_PARSER}.shell_completion").CompletionItem
         if ctx.args[-1:] == ["--dialect"]:
             return [item(name) for name in dialect_names(incomplete)]
-        return [item(name, help=words) for name, _, _, words in TABLE if name.startswith(incomplete)]
+        return [item(one.name, help=one.help) for one in OPTIONS if one.name.startswith(incomplete)]

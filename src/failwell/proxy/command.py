@@ -5,7 +5,7 @@ The server is started first because it takes longest: what is loaded here is loa
 
 import os
 
-from failwell.proxy.options import BadOption, help_text, parse
+from failwell.proxy.options import BadOption, fill_variables, help_text, parse, quote_for_url
 from failwell.proxy.stdio.process import Child
 
 _MISUSE = 2
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
             os.write(1, help_text().encode())
             return 0
         options.events = _with_variables(options.events)
-        events = _opened(options.events)
+        events = open_events(options.events)
         if options.url is not None:
             _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
         if options.validate:
@@ -59,7 +59,7 @@ def _refused(sentence: str, code: int) -> int:
     return code
 
 
-def _opened(where: str | None) -> int | str | None:
+def open_events(where: str | None) -> int | str | None:
     """Return an open file for records, or the address of a store, which is connected to later."""
     if where is None:
         return None
@@ -87,12 +87,7 @@ def _opened(where: str | None) -> int | str | None:
 def _with_variables(where: str | None) -> str | None:
     if where is None or "${" not in where:
         return where
-    from urllib.parse import quote
-
-    from failwell.proxy.options import filled
-
-    is_address = "://" in where
-    return filled(where, option="--events", written=lambda value: quote(value, safe="") if is_address else value)
+    return fill_variables(where, option="--events", quote=quote_for_url if "://" in where else str)
 
 
 def _check_folder(path: str) -> None:

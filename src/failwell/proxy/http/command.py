@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from failwell.proxy.options import BadOption, ProxyOptions, filled
+from failwell.proxy.options import BadOption, ProxyOptions, fill_variables
 
 _MISUSE = 2
 
@@ -17,7 +17,7 @@ def enter(options: ProxyOptions, events: int | str | None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
     logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
-        options.header = tuple((name, filled(value, option="--header")) for name, value in options.header)
+        options.header = tuple((name, fill_variables(value, option="--header")) for name, value in options.header)
         from failwell.proxy.http.addresses import ServerUrl
 
         ServerUrl(options.url or "")

@@ -17,7 +17,7 @@ from failwell.proxy.http.addresses import AllowedHosts, ServerUrl
 from failwell.proxy.http.gateway import Gateway
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.upstream import Upstream
-from failwell.proxy.options import ProxyOptions, limits_of
+from failwell.proxy.options import ProxyOptions, open_limits
 from failwell.proxy.rewriter import Rewriter
 from failwell.proxy.summary import Tally
 from failwell.retry import Policy
@@ -39,7 +39,7 @@ class Setup:
     def __init__(self, options: ProxyOptions, events: int | str | None) -> None:
         self._options = options
         place = ServerUrl(options.url or "")
-        self.limits = limits_of(options, scope=f"{place.root}{place.path}", warn=say)
+        self.limits = open_limits(options, scope=f"{place.root}{place.path}", warn=say)
         self.tally = Tally()
         self._recording = None if events is None else _recording(options, events)
         self.log: Callable[[Happening], object] | None = self._recording

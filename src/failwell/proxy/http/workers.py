@@ -18,7 +18,7 @@ from msgspec import Struct
 from failwell.proxy.http.addresses import ServerUrl
 from failwell.proxy.http.server import CANNOT, CannotServe, Setup, greeting, listening, reach, reason, say
 from failwell.proxy.http.upstream import Upstream
-from failwell.proxy.options import BadOption, ProxyOptions, limits_of
+from failwell.proxy.options import BadOption, ProxyOptions, open_limits
 from failwell.proxy.summary import Tally
 
 _MOST_DEATHS, _WITHIN = 5, 10.0
@@ -42,7 +42,7 @@ def serve_together(options: ProxyOptions, events: int | str | None, *, run: Run)
     """
     if not hasattr(os, "fork"):
         raise BadOption("--workers needs a system on which a process can be forked")
-    if (limits := limits_of(options, scope="", warn=say)) is not None:
+    if (limits := open_limits(options, scope="", warn=say)) is not None:
         limits.close()  # nothing was connected: each worker has its own
     try:
         asyncio.run(_reached(options))  # on a loop without threads, which would not live on in the workers

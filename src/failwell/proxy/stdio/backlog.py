@@ -1,7 +1,7 @@
 """`Backlog`: what has passed and is looked at later, since most calls succeed and no more need be known of them."""
 
-from _thread import allocate_lock
 from collections import deque
+from threading import Lock
 
 from failwell.proxy.messages import UNREADABLE, Id, decode_all_sent, decode_success, decode_successes
 from failwell.proxy.stdio.pump import split_lines
@@ -25,7 +25,7 @@ class Backlog:
         self._kept: deque[bytes | Id] = deque()
         self._most = -1 if watch.looks_at_successes else _MOST_ANSWERS
         self._answered = watch.answered_ids
-        self._lock = allocate_lock()
+        self._lock = Lock()
 
     def up(self, lines: bytes) -> None:
         """Note lines that the server has got."""

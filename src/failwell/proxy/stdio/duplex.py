@@ -6,9 +6,9 @@ than all that a proxy does. But one thread must not wait for one end while the o
 
 import os
 import select
+from threading import Event
 
 from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.process import Moment
 from failwell.proxy.stdio.pump import (
     CHUNK,
     LARGE_CHUNK,
@@ -36,7 +36,7 @@ class Duplex:
         self._server = server
         self._client = client
         self._opening = opening
-        self._has_left = Moment()
+        self._has_left = Event()
         self._asked_to_leave, self._ask_to_leave = os.pipe()
 
     def run(self) -> None:
@@ -50,7 +50,7 @@ class Duplex:
                 self._client.close()
                 self._server.close()
                 os.close(self._asked_to_leave)
-                self._has_left.come()
+                self._has_left.set()
 
     def leave(self) -> None:
         """Have `run` return soon, and wait for that."""

@@ -1,15 +1,13 @@
 """`Opening`: the first lines pass before anything is loaded to look at them, and are looked at afterwards."""
 
-from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from threading import Event, Lock
+from typing import TYPE_CHECKING
 
-from failwell.proxy.stdio.process import Moment
+from failwell.proxy.stdio.process import start_thread
 from failwell.proxy.stdio.pump import Pump, split_lines
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from failwell.proxy.stdio.backlog import Backlog
     from failwell.proxy.stdio.tracker import Tracker
 
@@ -34,12 +32,12 @@ class FirstLines:
     def __init__(self, load: "Callable[[], Tracker]", *, is_lazy: bool = False) -> None:
         self.up: Pump | None = None
         self.down: Pump | None = None
-        self.spoken = Moment()
+        self.spoken = Event()
         self._load = load
         self._loaded: Tracker | None = None
         self.backlog: Backlog | None = None
         self.is_lazy = is_lazy
-        self._lock = allocate_lock()
+        self._lock = Lock()
         self._kept: list[tuple[bool, bytes]] = []
 
     @property
@@ -77,7 +75,7 @@ class FirstLines:
 
     def from_client(self, line: bytes) -> bytes | None:
         """Return what `Watch.from_client` returns."""
-        self.spoken.come()
+        self.spoken.set()
         watch = self._loaded
         if watch is None:
             if b"tools" not in line and self._is_kept(line, is_sent=True):
@@ -90,14 +88,14 @@ class FirstLines:
         watch = self._loaded
         if watch is None:
             if self._is_kept(line, is_sent=False):
-                start_new_thread(self._load_behind, ())
+                start_thread(self._load_behind)
                 return None
             watch = self.watch
         return watch.from_server(line)
 
     def took(self, lines: bytes) -> None:
         """Note lines that the server has got without anybody having looked at them."""
-        self.spoken.come()
+        self.spoken.set()
         for line in split_lines(lines):
             if b"tools" in line or not self._is_kept(line, is_sent=True):
                 self.watch.from_client(line)

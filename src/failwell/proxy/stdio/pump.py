@@ -2,14 +2,11 @@
 
 import os
 import select
+import socket
+import stat
 import sys
-from time import monotonic
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
+from collections.abc import Callable, Iterable
+from time import monotonic, sleep
 
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
@@ -27,9 +24,7 @@ class Pump:
         write: takes what goes on.
     """
 
-    def __init__(
-        self, source: int, look: "Callable[[bytes], bytes | None]", write: "Callable[[bytes], object]"
-    ) -> None:
+    def __init__(self, source: int, look: Callable[[bytes], bytes | None], write: Callable[[bytes], object]) -> None:
         self.is_reading = False
         self.source = source
         self.look = look
@@ -95,7 +90,7 @@ def split_lines(lines: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines[:-1].split(b"\n")]
 
 
-def pieces_of(data: bytes) -> "Iterable[bytes | memoryview]":
+def pieces_of(data: bytes) -> Iterable[bytes | memoryview]:
     """Return data in parts, so that whoever writes them can tell that somebody reads."""
     if len(data) <= _PIECE:
         return (data,)
@@ -103,7 +98,7 @@ def pieces_of(data: bytes) -> "Iterable[bytes | memoryview]":
     return [view[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
 
 
-def taken_of(data: "bytes | memoryview", target: int) -> int:
+def taken_of(data: bytes | memoryview, target: int) -> int:
     """Write and return how many bytes were taken: all, unless nobody reads any more."""
     total, rest = 0, data
     while True:
@@ -120,18 +115,13 @@ def taken_of(data: "bytes | memoryview", target: int) -> int:
 
 def _wait_for(file: int, *, is_read: bool) -> None:
     """Wait until an end can be used that does not block, which whoever shares it with us may have asked for."""
-    from select import select  # only now: hardly anybody does
-    from time import sleep
-
     try:
-        select([file] if is_read else [], [] if is_read else [file], [])
+        select.select([file] if is_read else [], [] if is_read else [file], [])
     except (OSError, ValueError):  # it is closed, which its next use tells, or has too high a number
         sleep(0.01)
 
 
 _PATIENCE = 0.05
-# `stat` names them; it takes longer to load than these take to read.
-_KIND, _PIPE, _SOCKET = 0o170000, 0o010000, 0o140000
 
 
 class Outlet:
@@ -143,9 +133,7 @@ class Outlet:
         close: ends it.
     """
 
-    def __init__(
-        self, file: int, write: "Callable[[int, bytes | memoryview], int]", close: "Callable[[], object]"
-    ) -> None:
+    def __init__(self, file: int, write: Callable[[int, bytes | memoryview], int], close: Callable[[], object]) -> None:
         self.file = file
         self.write = write
         self.close = close
@@ -178,7 +166,8 @@ def to_server(stdin: int) -> Outlet:
 def is_stream(source: int) -> bool:
     """Return whether a source can be waited for beside others, and its end be read again: terminals end only once."""
     try:
-        return os.fstat(source).st_mode & _KIND in (_PIPE, _SOCKET)
+        mode = os.fstat(source).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     except OSError:
         return False
 
@@ -192,17 +181,15 @@ def to_client(target: int) -> Outlet | None:
     if not hasattr(select, "poll"):
         return None
     try:
-        kind = os.fstat(target).st_mode & _KIND
-        if kind == _PIPE and sys.platform.startswith("linux"):
+        mode = os.fstat(target).st_mode
+        if stat.S_ISFIFO(mode) and sys.platform.startswith("linux"):
             own = os.open(f"/proc/self/fd/{target}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             return Outlet(own, os.write, lambda: os.close(own))
-        return _to_socket(target) if kind == _SOCKET else None
-    except (OSError, ImportError):
+        return _to_socket(target) if stat.S_ISSOCK(mode) else None
+    except OSError:
         return None
 
 
 def _to_socket(target: int) -> Outlet:
-    from _socket import MSG_DONTWAIT, socket  # what `socket` stands on, which loads much more
-
-    own = socket(fileno=os.dup(target))
-    return Outlet(own.fileno(), lambda _, data: own.send(data, MSG_DONTWAIT), own.close)
+    own = socket.socket(fileno=os.dup(target))
+    return Outlet(own.fileno(), lambda _, data: own.send(data, socket.MSG_DONTWAIT), own.close)

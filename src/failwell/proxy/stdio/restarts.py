@@ -4,10 +4,10 @@ import os
 import select
 import time
 from collections.abc import Callable
+from threading import Event
 
 from failwell._json import is_object
 from failwell.proxy.messages import decoded, encode
-from failwell.proxy.stdio.process import Moment
 from failwell.proxy.stdio.pump import taken_of
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
@@ -100,8 +100,8 @@ def repeat_handshake(watch: Tracker, stdin: int, *, number: int) -> None:
         if decoded(line)["id"] in watch.pending:
             taken_of(line, stdin)
             return
-        shaken = Moment()
-        _ask(watch, stdin, line, f"failwell-handshake-{number}", shaken.come)
+        shaken = Event()
+        _ask(watch, stdin, line, f"failwell-handshake-{number}", shaken.set)
         shaken.wait(_PATIENCE)
         for line in rest:
             taken_of(line, stdin)

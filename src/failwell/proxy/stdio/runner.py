@@ -1,17 +1,14 @@
 """`run`: the parts of the proxy put together as the options say."""
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from failwell.proxy.options import BadOption, ProxyOptions
 from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.process import Child, ServerProcess, pass_on_signals
+from failwell.proxy.stdio.process import Child, ServerProcess, forward_signals
 from failwell.proxy.stdio.session import StdioSession
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from typing import Any
-
     from failwell.proxy.events import Happening
     from failwell.proxy.recording import Recording
     from failwell.proxy.stdio.failures import FailureHandler
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 def run(options: ProxyOptions, child: Child, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
     """Pass lines between a client and a started server until that ends, and return its exit code."""
     proxy = Proxy(options, child, events, source=source, target=target)
-    pass_on_signals(proxy.session.signalled)
+    forward_signals(proxy.session.signalled)
     code = proxy.session.run()
     proxy.close()
     if not options.quiet and proxy.opening.is_used:
@@ -122,15 +119,15 @@ class Proxy:
 
     def _shared_limits(self) -> "FleetLimits | None":
         if self.options.limits is not None:
-            from failwell.proxy.options import limits_of
+            from failwell.proxy.options import open_limits
 
             try:
-                self._limits = limits_of(self.options, scope="\0".join(self.options.command), warn=_say)
+                self._limits = open_limits(self.options, scope="\0".join(self.options.command), warn=_say)
             except BadOption as misuse:
                 _say(str(misuse))  # the server runs already, and does so without shared limits
         return self._limits
 
-    def _happened(self, event: "Any", **details: "Any") -> None:
+    def _happened(self, event: Any, **details: Any) -> None:
         if self._events is None:
             return
         from failwell.proxy.events import Happening

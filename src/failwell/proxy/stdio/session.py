@@ -6,26 +6,25 @@ a proxy.
 """
 
 import os
-from _thread import allocate_lock, start_new_thread
+import signal
+from collections.abc import Callable
+from threading import Event, Lock
 from time import sleep
+from typing import TYPE_CHECKING
 
 from failwell.proxy.stdio.duplex import Duplex
 from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.process import Child, Moment, ServerProcess, widen
+from failwell.proxy.stdio.process import Child, ServerProcess, enlarge, start_thread
 from failwell.proxy.stdio.pump import Pump, is_stream, pieces_of, taken_of, to_client, to_server
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from failwell.proxy.stdio.restarts import Restarts
 
 _LAST_LINES = 0.3
 _FIRST_LINE = 0.7
 _LAST_ANSWERS = 0.3
 _BETWEEN_LOOKS = 0.02
-_ENDING_SIGNALS = (2, 15)
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StdioSession:
@@ -56,9 +55,9 @@ class StdioSession:
         self._source = source
         self._target = target
         self._restart = restart
-        self._client_lock = allocate_lock()
+        self._client_lock = Lock()
         self._taken_by_client = 0
-        self._silent = Moment()
+        self._silent = Event()
         self._greeted: Child | None = None
         self._both: Duplex | None = None
 
@@ -71,10 +70,10 @@ class StdioSession:
                 self._both.leave()
                 self._both = None
             self._hear_out()
-            if not self._restart or self._server.ending.has_come or not self._is_started_again(code):
+            if not self._restart or self._server.ending.is_set() or not self._is_started_again(code):
                 break
-        self._server.is_over()
-        if not self._server.ending.has_come:
+        self._server.finish()
+        if not self._server.ending.is_set():
             self._opening.spoken.wait(_FIRST_LINE)  # so that a client that has just begun learns what happened
         is_used = self._opening.is_used
         answers = self._deaths().answers(self._opening.watch, code, will_return=False) if is_used else b""
@@ -86,14 +85,14 @@ class StdioSession:
         before = self._taken_by_client
         while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
             is_read = self._taken_by_client != before or not self._client_lock.locked()
-            if self._server.ending.has_come and not is_read:
+            if self._server.ending.is_set() and not is_read:
                 return
             before = self._taken_by_client
 
     def signalled(self, number: int) -> None:
         """Pass a signal on to the server, without waiting for what becomes of it."""
         is_end = number in _ENDING_SIGNALS
-        start_new_thread(self._server.signalled if is_end else self._server.child.send, (number,))
+        start_thread(self._server.end_with if is_end else self._server.child.send, number)
 
     def to_client(self, data: bytes) -> None:
         """Write to the client; once nobody reads, the session ends."""
@@ -134,22 +133,22 @@ class StdioSession:
         client = to_client(self._target) if opening.is_lazy and is_stream(self._source) else None
         if client is None:
             opening.look_at_each()
-            start_new_thread(self._up, (opening.up,))
-            start_new_thread(self._down, (child, opening.down, self._silent))
+            start_thread(self._up, opening.up)
+            start_thread(self._down, child, opening.down, self._silent)
         else:
             self._both = Duplex(opening.up, opening.down, server=to_server(child.stdin), client=client, opening=opening)
-            start_new_thread(self._pass_both, (self._both, child, opening.up, opening.down))
+            start_thread(self._pass_both, self._both, child, opening.up, opening.down)
 
     def _pass_both(self, both: Duplex, child: Child, up: Pump, down: Pump) -> None:
         silent = self._silent
         try:
-            widen(child.stdout, self._target)
+            enlarge(child.stdout, self._target)
             both.run()
         finally:
-            start_new_thread(self._down, (child, down, silent, lambda: self.to_client(both.take_unwritten())))
+            start_thread(self._down, child, down, silent, lambda: self.to_client(both.take_unwritten()))
             self._up(up, lambda: self.to_server(*both.take_unsent(), by=child))
 
-    def _up(self, up: Pump, begin: "Callable[[], object]" = lambda: None) -> None:
+    def _up(self, up: Pump, begin: Callable[[], object] = lambda: None) -> None:
         opening = self._opening
         try:
             begin()
@@ -158,17 +157,17 @@ class StdioSession:
                 found = opening.from_client(rest)
                 self.to_server(rest if found is None else found)
         finally:
-            opening.spoken.come()
+            opening.spoken.set()
             self._server.hang_up()
 
     def _start_down(self) -> None:
-        child, self._silent = self._server.child, Moment()
+        child, self._silent = self._server.child, Event()
         self._opening.down = Pump(child.stdout, self._opening.from_server, self.to_client)
-        start_new_thread(self._down, (child, self._opening.down, self._silent))
+        start_thread(self._down, child, self._opening.down, self._silent)
 
-    def _down(self, child: Child, pump: Pump, silent: Moment, begin: "Callable[[], object]" = lambda: None) -> None:
+    def _down(self, child: Child, pump: Pump, silent: Event, begin: Callable[[], object] = lambda: None) -> None:
         try:
-            widen(child.stdout, self._target)
+            enlarge(child.stdout, self._target)
             begin()
             rest = pump.run()
             os.close(child.stdout)
@@ -179,23 +178,23 @@ class StdioSession:
             elif rest:
                 self._deaths().dropped(len(rest))
         finally:
-            silent.come()
+            silent.set()
             while self._greeted is child:  # it will not answer any more, and whoever greets it waits for that
                 self._opening.watch.give_up_own()
                 sleep(_BETWEEN_LOOKS)
-            self._server.gone_silent(child)
+            self._server.end_silent(child)
 
-    def _say_last(self, answers: bytes, *, until: Moment | None = None) -> None:
+    def _say_last(self, answers: bytes, *, until: Event | None = None) -> None:
         """Write to a client that may not read any more, which is not waited for, or not once a moment has come."""
         if answers:
-            written = Moment()
-            start_new_thread(self._write_last, (answers, written))
-            while not written.wait(_LAST_ANSWERS) and until is not None and not until.has_come:
+            written = Event()
+            start_thread(self._write_last, answers, written)
+            while not written.wait(_LAST_ANSWERS) and until is not None and not until.is_set():
                 continue
 
-    def _write_last(self, answers: bytes, written: Moment) -> None:
+    def _write_last(self, answers: bytes, written: Event) -> None:
         self.to_client(answers)
-        written.come()
+        written.set()
 
     def _is_started_again(self, code: int) -> bool:
         """Answer what the dead server took along, start another one and repeat the handshake."""
@@ -208,11 +207,11 @@ class StdioSession:
         if delay is None or server.ending.wait(delay):
             return False
         with server.lock:
-            if server.ending.has_come:
+            if server.ending.is_set():
                 return False
             answers = deaths.answers(self._opening.watch, code, will_return=True)
             try:
-                server.start_again()
+                server.restart()
             except OSError:
                 is_back = False
             else:
