@@ -15,9 +15,9 @@ import pytest
 
 import failwell as fw
 from failwell import dialects
-from failwell.proxy import command, options
+from failwell.proxy import bounds, command, options
 from failwell.proxy.options import BadOption, help_text, parse
-from failwell.proxy.stdio import process, restarts, session
+from failwell.proxy.stdio import process, restarts
 from failwell.proxy.stdio.restarts import refuse_client
 from tests.proxy.clients import HELLO, SERVER
 
@@ -198,10 +198,10 @@ def test_closed_streams_do_no_harm() -> None:
 
 def test_every_way_to_end_takes_less_than_two_seconds_at_most() -> None:
     default = parse(["x"]).grace
-    after_death = session._LAST_LINES + session._LAST_ANSWERS
-    client_left = process._UNTIL_CLOSED + default + process._AFTER_TERMINATION + after_death
+    after_death = bounds.LAST_LINES_WAIT + bounds.LAST_ANSWERS_WAIT
+    client_left = bounds.CLOSE_TIMEOUT + default + bounds.TERMINATION_TIMEOUT + after_death
     signalled = default + after_death
-    never_spoke = session._FIRST_LINE + after_death
+    never_spoke = bounds.FIRST_LINE_WAIT + after_death
 
     assert max(client_left, signalled, never_spoke) <= 2
 
@@ -243,9 +243,9 @@ def test_restarts_wait_longer_each_time_and_stop() -> None:
     now = 0.0
     deaths = restarts.Restarts(clock=lambda: now)
 
-    assert [deaths.delay() for _ in range(6)] == [0.0, 0.1, 0.2, 0.4, 0.8, None]
+    assert [deaths.next_delay() for _ in range(6)] == [0.0, 0.1, 0.2, 0.4, 0.8, None]
     now = 100.0
-    assert deaths.delay() == 0.0
+    assert deaths.next_delay() == 0.0
 
 
 @pytest.mark.parametrize(

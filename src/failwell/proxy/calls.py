@@ -1,4 +1,4 @@
-"""`Call` and `Tools`: what a proxy knows of a tool call on its way, and of the tools that a server lists."""
+"""`ProxiedCall` and `ListedTools`: what a proxy knows of a tool call, and of the tools that a server lists."""
 
 from threading import Lock
 from typing import Any

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -321,6 +322,12 @@ def fill_variables(value: str, *, option: str, quote: Callable[[str], str] = str
         return quote(os.environ[name])
 
     return _VARIABLE.sub(variable, value)
+
+
+def tell_operator(*lines: str) -> None:
+    """Write lines to standard error."""
+    with suppress(OSError):  # nobody reads it
+        os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
 
 
 def quote_for_url(value: str) -> str:

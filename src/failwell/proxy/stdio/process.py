@@ -9,6 +9,8 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
+from failwell.proxy.bounds import CLOSE_TIMEOUT, TERMINATION_TIMEOUT
+
 _LARGE_PIPE = 1 << 20
 
 
@@ -111,10 +113,6 @@ def _forward(source: int, send: Callable[[int], object]) -> None:
             send(number)
 
 
-_AFTER_TERMINATION = 0.2
-_UNTIL_CLOSED = 0.2
-
-
 class ServerProcess:
     """A child that lines are written to, one writer at a time, and that is ended when its time has come.
 
@@ -167,7 +165,7 @@ class ServerProcess:
     def hang_up(self) -> None:
         """Close its input, and end it if it does not end by itself."""
         self.ending.set()
-        if self.lock.acquire(timeout=_UNTIL_CLOSED):  # a writer may wait for ever for a process that does not read
+        if self.lock.acquire(timeout=CLOSE_TIMEOUT):  # a writer may wait for ever for a process that does not read
             self._close()
             self.lock.release()
         self.end(self._grace)
@@ -177,7 +175,7 @@ class ServerProcess:
         child, dead = self.child, self._dead
         if not dead.wait(patience):
             child.terminate()
-            if not dead.wait(_AFTER_TERMINATION):
+            if not dead.wait(TERMINATION_TIMEOUT):
                 child.kill()
 
     def end_silent(self, child: Child) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.command import _with_variables, open_events
-from failwell.proxy.events import Happening
-from failwell.proxy.http.server import Setup, listening, say
+from failwell.proxy.command import fill_events, open_events
+from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import BadOption, parse
-from failwell.proxy.recording import name_of
+from failwell.proxy.recorder import server_name
 from failwell.records._jsonl import read_lines
 from failwell.records._record import ENDS
 from failwell.records._store import RecordStore
@@ -203,7 +203,7 @@ def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkey
     ],
 )
 def test_a_server_has_a_name_that_an_operator_knows_it_by(words: list[str], name: str) -> None:
-    assert name_of(parse(words)) == name
+    assert server_name(parse(words)) == name
 
 
 def test_a_proxy_that_keeps_nothing_loads_nothing_of_it() -> None:
@@ -262,10 +262,10 @@ def test_every_call_ends_exactly_once(tmp_path: Path, mode: str) -> None:
 def test_events_go_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENTS_PASSWORD", "plan/ted")
 
-    assert _with_variables("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
-    assert _with_variables("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
+    assert fill_events("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
+    assert fill_events("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
     with pytest.raises(BadOption, match="--events needs the variable ABSENT, which is not set"):
-        _with_variables("postgresql://u:${ABSENT}@h/d")
+        fill_events("postgresql://u:${ABSENT}@h/d")
 
 
 def test_a_file_of_sqlite_that_can_never_be_made_is_refused(tmp_path: Path) -> None:
@@ -286,11 +286,11 @@ def test_an_operator_is_told_of_records_that_are_lost(
     options = parse(["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0", "--events", address])
     setup = Setup(options, address)
     folder.rmdir()
-    assert setup.log is not None
-    setup.log(Happening("success", "look", call=1))
+    assert setup.on_event is not None
+    setup.on_event(ProxyEvent("success", "look", call=1))
     setup.close()
     setup.rules.calls["look"] = 1
-    setup.sum_up(say)
+    setup.write_summary()
 
     lines = capfd.readouterr().err.splitlines()
     assert all(line.startswith("failwell: ") for line in lines)
