@@ -191,6 +191,17 @@ def test_a_program_that_leaves_a_grandchild_behind_is_not_waited_for() -> None:
             os.kill(grandchild, signal.SIGKILL)
 
 
+def test_a_file_that_the_host_shares_with_its_server_stays_open() -> None:
+    source, target = os.pipe()
+    server = [sys.executable, "-c", f"import os; os.write({target}, b'hello')"]
+    proxy = [sys.executable, "-m", "failwell", "proxy", "--", *server]
+    ran = subprocess.run(proxy, stdin=subprocess.DEVNULL, pass_fds=(target,), timeout=30, check=False)
+    os.close(target)
+
+    assert (ran.returncode, os.read(source, 100)) == (0, b"hello")
+    os.close(source)
+
+
 def test_closed_streams_do_no_harm() -> None:
     command = f"exec {sys.executable} -m failwell proxy -- sh -c 'exit 6' <&- >&-"
     assert subprocess.run(["sh", "-c", command], timeout=30, check=False).returncode == 6

@@ -35,7 +35,7 @@ MAX_RETRIED_LINE = 1 << 18
 MAX_RETRIED_BODY = 1 << 20
 """Length of a call over HTTP that can be retried."""
 MAX_PARSED_BODY = 1 << 26
-"""Length of a posted body that is looked at; a longer one passes through."""
+"""Length of a posted body that is decoded; a longer one passes through."""
 MAX_ERROR_BODY = 1 << 20
 """Length of the body of an HTTP error that is read."""
 MAX_HEADER = 1 << 16

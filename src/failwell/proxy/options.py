@@ -300,7 +300,7 @@ def _value(option: Option, text: str) -> Any:
 
 
 def _misuse(name: str) -> str:
-    """Return what is wrong with an option that the parser refuses: `_value` has told all other reasons."""
+    """Return what is wrong with an option that the parser refuses: `_value` explains a wrong value."""
     metavar = next(option.metavar for option in OPTIONS if option.name == name)
     return f"{name} takes no value" if metavar is None else f"{name} needs a value: {name} {metavar}"
 

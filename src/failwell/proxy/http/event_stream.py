@@ -39,7 +39,7 @@ class EventSplitter:
 
     @property
     def rest(self) -> bytes:
-        """What came after the last complete event: part of one, which clients discard."""
+        """What follows the last complete event: part of one, which clients discard."""
         return bytes(self._held)
 
 

@@ -372,7 +372,7 @@ class Exchange:
         return await self._fail_all(NO_ANSWER)
 
     async def _pass_unread(self, data: bytes) -> None:
-        """Pass on a body that is too deep to be decode here, as the answer."""
+        """Pass on a body that is too deep to be decoded here, as the answer."""
         for pending in self._waiting.values():
             self._untrack(pending)
             if pending.sent_as != pending.id:

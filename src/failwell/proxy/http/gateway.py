@@ -138,7 +138,7 @@ class Gateway:
             else:
                 await self._pass_other(request, headers, reply)
         except ClientGone:
-            pass  # nobody is left to answer
+            pass  # there is nobody left to answer
         except Exception as failed:  # whatever it is, this client gets an answer and the others are served
             await self._answer_broken(failed, None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)

@@ -75,17 +75,10 @@ class HeaderSource(Protocol):
         ...
 
 
-class ServerStream(NamedTuple):
-    """An open stream of the older transport."""
-
-    stream: ListeningStream
-    task: asyncio.Task[None]
-
-
 class ServerStreams:
     """Opens streams to one server for one client.
 
-    `url` is where messages are posted, `stream` the one that all answers come on with the older transport.
+    `url` is where messages are posted, `stream` the one that all answers arrive on with the older transport.
 
     Args:
         upstream: the server.
@@ -127,7 +120,7 @@ class ServerStreams:
             await asyncio.sleep(_RESUME_DELAY if reply.resume_delay is None else reply.resume_delay)
 
     async def resume(self, reply: StdioReply) -> None:
-        """UpstreamRequest for the rest of a stream that broke off, as the server allows by giving its events ids."""
+        """Ask for the rest of a stream that broke off, which the server allows by giving its events ids."""
         for _ in range(MAX_RESUMPTIONS):
             await asyncio.sleep(_RESUME_DELAY if reply.resume_delay is None else reply.resume_delay)
             with suppress(*BROKEN):
@@ -135,8 +128,8 @@ class ServerStreams:
             if reply.is_answered:
                 return
 
-    async def open_older(self, reply: StdioReply) -> ServerStream | None:
-        """Open a stream of the older transport, which says where to post to; None: the server does not speak it."""
+    async def open_older(self, reply: StdioReply) -> asyncio.Task[None] | None:
+        """Return the task of a stream of the older transport, which says where to post to; None: there is none."""
         response = await self._upstream.send("GET", self.url, self._headers(None))
         if not _is_stream(response):
             response.release()
@@ -151,16 +144,16 @@ class ServerStreams:
             return None
         self.stream, self._stream_reply = stream, reply
         self.url = self._upstream.server_url.url_for(stream.endpoint)
-        return ServerStream(stream, task)
+        return task
 
     def add_request(self, reply: StdioReply) -> None:
         """Note a request whose answer arrives on the older transport's stream."""
         self._unanswered = [one for one in self._unanswered if not self._is_answered(one)]
         self._unanswered.append(reply)
 
-    async def wait_for_end(self, stream: ServerStream) -> None:
+    async def wait_for_end(self, stream: asyncio.Task[None]) -> None:
         """Wait until a stream ends, and answer its requests with an error. Calls have their failures then."""
-        await stream.task
+        await stream
         for reply in self._unanswered:
             if not self._is_answered(reply):
                 await reply.fail(CONNECTION_LOST.message)
@@ -208,7 +201,7 @@ class RenewingUpstream(Upstream):
         self._lock = asyncio.Lock()
 
     async def send(self, method: str, url: str, headers: Mapping[str, str], body: Any = None) -> ClientResponse:
-        """Return the head of the server's answer, in a new session if the old one is gone."""
+        """Return the head of the server's response, in a new session if the old one is gone."""
         response = await super().send(method, url, headers, body)
         lost = headers.get(_SESSION)
         if response.status != _SESSION_IS_GONE or lost is None or method == "DELETE" or self.session_start is None:
@@ -217,12 +210,12 @@ class RenewingUpstream(Upstream):
         if session is None:
             return response
         response.release()
-        again = CIMultiDict(headers)
-        again[_SESSION] = session
-        return await super().send(method, url, again, body)
+        renewed = CIMultiDict(headers)
+        renewed[_SESSION] = session
+        return await super().send(method, url, renewed, body)
 
     async def _renew(self, start: "SessionStart", url: str, lost: str) -> str | None:
-        """Return the session that takes the server_url of one that is lost; None: the server begins none."""
+        """Return the session that replaces a lost one; None: the server begins none."""
         request_headers = start.request_headers
         async with self._lock:
             if request_headers.session != lost:  # another request was first to find it gone
@@ -285,7 +278,7 @@ class RemoteSession:
 
     Args:
         upstream: the server.
-        setup: the parts that the options request for.
+        setup: the parts that the options ask for.
         output: where the client reads.
         headers: what the server gets with each request.
     """
@@ -478,7 +471,7 @@ class RemoteSession:
         self._streams.add_request(reply)
         return True
 
-    async def _listen_to_older(self, stream: ServerStream) -> None:
+    async def _listen_to_older(self, stream: asyncio.Task[None]) -> None:
         with self._until_client_gone():
             await self._streams.wait_for_end(stream)
 

@@ -144,7 +144,7 @@ class StdioReply:
         self.on_message = on_message
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:  # noqa: ARG002 - as `Reply` has it
-        """Write the message in a body, or an error in its server_url if it is no message."""
+        """Write the message in a body, or an error if it is no message."""
         self.status = status
         try:
             message = decode_or_raise(body)

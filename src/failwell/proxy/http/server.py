@@ -196,5 +196,5 @@ def describe_error(failed: OSError) -> str:
         return "it does not answer"
     if failed.errno is not None and failed.errno in errno.errorcode:
         return os.strerror(failed.errno).lower()
-    # Several addresses were attempts_detail, and each failed for its own reason.
+    # Several addresses were tried, and each failed for its own reason.
     return failed.strerror or ("connection refused" if "Multiple exceptions" in str(failed) else str(failed))

@@ -31,7 +31,7 @@ class PendingCall(Struct, eq=False):
 
     @property
     def call(self) -> ProxiedCall:
-        """The whole call, decode when it is needed."""
+        """The whole call, decoded when it is needed."""
         return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
 
     @property

@@ -53,7 +53,7 @@ class ListeningStream:
             self._requests[pending.id] = request
 
     def add_tool_request(self, posted: PostedBody) -> None:
-        """Note a request for the tools whose answer arrives here, so that they are learnt."""
+        """Note a request for the tools whose answer arrives here, so that the tools are learnt."""
         if posted.is_list and posted.id is not None:
             if len(self._tool_requests) >= MAX_TOOL_REQUESTS:
                 self._tool_requests.clear()
@@ -91,7 +91,7 @@ class ListeningStream:
                 await self._pass_event(event)
 
     def _translate_endpoint(self, event: bytes) -> bytes:
-        """Return the event that says where to post to, as it looks through the proxy."""
+        """Return the event that says where to post to, with the path through the proxy."""
         target = self._upstream.server_url.target_of(data_of(event).decode("utf-8", "replace"))
         if target is None:
             return event

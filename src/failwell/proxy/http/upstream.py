@@ -95,7 +95,7 @@ class Upstream:
     """A pool of connections to one server.
 
     Redirects are followed only where they stay on the server's origin and keep the method, so that no credential
-    reaches anybody else. Cookies are kept for one client only: a gateway has many.
+    reaches another server. Cookies are kept for one client only: a gateway has many.
 
     Args:
         server_url: the URL of the server.

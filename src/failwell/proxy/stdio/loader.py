@@ -69,7 +69,7 @@ class TrackerLoader:
 
     @property
     def is_waiting_for_server(self) -> bool:
-        """Whether all that came from the server has been dealt with."""
+        """Whether all that the server has written was passed on."""
         return self.down is None or self.down.is_reading
 
     def from_client(self, line: bytes) -> bytes | None:

@@ -179,7 +179,7 @@ class ServerProcess:
                 child.kill()
 
     def end_silent(self, child: Child) -> None:
-        """End a process that has closed its output and lives on: nothing it does can reach anybody."""
+        """End a process that has closed its output and lives on: nothing it writes can reach the client."""
         if self.child is child:
             self.end(self._grace)
 

@@ -44,7 +44,7 @@ class Pump:
         return bool(self._held)
 
     def run(self) -> bytes:
-        """Pass lines on, and return what came behind the last newline."""
+        """Pass lines on, and return what follows the last newline."""
         read, source, write, held = os.read, self.source, self._write, self._held
         while True:
             self.is_reading = True
@@ -98,7 +98,7 @@ def split_lines(lines: bytes) -> list[bytes]:
 
 
 def split_pieces(data: bytes) -> Iterable[bytes | memoryview]:
-    """Return data in parts, so that whoever writes them can tell that somebody reads."""
+    """Return data in pieces, so that whoever writes them can see that the other end reads."""
     if len(data) <= _PIECE:
         return (data,)
     view = memoryview(data)
@@ -180,7 +180,7 @@ def client_outlet(target: int) -> Outlet | None:
     """Return the outlet to whoever started this process; None if there is none that does not wait.
 
     Whether a pipe waits is a property of all who share its end. So that is not changed: a pipe is opened once more, and
-    a socket is told with each write.
+    a socket gets a flag with each write.
     """
     if not hasattr(select, "poll"):
         return None

@@ -24,7 +24,7 @@ _CHUNK = 1 << 16
 
 
 class Restarts:
-    """Counts how often a server dies, and answers the requests it took along.
+    """Counts how often a server dies, and answers the requests that were lost with it.
 
     Args:
         dry_run: answer nothing.

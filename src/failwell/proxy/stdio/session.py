@@ -38,7 +38,7 @@ class StdioSession:
     Args:
         server: the server, already started.
         loader: gives the tracker that reads the lines.
-        restarts: gives what answers the requests that a dying server takes along.
+        restarts: gives what answers the requests that are lost with a server.
         source: where the client's lines come from.
         target: where the client reads.
         restart: start the server again if it dies.
@@ -79,7 +79,7 @@ class StdioSession:
                 break
         self._server.finish()
         if not self._server.ending.is_set():
-            self._loader.client_spoke.wait(FIRST_LINE_WAIT)  # so that a client that has just begun learns what happened
+            self._loader.client_spoke.wait(FIRST_LINE_WAIT)  # a client that has just started gets an answer
         is_used = self._loader.is_used
         answers = self._restarts().answers(self._loader.tracker, code, will_return=False) if is_used else b""
         self._write_last(answers)
@@ -203,7 +203,7 @@ class StdioSession:
         written.set()
 
     def _is_restarted(self, code: int) -> bool:
-        """Answer what the dead server took along, start another one and repeat the handshake."""
+        """Answer the requests that were lost with the server, start it again and repeat the handshake."""
         from failwell.proxy.stdio.restarts import repeat_handshake  # only now: most servers outlive their clients
 
         server, restarts = self._server, self._restarts()

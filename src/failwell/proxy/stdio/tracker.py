@@ -50,7 +50,7 @@ class PendingRequest(Struct, eq=False):
 
     `line` is what the client sent, unless it is too long to be kept. `sent_as` is the id that the server knows it by if
     it was sent again, `run` counts its attempts, `give_up` returns its last failure as its answer. `is_sent` says that
-    the server has all of it. A request of the proxy itself has no method, and `give_up` is told of its answer.
+    the server has all of it. A request of the proxy itself has no method, and `give_up` is called when it is answered.
     """
 
     id: Id

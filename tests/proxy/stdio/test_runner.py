@@ -1,6 +1,6 @@
 """Every byte arrives, once and in order, however the ends read, write and die.
 
-`python -m tests.proxy.stdio.test_bytes FIRST LAST` looks at more sessions than the tests have time for.
+`python -m tests.proxy.stdio.test_runner FIRST LAST` looks at more sessions than the tests have time for.
 """
 
 import contextlib
@@ -184,7 +184,7 @@ def test_every_byte_arrives(seed: int, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def main() -> None:
-    """Look at more sessions than the tests have time for: `python -m tests.proxy.stdio.test_bytes FIRST LAST`."""
+    """Look at more sessions than the tests have time for: `python -m tests.proxy.stdio.test_runner FIRST LAST`."""
     for seed in range(*map(int, sys.argv[1:3])):
         pump.WRITE_TIMEOUT = seed % 4 * 0.003
         with tempfile.TemporaryDirectory() as folder:
