@@ -83,9 +83,10 @@ def _rows(command: Any) -> Iterator[tuple[str, str]]:
 
 
 def _proxy_rows() -> Iterator[tuple[str, str]]:
-    for name, value, _, words in options.TABLE:
-        if name not in _OWN_HELP:
-            yield f"{name} {value}" if value else name, _cell(f"{words[0].upper()}{words[1:]}.")
+    for option in options.OPTIONS:
+        if option.name not in _OWN_HELP:
+            head = f"{option.name} {option.metavar}" if option.metavar else option.name
+            yield head, _cell(f"{option.help[0].upper()}{option.help[1:]}.")
 
 
 def _cell(words: str) -> str:

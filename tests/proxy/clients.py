@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from failwell.proxy.command import _opened
+from failwell.proxy.command import open_events
 from failwell.proxy.options import parse
 from failwell.proxy.stdio.process import Child
-from failwell.proxy.stdio.runner import Proxy
+from failwell.proxy.stdio.runner import StdioProxy
 
 SERVER = [sys.executable, "-I", str(Path(__file__).with_name("servers.py"))]
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -25,7 +25,7 @@ class Client:
         parsed = parse([*options, "--", *(command or (*SERVER, *server))])
         source, self._to = os.pipe()
         self._from, target = os.pipe()
-        self.proxy = Proxy(parsed, Child(parsed.command), _opened(parsed.events), source=source, target=target)
+        self.proxy = StdioProxy(parsed, Child(parsed.command), open_events(parsed.events), source=source, target=target)
         self._ends = [source, target]
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

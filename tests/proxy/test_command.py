@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import failwell as fw
 from failwell import dialects
-from failwell.proxy import command, options
+from failwell.proxy import bounds, command, options
 from failwell.proxy.options import BadOption, help_text, parse
-from failwell.proxy.stdio import process, restarts, session
+from failwell.proxy.stdio import process, restarts
 from failwell.proxy.stdio.restarts import refuse_client
 from tests.proxy.clients import HELLO, SERVER
 
@@ -104,12 +106,36 @@ def test_options_end_where_the_command_begins() -> None:
 
 
 def test_the_help_names_every_option() -> None:
-    assert all(f"  {row[0]}" in help_text() for row in options.TABLE)
+    for option in options.OPTIONS:
+        assert re.search(rf"^  (-h, )?{option.name}\b", help_text(), re.MULTILINE)
     assert run("--help") == (0, help_text().encode(), "")
 
 
 def test_every_dialect_can_be_chosen() -> None:
     assert tuple(dialects.DIALECTS) == options.DIALECTS
+
+
+def test_settings_have_the_defaults_of_the_table() -> None:
+    found = parse(["x"])
+    expected = {option.name[2:].replace("-", "_"): option.default for option in options.OPTIONS if option.parse}
+
+    assert {name: getattr(found, name) for name in expected} == {**expected, "grace": 1.0}
+    assert not any(getattr(found, option.name[2:].replace("-", "_")) for option in options.OPTIONS if not option.parse)
+    assert found.attempts == fw.Policy().attempts
+
+
+def test_calls_of_a_gateway_have_more_time_to_end_than_a_server() -> None:
+    gateway = ["--url", "https://example.com/mcp", "--listen", "8080"]
+
+    assert parse(gateway).grace == 4.0
+    assert parse([*gateway, "--grace", "2"]).grace == 2.0
+
+
+def test_values_of_an_option_that_may_be_repeated_add_up() -> None:
+    found = parse(["--header", "A: 1", "--header=B:2", "--url", "https://example.com/mcp", "--allow-origin", "a,b"])
+
+    assert found.header == (("A", "1"), ("B", "2"))
+    assert found.allow_origin == ("a", "b")
 
 
 def test_the_exit_code_and_standard_error_are_the_server_s() -> None:
@@ -165,32 +191,53 @@ def test_a_program_that_leaves_a_grandchild_behind_is_not_waited_for() -> None:
             os.kill(grandchild, signal.SIGKILL)
 
 
+def test_a_file_that_the_host_shares_with_its_server_stays_open() -> None:
+    source, target = os.pipe()
+    server = [sys.executable, "-c", f"import os; os.write({target}, b'hello')"]
+    proxy = [sys.executable, "-m", "failwell", "proxy", "--", *server]
+    ran = subprocess.run(proxy, stdin=subprocess.DEVNULL, pass_fds=(target,), timeout=30, check=False)
+    os.close(target)
+
+    assert (ran.returncode, os.read(source, 100)) == (0, b"hello")
+    os.close(source)
+
+
 def test_closed_streams_do_no_harm() -> None:
     command = f"exec {sys.executable} -m failwell proxy -- sh -c 'exit 6' <&- >&-"
     assert subprocess.run(["sh", "-c", command], timeout=30, check=False).returncode == 6
 
 
 def test_every_way_to_end_takes_less_than_two_seconds_at_most() -> None:
-    default = options.ProxyOptions().grace
-    after_death = session._LAST_LINES + session._LAST_ANSWERS
-    client_left = process._UNTIL_CLOSED + default + process._AFTER_TERMINATION + after_death
+    default = parse(["x"]).grace
+    after_death = bounds.LAST_LINES_WAIT + bounds.LAST_ANSWERS_WAIT
+    client_left = bounds.CLOSE_TIMEOUT + default + bounds.TERMINATION_TIMEOUT + after_death
     signalled = default + after_death
-    never_spoke = session._FIRST_LINE + after_death
+    never_spoke = bounds.FIRST_LINE_WAIT + after_death
 
     assert max(client_left, signalled, never_spoke) <= 2
 
 
 def test_nothing_heavy_is_loaded_before_the_server_runs() -> None:
-    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
+    loaded = "import sys; import failwell.proxy.command; print(*sys.modules)"
     bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
-    found = subprocess.run([sys.executable, "-I", "-c", loaded], capture_output=True, text=True, check=True, env=bare)
+    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
     names = found.stdout.split()
 
-    assert {"msgspec", "typing", "threading", "re", "signal", "subprocess", "json", "typer"}.isdisjoint(names)
+    assert "failwell.proxy.options" in names
+    assert {"msgspec", "json", "logging", "socket", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
 
 
-def test_a_child_is_started_without_posix_spawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "posix_spawnp")
+def test_no_decoder_is_loaded_until_a_tool_is_asked_for() -> None:
+    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
+    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
+    names = found.stdout.split()
+
+    assert "failwell.proxy.stdio.session" in names
+    assert {"msgspec", "json", "logging", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
+
+
+def test_a_child_has_two_pipes_and_an_exit_code() -> None:
     with pytest.raises(FileNotFoundError):
         process.Child(["no-such-program"])
     started = process.Child(["sh", "-c", "read line; echo $line; kill -9 $$"])
@@ -207,9 +254,9 @@ def test_restarts_wait_longer_each_time_and_stop() -> None:
     now = 0.0
     deaths = restarts.Restarts(clock=lambda: now)
 
-    assert [deaths.delay() for _ in range(6)] == [0.0, 0.1, 0.2, 0.4, 0.8, None]
+    assert [deaths.next_delay() for _ in range(6)] == [0.0, 0.1, 0.2, 0.4, 0.8, None]
     now = 100.0
-    assert deaths.delay() == 0.0
+    assert deaths.next_delay() == 0.0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mcp.client.client import Client as McpClient
 from mcp.server import MCPServer
 
 import failwell as fw
-from failwell.proxy.command import _opened
+from failwell.proxy.command import open_events
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
 from failwell.records import Record, RecordStore, failures
@@ -229,7 +229,7 @@ def test_the_proxy_of_a_url_tells_of_a_session_and_no_secret(tmp_path: Path) -> 
         async with scripted(handler) as url:
             words = ["--retry", "--retry-safe", "work", "--events", address, "--name", "tasks"]
             options = parse(["--url", f"{url}/mcp?key={SECRET}", "--listen", "127.0.0.1:0", *words])
-            setup = Setup(options, _opened(options.events))
+            setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
                 base = f"http://127.0.0.1:{port}/mcp"
                 for id, tool in enumerate(["work"] * 3 + ["act"] * 6, 1):

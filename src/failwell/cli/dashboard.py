@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from failwell.cli.streams import Misuse, Streams
-from failwell.proxy.options import address
+from failwell.proxy.options import parse_address
 
 TOKEN = "FAILWELL_DASHBOARD_TOKEN"
 _AT = "127.0.0.1:8765"
@@ -92,6 +92,6 @@ _REASONS = {
 
 def _address(text: str) -> tuple[str, int]:
     try:
-        return address(text)
+        return parse_address(text)
     except ValueError as wrong:
         raise Misuse(f"--listen {wrong}") from None

@@ -22,7 +22,7 @@ class ProxyCommand(TyperCommand):
         item = import_module(f"{_PARSER}.shell_completion").CompletionItem
         if ctx.args[-1:] == ["--dialect"]:
             return [item(name) for name in dialect_names(incomplete)]
-        return [item(name, help=words) for name, _, _, words in options.TABLE if name.startswith(incomplete)]
+        return [item(one.name, help=one.help) for one in options.OPTIONS if one.name.startswith(incomplete)]
 
 
 PARSED_BY_THE_PROXY: dict[str, Any] = {

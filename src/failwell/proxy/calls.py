@@ -1,4 +1,4 @@
-"""`Call` and `Tools`: what a proxy knows of a tool call on its way, and of the tools that a server lists."""
+"""`ProxiedCall` and `ListedTools`: what a proxy knows of a tool call, and of the tools that a server lists."""
 
 from threading import Lock
 from typing import Any
@@ -11,7 +11,7 @@ _MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
 class ProxiedCall(Struct, frozen=True, kw_only=True):
-    """A `tools/call` request: its id, the tool, what was sent, the token of its progress.
+    """A `tools/call` request: its id, the tool, the arguments, and the token of its progress.
 
     `is_modern` says that results carry `resultType` (2026-07-28 on), `is_task` that the client asked for a task and
     waits for its handle.
@@ -26,7 +26,7 @@ class ProxiedCall(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, message: Any) -> "ProxiedCall | None":
-        """Return the call that a JSON-RPC message asks for, or None if it is anything else."""
+        """Return the call in a JSON-RPC message, or None if it is anything else."""
         if not is_object(message) or message.get("method") != "tools/call":
             return None
         id, params = message.get("id"), message.get("params")

@@ -1,11 +1,11 @@
-"""`failwell proxy`: start the server, then load what the proxy needs, and pass lines until the server ends.
+"""`failwell proxy`: check the options, start the server, then load what the proxy needs and run it.
 
-The server is started first because it takes longest: what is loaded here is loaded while it loads itself.
+The server is started first because it takes longest: the proxy loads its own parts while the server loads.
 """
 
 import os
 
-from failwell.proxy.options import BadOption, help_text, parse
+from failwell.proxy.options import BadOption, fill_variables, help_text, parse, quote_for_url, tell_operator
 from failwell.proxy.stdio.process import Child
 
 _MISUSE = 2
@@ -20,8 +20,8 @@ def main(argv: list[str]) -> int:
         if options.help:
             os.write(1, help_text().encode())
             return 0
-        options.events = _with_variables(options.events)
-        events = _opened(options.events)
+        options.events = fill_events(options.events)
+        events = open_events(options.events)
         if options.url is not None:
             _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
         if options.validate:
@@ -29,27 +29,31 @@ def main(argv: list[str]) -> int:
         if options.limits is not None:
             _check_installed("--limits", "redis", "redis", extra="redis")
     except BadOption as misuse:
-        return _refused(str(misuse), _MISUSE)
+        return _refuse(str(misuse), _MISUSE)
     if options.url is not None:
-        from failwell.proxy.http.command import enter
+        from failwell.proxy.http.runner import run as run_http
 
-        return enter(options, events)
+        return run_http(options, events)
     try:
         child = Child(options.command)
     except (OSError, ValueError) as failed:
         return _cannot_start(options.command[0], failed)
-    from failwell.proxy.stdio.runner import run  # only now: the server is starting meanwhile
+    from failwell.proxy.stdio.runner import run as run_stdio  # only now: the server is starting meanwhile
 
-    return run(options, child, events)
+    return run_stdio(options, child, events)
 
 
-def _refused(sentence: str, code: int) -> int:
-    os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+def _refuse(sentence: str, code: int) -> int:
+    tell_operator(sentence)
     return code
 
 
-def _opened(where: str | None) -> int | str | None:
-    """Return an open file for records, or the address of a store, which is connected to later."""
+def open_events(where: str | None) -> int | str | None:
+    """Return an open file for records, or the address of a store, which is connected to later.
+
+    Raises:
+        BadOption: it is neither, or the file cannot be opened.
+    """
     if where is None:
         return None
     scheme, colon, rest = where.partition("://")
@@ -66,7 +70,7 @@ def _opened(where: str | None) -> int | str | None:
         if is_file:
             _check_folder(rest[1:].partition("?")[0])
         if "keep_" in rest:
-            _check_what_is_kept(rest, is_file=is_file)
+            _check_retention(rest, is_file=is_file)
         return where
     path = where.removeprefix("jsonl:")
     try:
@@ -75,25 +79,25 @@ def _opened(where: str | None) -> int | str | None:
         raise BadOption(f"--events {path}: {_reason(failed)}") from None
 
 
-def _with_variables(where: str | None) -> str | None:
-    if where is None or "${" not in where:
-        return where
-    from urllib.parse import quote
+def fill_events(where: str | None) -> str | None:
+    """Return the value of `--events` with its environment variables, quoted where it is an address.
 
-    from failwell.proxy.options import filled
-
-    is_address = "://" in where
-    return filled(where, option="--events", written=lambda value: quote(value, safe="") if is_address else value)
+    Raises:
+        BadOption: a variable is not set.
+    """
+    if where is None:
+        return None
+    return fill_variables(where, option="--events", quote=quote_for_url if "://" in where else str)
 
 
 def _check_folder(path: str) -> None:
-    """Refuse now a file that could never be made."""
+    """Refuse a file that could never be created."""
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise BadOption(f"--events {path}: No such file or directory")
 
 
-def _check_what_is_kept(address: str, *, is_file: bool) -> None:
-    """Refuse now what the thread that opens the store would only find out later."""
+def _check_retention(address: str, *, is_file: bool) -> None:
+    """Refuse what the thread that opens the store would only find out later."""
     from urllib.parse import parse_qs
 
     from failwell.records._retention import parse_retention
@@ -117,7 +121,7 @@ def _check_installed(option: str, module: str, package: str, *, extra: str) -> N
 
 def _cannot_start(program: str, failed: Exception) -> int:
     sentence = f"cannot start {program}: {_reason(failed)}"
-    code = _refused(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
+    code = _refuse(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
 
     from failwell.proxy.stdio.restarts import refuse_client
 
@@ -139,11 +143,11 @@ def _open_closed_streams() -> None:
 
 
 def run_and_exit(argv: list[str]) -> None:
-    """Run the proxy and end the process at once: a thread may wait for the client for ever."""
+    """Run the proxy and end the process at once: a thread may wait for the client forever."""
     try:
         code = main(argv)
     except KeyboardInterrupt:
         code = 130
     except Exception as failed:  # never a traceback to the host
-        code = _refused(f"the proxy failed: {type(failed).__name__}", 70)
+        code = _refuse(f"the proxy failed: {type(failed).__name__}", 70)
     os._exit(code)

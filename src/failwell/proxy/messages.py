@@ -1,4 +1,4 @@
-"""Messages as a proxy sees them: a glance that tells whether to look closely, a full decoding, another id."""
+"""JSON-RPC messages: a glance that tells whether to decode them in full, the full decoding, and another id."""
 
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Params(Struct, gc=False):
-    """The parameters that a proxy goes by."""
+    """The parameters that a proxy needs."""
 
     name: str | None = None
     request_id: Id | None = msgspec.field(name="requestId", default=None)
@@ -29,7 +29,7 @@ class ClientGlance(Struct, gc=False):
 
 
 class Flag(Struct, gc=False):
-    """Whether a result calls itself an error."""
+    """Whether a result is flagged as an error."""
 
     is_error: bool | None = msgspec.field(name="isError", default=False)
 
@@ -44,21 +44,21 @@ class ServerGlance(Struct, gc=False):
 
     @property
     def is_failed(self) -> bool:
-        """Whether it is an error, or a result that calls itself one."""
+        """Whether it is an error, or a result that is flagged as one."""
         return self.error is not UNSET or (self.result is not None and self.result.is_error is True)
 
 
-class PlainAnswer(Flag, gc=False):
+class PlainResult(Flag, gc=False):
     """A result that lists no tools."""
 
     tools: None = None
 
 
 class Success(Struct, gc=False):
-    """An answer that nothing must be known of, unless its result calls itself an error. No other message is one."""
+    """An answer that need not be decoded further, unless its result is flagged as an error. No other message fits."""
 
     id: Id
-    result: PlainAnswer
+    result: PlainResult
     method: None = None
     error: None = None
 
@@ -81,7 +81,7 @@ def glance_at_client(data: bytes) -> ClientGlance | None:
 
 
 def glance_loosely(data: bytes) -> ClientGlance | None:
-    """Return what a client's message is about that only a lenient server reads."""
+    """Return what a client's message is about if only a lenient server can read it."""
     return _converted(data, ClientGlance)
 
 
@@ -93,13 +93,13 @@ def glance_at_server(data: bytes) -> ServerGlance | None:
         return _converted(data, ServerGlance)
 
 
-def read(data: bytes) -> Any:
+def decode_or_raise(data: bytes) -> Any:
     """Return a message as lenient programs read it, or None if it is not JSON.
 
-    Half a character of a text that was cut in two, NaN or a wrong byte do no harm: they are no failure of a call.
+    Half of a character that was cut in two, NaN or a wrong byte do no harm: they are no failure of a call.
 
     Raises:
-        RecursionError: it is too deep to be read here, which says nothing of the two ends.
+        RecursionError: it is too deep to be decoded here, which says nothing about the client and the server.
     """
     try:
         return _decode(data)
@@ -111,10 +111,10 @@ def read(data: bytes) -> Any:
         return None
 
 
-def decoded(data: bytes) -> Any:
+def decode(data: bytes) -> Any:
     """Return a message, or None if it is not JSON or too deep."""
     try:
-        return read(data)
+        return decode_or_raise(data)
     except RecursionError:
         return None
 
@@ -131,7 +131,7 @@ def encode(message: Any) -> bytes:
 
 def _converted(data: bytes, shape: type[T]) -> T | None:
     try:
-        return msgspec.convert(decoded(data), shape)
+        return msgspec.convert(decode(data), shape)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 
@@ -144,35 +144,35 @@ def with_id(data: bytes, id: Id) -> bytes:
 
     Raises:
         ValueError: it is not a message with an id.
-        RecursionError: it is too deep to be read here.
+        RecursionError: it is too deep to be decoded here.
     """
     try:
         return encode({**_parts(data), "id": id})
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = data.decode("utf-8", "surrogateescape")
-    start, end = _place_of_id(text)
+    start, end = _find_id(text)
     return text[:start].encode("utf-8", "surrogateescape") + encode(id) + text[end:].encode("utf-8", "surrogateescape")
 
 
-def _place_of_id(text: str) -> tuple[int, int]:
+def _find_id(text: str) -> tuple[int, int]:
     import json  # only now: it is seldom needed
 
     read = json.JSONDecoder(strict=False).raw_decode
     found: tuple[int, int] | None = None
     at = text.index("{")
     while text[at : at + 1] not in ("}", ""):
-        name, at = read(text, _behind_space(text, at + 1))
-        start = _behind_space(text, text.index(":", at) + 1)
+        name, at = read(text, _skip_space(text, at + 1))
+        start = _skip_space(text, text.index(":", at) + 1)
         _, at = read(text, start)
         if name == "id":
             found = start, at
-        at = _behind_space(text, at)
+        at = _skip_space(text, at)
     if found is None:
         raise ValueError("the message has no id")
     return found
 
 
-def _behind_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     while text[at : at + 1].isspace():
         at += 1
     return at

@@ -1,70 +1,58 @@
-"""The options of `failwell proxy`, as one table, and the environment variables that their values may name."""
+"""The options of `failwell proxy`: one table that the parser, the help, the docs and shell completion are made from."""
 
+import argparse
 import os
 import re
 from collections.abc import Callable
-
-TYPE_CHECKING = False
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from failwell.retry._fleet import FleetLimits
 
-_GRACE, _GRACE_OF_CALLS = 1.0, 4.0
+# A test compares it with the table of dialects, which takes longer to load than the server may wait.
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
+_GRACE, _GRACE_OF_CALLS = 1.0, 4.0
 
-USAGE = """\
-Usage: failwell proxy [OPTIONS] -- COMMAND [ARGUMENTS]
-       failwell proxy [OPTIONS] --url URL [--listen ADDRESS]
+_USAGE = """\
+failwell proxy [OPTIONS] -- COMMAND [ARGUMENTS]
+       failwell proxy [OPTIONS] --url URL [--listen ADDRESS]"""
+_DESCRIPTION = """\
+Start an MCP server, or stand in front of one that runs elsewhere. Everything
+passes through unchanged, but the failures of its tools become structured.
 
-Start an MCP server, or stand in front of one that runs elsewhere. Everything passes through as it is, but the
-failures of its tools become structured.
-
-Example: failwell proxy --retry -- npx -y @modelcontextprotocol/server-filesystem /srv/data
-
-Options:
-"""
+Example: failwell proxy --retry -- npx -y @modelcontextprotocol/server-filesystem /srv/data"""
 
 
 class BadOption(Exception):
     """The options make no sense; the text says which one, and why."""
 
 
-class ProxyOptions:
-    """What the operator wants. The command is the server to start."""
+class ProxyOptions(argparse.Namespace):
+    """What the operator wants; the command is the server to start. `OPTIONS` has the defaults."""
 
-    def __init__(self) -> None:
-        self.command: list[str] = []
-        self.url: str | None = None
-        self.listen: tuple[str, int] | None = None
-        self.workers = 1
-        self.header: tuple[tuple[str, str], ...] = ()
-        self.allow_origin: tuple[str, ...] = ()
-        self.dialect = "compact"
-        self.flip_unflagged: tuple[str, ...] = ()
-        self.validate = False
-        self.retry = False
-        self.retry_safe: tuple[str, ...] = ()
-        self.attempts = 3
-        self.deadline = 30.0
-        self.limits: str | None = None
-        self.restart = False
-        self.events: str | None = None
-        self.name: str | None = None
-        self.dry_run = False
-        self.quiet = False
-        self.help = False
-        self._grace: float | None = None
-
-    @property
-    def grace(self) -> float:
-        """How long what runs may take to end: the server that was started, or the calls of a gateway."""
-        if self._grace is not None:
-            return self._grace
-        return _GRACE if self.listen is None else _GRACE_OF_CALLS
-
-    @grace.setter
-    def grace(self, seconds: float) -> None:
-        self._grace = seconds
+    command: list[str]
+    url: str | None
+    listen: tuple[str, int] | None
+    workers: int
+    header: tuple[tuple[str, str], ...]
+    allow_origin: tuple[str, ...]
+    dialect: str
+    flip_unflagged: tuple[str, ...]
+    validate: bool
+    retry: bool
+    retry_safe: tuple[str, ...]
+    attempts: int
+    deadline: float
+    limits: str | None
+    restart: bool
+    events: str | None
+    name: str | None
+    dry_run: bool
+    quiet: bool
+    grace: float
+    help: bool
 
 
 def _dialect(text: str) -> str:
@@ -122,11 +110,11 @@ def _store(text: str) -> str:
     return text
 
 
-def address(text: str) -> tuple[str, int]:
-    """Return the host and the port in such an option.
+def parse_address(text: str) -> tuple[str, int]:
+    """Return the host and the port in the value of an option.
 
     Raises:
-        ValueError: there are none.
+        ValueError: it is not a host and a port.
     """
     host, _, port = text.rpartition(":")
     if not (port.isdecimal() and int(port[:6]) < 65_536) or (":" in host and not host.startswith("[")):
@@ -142,128 +130,215 @@ def _header(text: str) -> tuple[tuple[str, str], ...]:
     return ((name, value.strip()),)
 
 
-# Options that may be given more than once.
-_REPEATED = ("--header", "--allow-origin")
-# Options whose value may hold a password.
-_SECRET = ("--events", "--header", "--limits", "--url")
+class Option(NamedTuple):
+    """A row of the table.
 
-# Name, what stands for its value in the help (None for a switch), how the value is read, what it does.
-TABLE = (
-    ("--url", "URL", _url, "stand in front of a server that runs elsewhere"),
-    ("--listen", "ADDRESS", address, "speak HTTP here, such as 127.0.0.1:8080, and not standard input and output"),
-    ("--workers", "N", _count, "how many processes listen there, 1 unless told"),
-    ("--header", "NAME:VALUE", _header, "send this to the URL too; ${NAME} stands for a variable"),
-    ("--allow-origin", "ORIGIN,…", _names, "let pages of these origins in; * for all"),
-    ("--dialect", "NAME", _dialect, f"how failures are written: {', '.join(DIALECTS)}"),
-    ("--flip-unflagged", "TOOL,…", _names, "error texts of these tools are errors even if not flagged; * for all"),
-    ("--validate", None, None, "refuse wrong arguments before they reach the server"),
-    ("--retry", None, None, "make failed calls again where that is worth it and safe"),
-    ("--retry-safe", "TOOL,…", _names, "these tools may run twice, whatever they say themselves"),
-    ("--attempts", "N", _count, "how often a call is made at most, 3 unless told"),
-    ("--deadline", "SECONDS", _seconds, "how long a call may take with its retries, 30 unless told"),
-    ("--limits", "URL", _store, "share the limits of retries with other proxies, in a Redis; ${NAME} as for --header"),
-    ("--restart", None, None, "start the server again if it dies"),
-    (
+    `metavar` stands for the value in the help, and `parse` reads the value; both are None for a switch. An option that
+    `is_repeatable` adds to its earlier values. The value of one that `is_secret` may hold a password and is not quoted.
+    """
+
+    name: str
+    metavar: str | None
+    summary: str
+    parse: Callable[[str], Any] | None = None
+    default: Any = None
+    is_repeatable: bool = False
+    is_secret: bool = False
+
+    @property
+    def help(self) -> str:
+        """What the option does, with its default."""
+        has_default = self.default not in (None, ())
+        is_number = isinstance(self.default, int | float)
+        return f"{self.summary} (default: {self.default:{'g' if is_number else ''}})" if has_default else self.summary
+
+
+OPTIONS = (
+    Option("--url", "URL", "stand in front of a server that runs elsewhere", _url, is_secret=True),
+    Option(
+        "--listen",
+        "ADDRESS",
+        "speak HTTP on this address, such as 127.0.0.1:8080, instead of standard input and output",
+        parse_address,
+    ),
+    Option("--workers", "N", "number of processes that listen there", _count, 1),
+    Option(
+        "--header",
+        "NAME:VALUE",
+        "send this header to the URL too; ${NAME} stands for an environment variable",
+        _header,
+        (),
+        is_repeatable=True,
+        is_secret=True,
+    ),
+    Option("--allow-origin", "ORIGIN,…", "let pages of these origins in; * for all", _names, (), is_repeatable=True),
+    Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "compact"),
+    Option(
+        "--flip-unflagged",
+        "TOOL,…",
+        "error texts of these tools are errors even if not flagged as such; * for all",
+        _names,
+        (),
+    ),
+    Option("--validate", None, "refuse wrong arguments before they reach the server"),
+    Option("--retry", None, "repeat failed calls where that is worthwhile and safe"),
+    Option("--retry-safe", "TOOL,…", "these tools may run twice, whatever they say themselves", _names, ()),
+    Option("--attempts", "N", "how often a call is made at most", _count, 3),
+    Option("--deadline", "SECONDS", "how long a call may take with its retries", _seconds, 30.0),
+    Option(
+        "--limits",
+        "URL",
+        "share the limits of retries with other proxies, in a Redis or Valkey; ${NAME} as for --header",
+        _store,
+        is_secret=True,
+    ),
+    Option("--restart", None, "start the server again if it dies"),
+    Option(
         "--events",
         "WHERE",
-        _file,
         "keep records of all calls: a file of JSON lines, sqlite:///FILE, postgresql://…, otlp:URL",
+        _file,
+        is_secret=True,
     ),
-    ("--name", "NAME", _name, "what records call the server"),
-    ("--dry-run", None, None, "report what would change, and change nothing"),
-    ("--quiet", None, None, "no summary on standard error at the end"),
-    ("--grace", "SECONDS", _seconds, "how long the server may take to end, 1 unless told; with --listen, calls: 4"),
-    ("--help", None, None, "show this and exit"),
+    Option("--name", "NAME", "what records call the server", _name),
+    Option("--dry-run", None, "report what would change, and change nothing"),
+    Option("--quiet", None, "no summary on standard error at the end"),
+    Option(
+        "--grace",
+        "SECONDS",
+        f"how long the server may take to end (default: {_GRACE:g}); with --listen, running calls"
+        f" (default: {_GRACE_OF_CALLS:g})",
+        _seconds,
+    ),
+    Option("--help", None, "show this and exit"),
 )
-_BY_NAME = {row[0]: row for row in TABLE} | {"-h": TABLE[-1]}
 
 
 def parse(argv: list[str]) -> ProxyOptions:
     """Return the options and the command.
 
     Raises:
-        Misuse: an option is unknown or has no value that makes sense, or there is no command.
+        BadOption: an option is unknown or has no value that makes sense, or there is no command.
     """
     options = ProxyOptions()
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        if word == "--":
-            options.command = rest
-            break
-        if not word.startswith("-"):
-            options.command = [word, *rest]
-            break
-        _take(options, word, rest)
-        if options.help:
-            return options
+    try:
+        _, unknown = _parser().parse_known_args(argv, options)
+    except argparse.ArgumentError as wrong:
+        raise BadOption(_misuse((wrong.argument_name or "").rpartition("/")[2])) from None
+    if options.help:
+        return options
+    if unknown:
+        from failwell._spelling import did_you_mean  # only when something is misspelt
+
+        name = unknown[0].partition("=")[0]
+        names = [option.name for option in OPTIONS]
+        raise BadOption(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, names)}")
+    if options.command[:1] == ["--"]:
+        del options.command[0]
+    if options.grace is None:
+        options.grace = _GRACE if options.listen is None else _GRACE_OF_CALLS
+    _check(options)
+    return options
+
+
+def _check(options: ProxyOptions) -> None:
     if options.limits is not None and not options.retry:
         raise BadOption("--limits are those of retries, so it needs --retry")
     if options.workers > 1 and options.listen is None:
         raise BadOption("--workers listen somewhere, so they need --listen")
-    if not options.command:
-        if options.url is not None:
-            return options
+    if not options.command and options.url is None:
         raise BadOption("there is no command to start; write it behind --, such as: failwell proxy -- npx some-server")
-    if options.url is not None:
+    if options.command and options.url is not None:
         raise BadOption("there is a command and a --url; the proxy stands in front of one of them")
-    return options
-
-
-def _take(options: ProxyOptions, word: str, rest: list[str]) -> None:
-    name, equals, value = word.partition("=")
-    row = _BY_NAME.get(name)
-    if row is None:
-        from failwell._spelling import did_you_mean  # only when something is misspelt
-
-        raise BadOption(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, _BY_NAME)}")
-    name, shown, read, _ = row
-    attribute = name[2:].replace("-", "_")
-    if read is None:
-        if equals:
-            raise BadOption(f"{name} takes no value")
-        setattr(options, attribute, True)
-        return
-    if not equals:
-        if not rest or rest[0] == "--":
-            raise BadOption(f"{name} needs a value: {name} {shown}")
-        value = rest.pop(0)
-    try:
-        found = read(value)
-        setattr(options, attribute, getattr(options, attribute) + found if name in _REPEATED else found)
-    except ValueError as wrong:
-        raise BadOption(f"{name} {wrong}" + ("" if name in _SECRET else f", not {value!r}")) from None
 
 
 def help_text() -> str:
     """Return what `--help` shows."""
-    heads = [f"  {name}{' ' + shown if shown else ''}" for name, shown, _, _ in TABLE]
-    width = max(map(len, heads)) + 2
-    lines = (f"{head:{width}}{row[3]}" for head, row in zip(heads, TABLE, strict=True))
-    return USAGE + "\n".join(lines) + "\n"
+    return _parser().format_help()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        usage=_USAGE,
+        description=_DESCRIPTION,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=28),
+        add_help=False,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    group = parser.add_argument_group("Options")
+    for option in OPTIONS:
+        names = ("-h", option.name) if option.name == "--help" else (option.name,)
+        if option.parse is None:
+            group.add_argument(*names, action="store_true", help=option.help)
+            continue
+        group.add_argument(
+            *names,
+            metavar=option.metavar,
+            type=partial(_value, option),
+            default=option.default,
+            action=_Extend if option.is_repeatable else "store",
+            help=option.help,
+        )
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+class _Extend(argparse.Action):
+    """Adds a tuple of values to those that were given before."""
+
+    def __call__(self, _parser: Any, namespace: Any, values: Any, _name: str | None = None) -> None:
+        setattr(namespace, self.dest, getattr(namespace, self.dest) + values)
+
+
+def _value(option: Option, text: str) -> Any:
+    assert option.parse is not None
+    try:
+        return option.parse(text)
+    except ValueError as wrong:
+        raise BadOption(f"{option.name} {wrong}" + ("" if option.is_secret else f", not {text!r}")) from None
+
+
+def _misuse(name: str) -> str:
+    """Return what is wrong with an option that the parser refuses: `_value` explains a wrong value."""
+    metavar = next(option.metavar for option in OPTIONS if option.name == name)
+    return f"{name} takes no value" if metavar is None else f"{name} needs a value: {name} {metavar}"
 
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def filled(value: str, *, option: str, written: Callable[[str], str] = str) -> str:
-    """Return a value with each `${NAME}` replaced by the variable of that name, *written* as the place needs it.
+def fill_variables(value: str, *, option: str, quote: Callable[[str], str] = str) -> str:
+    """Return a value with each `${NAME}` replaced by the environment variable of that name, quoted as *quote* does.
 
     Raises:
-        Misuse: a variable is not set.
+        BadOption: a variable is not set.
     """
 
     def variable(found: re.Match[str]) -> str:
         name = found.group(1)
         if name not in os.environ:
             raise BadOption(f"{option} needs the variable {name}, which is not set")
-        return written(os.environ[name])
+        return quote(os.environ[name])
 
     return _VARIABLE.sub(variable, value)
 
 
-def limits_of(options: ProxyOptions, *, scope: str, warn: "Callable[[str], object]") -> "FleetLimits | None":
-    """Return the limits at the address that the options name; None if they name none.
+def tell_operator(*lines: str) -> None:
+    """Write lines to standard error."""
+    with suppress(OSError):  # nobody reads it
+        os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
+
+
+def quote_for_url(value: str) -> str:
+    """Return a text as a part of a URL, such as a password."""
+    from urllib.parse import quote  # only where a URL is given
+
+    return quote(value, safe="")
+
+
+def open_limits(options: ProxyOptions, *, scope: str, warn: Callable[[str], object]) -> "FleetLimits | None":
+    """Return the shared limits at the address in the options; None if there is no address.
 
     Proxies in front of the same server share them: *scope* says which one that is.
 
@@ -274,14 +349,8 @@ def limits_of(options: ProxyOptions, *, scope: str, warn: "Callable[[str], objec
         return None
     from failwell.retry._fleet import FleetLimits
 
-    url = filled(options.limits, option="--limits", written=_quoted)
+    url = fill_variables(options.limits, option="--limits", quote=quote_for_url)
     try:
         return FleetLimits.at(url, scope=scope, warn=warn)
     except ValueError as wrong:
         raise BadOption(f"--limits: {wrong}") from None
-
-
-def _quoted(value: str) -> str:
-    from urllib.parse import quote
-
-    return quote(value, safe="")

@@ -1,10 +1,10 @@
-"""`Upgrader`: failing answers to `tools/call` as structured failures. Pure: messages in, messages out.
+"""`Rewriter`: failing answers to `tools/call` as structured failures. Pure: messages in, messages out.
 
-call = Call.of(request)                      # None: nothing to do with tools
-refusal = upgrader.refusal(call)             # an answer to send instead of the call, or None
-answer = upgrader.answer(call, message)      # an answer to send instead of the server's, or None: as it is
-upgrader.tools.learn(result, is_whole=True)  # what the server answered to tools/list
-answer = upgrader.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
+call = ProxiedCall.of(request)               # None: nothing to do with tools
+refusal = rewriter.refusal(call)             # an answer to send instead of the call, or None
+answer = rewriter.answer(call, message)      # an answer to send instead of the server's, or None: as it is
+rewriter.tools.learn(result, is_whole=True)  # what the server answered to tools/list
+answer = rewriter.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
 """
 
 from collections.abc import Callable, Collection
@@ -16,8 +16,9 @@ from failwell.advice import Hints
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
 from failwell.failure import Failure
+from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
-from failwell.proxy.events import Happening, Kind
+from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
 
@@ -25,12 +26,11 @@ if TYPE_CHECKING:
     from failwell.server._schemas import SchemaChecks
 
 ORIGINAL_KEY = "dev.failwell/original"
-"""Where in `_meta` the answer of the server stands as it was, without its secrets."""
+"""The key in `_meta` of what the server itself answered, redacted."""
 
-# A client answers these by itself, or the request was none that a tool could fail at:
-# no JSON, no request, no such method, cancelled; header mismatch, missing capability, unsupported version, elicitation.
-_OF_THE_PROTOCOL = frozenset((-32700, -32600, -32601, -32800, -32020, -32021, -32022, -32042))
-_LONGEST_ORIGINAL = 10_000
+# No tool failed, or the client handles the error itself: invalid JSON, invalid request, unknown method, cancelled;
+# header mismatch, missing capability, unsupported version, elicitation required.
+_PROTOCOL_ERRORS = frozenset((-32700, -32600, -32601, -32800, -32020, -32021, -32022, -32042))
 
 Message = dict[str, Any]
 
@@ -41,13 +41,13 @@ class Rewriter:
     Args:
         dialect: how failures are written.
         flip_unflagged: tools whose error texts are errors even if the server calls them a success; `*` means all.
-        look_unflagged: report error texts in successes of all other tools.
+        reads_unflagged: report error texts in successes of all other tools.
         validate: refuse arguments that the tool's schema refuses, before the server sees them.
         dry_run: report what would change, and change nothing.
-        tools: what the server lists, if somebody else keeps it.
-        report: told what happened.
-        tells_all: tell of calls that begin and succeed too, and more of each.
-        session: what to call the client's session where that is told.
+        tools: the tools that the server lists, if they are shared.
+        report: gets each event.
+        reports_all: report calls that start and succeed too, and more about each.
+        session: the name of the client's session in events.
 
     Raises:
         ValueError: there is no such dialect.
@@ -58,59 +58,59 @@ class Rewriter:
         *,
         dialect: str = "compact",
         flip_unflagged: Collection[str] = (),
-        look_unflagged: bool = False,
+        reads_unflagged: bool = False,
         validate: bool = False,
         dry_run: bool = False,
         tools: ListedTools | None = None,
-        report: Callable[[Happening], object] = lambda _: None,
-        tells_all: bool = False,
+        report: Callable[[ProxyEvent], object] = lambda _: None,
+        reports_all: bool = False,
         session: str = "",
     ) -> None:
         dialects.get(dialect)
         self.dialect = dialect
         self.flip_unflagged = frozenset(flip_unflagged)
-        self.look_unflagged = look_unflagged
+        self.reads_unflagged = reads_unflagged
         self.dry_run = dry_run
         self.tools = tools or ListedTools()
         self._report = report
-        self.tells_all = tells_all
+        self.reports_all = reports_all
         self._session = session
         self.validates = validate
         self._checks: SchemaChecks | None = None
 
     def refusal(self, call: ProxiedCall) -> Message | None:
         """Return the answer to a call that must not reach the server, or None: pass it on."""
-        if self.tells_all:
-            self._report(self.happening("begun", call))
-        failure = self._refused(call) if self.validates else None
+        if self.reports_all:
+            self._report(self.event("started", call))
+        failure = self._check(call) if self.validates else None
         if failure is None:
             return None
         failure = failure.replace(outcome="not_executed")
-        self._report(self.happening("refused", call, failure))
+        self._report(self.event("refused", call, failure))
         return None if self.dry_run else self.failed(call, failure)
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
         if is_object(error := message.get("error")):
-            if call.is_task or error.get("code") in _OF_THE_PROTOCOL:
+            if call.is_task or error.get("code") in _PROTOCOL_ERRORS:
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None
         return self._read(call, message)
 
     def unflagged_in(self, call: ProxiedCall, message: Message) -> Failure | None:
-        """Return the failure in an answer that the server calls a success, where anybody wants to know; or None."""
+        """Return the failure in an answer that the server calls a success, if such answers are to be read; or None."""
         result = message.get("result")
-        if not self.looks_at_successes_of(call.tool) or not is_object(result) or result.get("isError") is True:
+        if not self.reads_successes_of(call.tool) or not is_object(result) or result.get("isError") is True:
             return None
         if not is_array(result.get("content")):
             return None
         found = self._read(call, message, unflagged=True)
         return None if found is None or found.severity == "warning" else found
 
-    def looks_at_successes_of(self, tool: str) -> bool:
-        """Return whether answers that are not flagged must be looked at too."""
-        return self.look_unflagged or self.flips(tool)
+    def reads_successes_of(self, tool: str) -> bool:
+        """Return whether answers of a tool that are not flagged must be read too."""
+        return self.reads_unflagged or self.flips(tool)
 
     def flips(self, tool: str) -> bool:
         """Return whether the operator said that error texts of this tool are errors, flagged or not."""
@@ -121,35 +121,35 @@ class Rewriter:
 
         *attempts* says how often the call was tried, if it was tried again.
         """
-        end: Kind = "failure"
+        kind: EventKind = "failure"
         failure = self.failure_in(call, message)
         if failure is None:
             failure = self.unflagged_in(call, message)
             if failure is None:
                 self._report_success(call, message, attempts)
                 return None
-            end = "flipped" if self.flips(call.tool) else "unflagged"
-        self._report(self.happening(end, call, failure, **tried(attempts)))
-        if end == "unflagged":
+            kind = "flipped" if self.flips(call.tool) else "unflagged"
+        self._report(self.event(kind, call, failure, **attempts_detail(attempts)))
+        if kind == "unflagged":
             return None
-        return None if self.dry_run else self._upgraded(call, message, failure, attempts)
+        return None if self.dry_run else self._rewrite(call, message, failure, attempts)
 
     def _report_success(self, call: ProxiedCall, message: Message, attempts: int | None) -> None:
         if attempts is not None:
-            self._report(self.happening("recovered", call, None, **tried(attempts)))
-        elif self.tells_all and _has_succeeded(message):
-            self._report(self.happening("success", call))
+            self._report(self.event("recovered", call, None, **attempts_detail(attempts)))
+        elif self.reports_all and _has_succeeded(message):
+            self._report(self.event("success", call))
 
     def failed(self, call: ProxiedCall, failure: Failure, *, attempts: int | None = None) -> Message:
-        """Return the answer to a call for a failure that no server told of."""
+        """Return the answer to a call for a failure that the proxy itself found."""
         return self._message(call, self._result(call, failure, attempts))
 
-    def happening(self, event: Kind, call: ProxiedCall, failure: Failure | None = None, **details: Any) -> Happening:
-        """Return what is told of a call."""
-        if not self.tells_all:
-            return Happening(event, call.tool, failure, details)
-        sent = None if event == "begun" else CallArguments(call.arguments)
-        return Happening(event, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
+    def event(self, kind: EventKind, call: ProxiedCall, failure: Failure | None = None, **details: Any) -> ProxyEvent:
+        """Return an event of a call."""
+        if not self.reports_all:
+            return ProxyEvent(kind, call.tool, failure, details)
+        sent = None if kind == "started" else CallArguments(call.arguments)
+        return ProxyEvent(kind, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
 
     def hints(self, tool: str) -> Hints:
         """Return whether a tool may run twice, as the server lists it."""
@@ -178,26 +178,26 @@ class Rewriter:
             return failure
         from failwell.schema.problems import unknown_tool  # only now: it brings much that other failures do not need
 
-        told = unknown_tool(call.tool, names)
-        return failure.replace(message=told.message, suggestion=told.suggestion, actions=told.actions)
+        better = unknown_tool(call.tool, names)
+        return failure.replace(message=better.message, suggestion=better.suggestion, actions=better.actions)
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
-        """Return a failure of validation with what the schema finds wrong in place of what a text made us suspect."""
-        checked = self._refused(call)
+        """Return a failure of validation with the problems that the schema proves, and those that the server named."""
+        checked = self._check(call)
         if checked is None:
             return failure
         paths = {problem.path for problem in checked.fields}
         named = (problem for problem in failure.fields if problem.kind is not None and problem.path not in paths)
         return failure.replace(fields=(*checked.fields, *named))
 
-    def _refused(self, call: ProxiedCall) -> Failure | None:
+    def _check(self, call: ProxiedCall) -> Failure | None:
         if self._checks is None:
             from failwell.server._schemas import SchemaChecks  # only now: most failures need no validator
 
             self._checks = SchemaChecks()
         return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
 
-    def _upgraded(self, call: ProxiedCall, message: Message, failure: Failure, attempts: int | None) -> Message | None:
+    def _rewrite(self, call: ProxiedCall, message: Message, failure: Failure, attempts: int | None) -> Message | None:
         before: Message = message["result"] if is_object(message.get("result")) else {}
         after = self._result(call, failure, attempts)
         blocks = before.get("content")
@@ -205,13 +205,13 @@ class Rewriter:
         after["content"] += rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
         if META_KEY in meta and blocks == after["content"] and before.get("isError") is after["isError"]:
-            return None  # a server that speaks as we do
+            return None  # the server uses failwell itself
         result: Message = {**before, **after, "_meta": {**meta, **after["_meta"]}}
         original: Message = {"error": message["error"]} if "error" in message else {"content": blocks}
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
-        result["_meta"][ORIGINAL_KEY] = _safe(_plainly(original), failure, after["_meta"][META_KEY]["message"])
+        result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
         return {**{key: value for key, value in message.items() if key != "error"}, "result": result}
 
     def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
@@ -223,13 +223,13 @@ class Rewriter:
         return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
-def tried(attempts: int | None) -> dict[str, int]:
-    """Return what is told of the end of a call that was tried so often."""
+def attempts_detail(attempts: int | None) -> dict[str, int]:
+    """Return the detail of an event that says how often a call was made, if it was made again."""
     return {} if attempts is None else {"attempts": attempts}
 
 
 def hints_of(tool: ListedTool) -> Hints:
-    """Return whether a tool may run twice; nothing is promised by annotations that make no sense."""
+    """Return whether a tool may run twice; annotations of a wrong type promise nothing."""
     return Hints.of(tool.annotations if is_object(tool.annotations) else None)
 
 
@@ -242,14 +242,14 @@ def _is_text(block: Any) -> bool:
     return is_object(block) and block.get("type") == "text"
 
 
-def _safe(original: Message, failure: Failure, message: str) -> Message:
+def _redact(original: Message, failure: Failure, message: str) -> Message:
     if original == {"text": failure.message} and len(message) == len(failure.message):
-        return {"text": message}  # it was made safe for the failure already
-    found: Message = json_safe(original, text_limit=_LONGEST_ORIGINAL, text_total=2 * _LONGEST_ORIGINAL)
+        return {"text": message}  # it was redacted for the failure already
+    found: Message = json_safe(original, text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS)
     return found
 
 
-def _plainly(original: Message) -> Message:
+def _simplify(original: Message) -> Message:
     """Return an answer with one text as just that text."""
     blocks = original.get("content")
     if not is_array(blocks):

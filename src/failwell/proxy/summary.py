@@ -1,11 +1,13 @@
-"""`Tally`: what became of the calls of each tool, in a few lines for the operator."""
+"""`CallSummary`: what became of the calls of each tool, in a few lines for the operator."""
 
 from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from failwell.proxy.bounds import MAX_TOOL_NAME_CHARACTERS
+
 if TYPE_CHECKING:
-    from failwell.proxy.events import Happening
+    from failwell.proxy.events import ProxyEvent
 
 _WORDS = {
     "failure": "failed",
@@ -15,59 +17,58 @@ _WORDS = {
     "retry": "retried",
     "recovered": "recovered by retrying",
 }
-_WELL = ("begun", "success")
-_LONGEST_NAME = 100
+_UNCOUNTED = ("started", "success")
 
 
-class Tally:
-    """Counts happenings per tool."""
+class CallSummary:
+    """Counts events per tool."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, dict[str, int]] = {}
+        self._counts: dict[str, dict[str, int]] = {}
         self._lock = Lock()
 
-    def __call__(self, happening: "Happening") -> None:
-        """Count a happening."""
-        if happening.tool is None or happening.event in _WELL:
+    def __call__(self, event: "ProxyEvent") -> None:
+        """Count an event."""
+        if event.tool is None or event.kind in _UNCOUNTED:
             return
-        names = [str(happening.event)]
-        if happening.event == "failure" and happening.failure is not None:
-            names.append(happening.failure.type)
+        names = [str(event.kind)]
+        if event.kind == "failure" and event.failure is not None:
+            names.append(event.failure.type)
         with self._lock:
-            seen = self._seen.setdefault(happening.tool, {})
+            counts = self._counts.setdefault(event.tool, {})
             for name in names:
-                seen[name] = seen.get(name, 0) + 1
+                counts[name] = counts.get(name, 0) + 1
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return what was counted, by tool."""
+        """Return the counts by tool, and by kind of event or type of failure."""
         with self._lock:
-            return {tool: dict(counts) for tool, counts in self._seen.items()}
+            return {tool: dict(counts) for tool, counts in self._counts.items()}
 
     def add(self, others: Mapping[str, Mapping[str, int]]) -> None:
         """Add what another process counted."""
         with self._lock:
             for tool, counts in others.items():
-                seen = self._seen.setdefault(tool, {})
+                own = self._counts.setdefault(tool, {})
                 for name, count in counts.items():
-                    seen[name] = seen.get(name, 0) + count
+                    own[name] = own.get(name, 0) + count
 
     def lines(self, calls: Mapping[str, int]) -> Iterator[str]:
-        """Yield one line for all calls, and one for each tool that anything happened to."""
+        """Yield one line for all calls, and one for each tool with anything but successes."""
         total = sum(calls.values())
         if not total:
             return
-        seen = self.counts()
-        failed = sum(counts.get("failure", 0) for counts in seen.values())
+        by_tool = self.counts()
+        failed = sum(counts.get("failure", 0) for counts in by_tool.values())
         yield f"{_number(total, 'call')}, {failed} failed"
-        for tool, counts in sorted(seen.items()):
-            told = [f"{counts[name]} {word}" for name, word in _WORDS.items() if name in counts]
+        for tool, counts in sorted(by_tool.items()):
+            words = [f"{counts[name]} {word}" for name, word in _WORDS.items() if name in counts]
             types = [f"{name} {count}" for name, count in sorted(counts.items()) if name.isupper()]
             kinds = f" ({', '.join(types)})" if types else ""
-            yield f"  {_shown(tool)}: {_number(calls.get(tool, 0), 'call')}, {', '.join(told)}{kinds}"
+            yield f"  {_printable(tool)}: {_number(calls.get(tool, 0), 'call')}, {', '.join(words)}{kinds}"
 
 
-def _shown(tool: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in tool[:_LONGEST_NAME])
+def _printable(tool: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in tool[:MAX_TOOL_NAME_CHARACTERS])
 
 
 def _number(count: int, what: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell.proxy.http.event_stream import Events, data_of, event_of, id_of, name_of, retry_of, with_data
+from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, name_of, retry_of, with_data
 
 STREAM = (
     b'id: 1\nretry: 1500\ndata:\n\n: ping\r\n\r\nevent: message\r\nid: 2\r\ndata: {"a":\r\ndata: 1}\r\n\r\n'
@@ -19,7 +19,7 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_events_are_the_same_however_the_stream_is_cut(places: list[int]) -> None:
-    events = Events()
+    events = EventSplitter()
     found = [event for chunk in cut(STREAM, places) for event in events.feed(chunk)]
 
     assert b"".join(found) + events.rest == STREAM
@@ -27,7 +27,7 @@ def test_events_are_the_same_however_the_stream_is_cut(places: list[int]) -> Non
 
 
 def test_half_an_event_is_kept_back() -> None:
-    events = Events()
+    events = EventSplitter()
 
     assert events.feed(b"data: 1\n\ndata: 2\n") == [b"data: 1\n\n"]
     assert events.rest == b"data: 2\n"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
+from failwell.proxy.http.gateway import AllowedHosts
 from tests.proxy.http.scripts import answering, streaming, through
 from tests.proxy.http.setting import (
     ACCEPT,
@@ -252,3 +253,31 @@ def test_a_call_of_a_megabyte_and_its_answer_pass() -> None:
 
     assert bodies == [call(text=text)]
     assert answer.message == success(text=text)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_let_in"),
+    [
+        ("127.0.0.1:8080", None, True),
+        ("localhost:8080", "http://localhost:6274", True),
+        ("[::1]:8080", None, True),
+        ("localhost.", None, True),
+        ("evil.example:8080", None, False),
+        ("localhost.evil.example", None, False),
+        (None, None, False),
+        ("127.0.0.1:8080", "https://evil.example", False),
+        ("127.0.0.1:8080", "null", False),
+        ("127.0.0.1:8080", "https://app.example", True),
+    ],
+)
+def test_strangers_pages_are_kept_out_on_loopback(host: str | None, origin: str | None, is_let_in: bool) -> None:
+    allowed_hosts = AllowedHosts("127.0.0.1", origins=("https://app.example",))
+
+    assert (allowed_hosts.objection(host, origin) is None) is is_let_in
+
+
+def test_on_other_addresses_any_host_is_served_and_its_own_pages_come_in() -> None:
+    allowed_hosts = AllowedHosts("0.0.0.0")
+
+    assert allowed_hosts.objection("proxy.example:8080", "http://proxy.example:8080") is None
+    assert allowed_hosts.objection("proxy.example:8080", "http://evil.example") is not None

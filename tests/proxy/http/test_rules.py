@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.events import Happening
+from failwell.proxy.events import ProxyEvent
 from failwell.retry._limits import suspended
 from tests.proxy.http.scripts import answering, through
 from tests.proxy.http.setting import (
@@ -161,7 +161,7 @@ def test_error_texts_in_successes_are_flipped_where_the_operator_says_so() -> No
 
 @pytest.mark.parametrize("answer", [failing(), web.Response(status=503, text="busy")], ids=["a result", "a status"])
 def test_a_dry_run_reports_and_changes_nothing(answer: Any) -> None:
-    seen: list[Happening] = []
+    seen: list[ProxyEvent] = []
 
     async def run() -> Answered:
         async with scripted(answering(answer)) as url, gateway(url + "/mcp", "--dry-run", seen=seen) as base:
@@ -170,7 +170,7 @@ def test_a_dry_run_reports_and_changes_nothing(answer: Any) -> None:
     found = asyncio.run(run())
 
     assert found.body == (json.dumps(answer).encode() if isinstance(answer, dict) else b"busy")
-    assert [(one.event, one.tool) for one in seen] == [("failure", "work")]
+    assert [(one.kind, one.tool) for one in seen] == [("failure", "work")]
 
 
 def test_a_call_that_was_cancelled_is_not_made_again_nor_answered() -> None:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from failwell.proxy.stdio import process
-from failwell.proxy.stdio.process import Child, Moment, ServerProcess
+from failwell.proxy.stdio.process import Child, ServerProcess
 
 CAT = ["sh", "-c", "cat > /dev/null"]
 
@@ -32,7 +32,7 @@ def test_a_client_that_leaves_while_the_server_is_started_again_ends_the_new_one
     monkeypatch.setattr(process, "Child", started)
     server.child.command = CAT
     server.lock.acquire()
-    server.start_again()
+    server.restart()
     server.lock.release()
 
     assert ended(server) == 143
@@ -43,16 +43,16 @@ def test_whoever_waits_for_a_successor_misses_none(monkeypatch: pytest.MonkeyPat
     server.wait()
     first, found, threads = server.child, [], []
 
-    def moment() -> Moment:
+    def event() -> threading.Event:
         """Come between all steps of a start."""
         thread = threading.Thread(target=lambda: found.append(server.wait_for_successor(first)), daemon=True)
         thread.start()
         thread.join(0.1)
         threads.append(thread)
-        return Moment()
+        return threading.Event()
 
-    monkeypatch.setattr(process, "Moment", moment)
-    server.start_again()
+    monkeypatch.setattr(process, "Event", event)
+    server.restart()
     for thread in threads:
         thread.join(5)
     server.wait()

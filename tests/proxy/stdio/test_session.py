@@ -397,7 +397,7 @@ def test_the_summary_counts_per_tool() -> None:
     with Client() as client:
         client.call("look", n=1)
         client.call("act", n=1, do="fail:404 Not Found")
-    lines = list(client.proxy.tally.lines(client.proxy.opening.watch.calls))
+    lines = list(client.proxy.summary.lines(client.proxy.loader.tracker.calls))
 
     assert lines == ["2 calls, 1 failed", "  act: 1 call, 1 failed (NOT_FOUND 1)"]
 
@@ -424,7 +424,7 @@ def test_a_signal_is_passed_on() -> None:
     client = Client()
     with client:
         client.call("look", n=1)
-        client.proxy.session.signalled(signal.SIGTERM)
+        client.proxy.session.send_signal(signal.SIGTERM)
         assert client.rest() == []
 
     assert client.code == 128 + signal.SIGTERM
@@ -450,7 +450,7 @@ def test_a_client_that_does_not_read_its_last_answers_is_not_waited_for(
         client.ask_call("look", n=1, do="size:5000000")
         client.see()
         if is_signal:
-            client.proxy.session.signalled(signal.SIGTERM)
+            client.proxy.session.send_signal(signal.SIGTERM)
         else:
             client.hang_up()
         client.wait()
@@ -470,7 +470,7 @@ def test_a_last_message_without_an_end_keeps_its_line_to_itself() -> None:
 
 
 def test_a_successor_that_dies_at_once_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "_PATIENCE", 600.0)
+    monkeypatch.setattr(restarts, "HANDSHAKE_TIMEOUT", 600.0)
     died = tmp_path / "died"
     with Client("--restart", server=["--die-after", str(died)]) as client:
         answer = client.call("act", n=1, do="exit:3")

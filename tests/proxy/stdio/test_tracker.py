@@ -4,26 +4,27 @@ from typing import Any
 
 import pytest
 
+from failwell.proxy.bounds import MAX_PENDING
 from failwell.proxy.messages import encode
-from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.pump import Pump, taken_of
-from failwell.proxy.stdio.tracker import _MOST_PENDING, Tracker
+from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.pump import Pump, write_all
+from failwell.proxy.stdio.tracker import Tracker
 
 
 class Refusing:
-    """Stands where a settler stands, and only notes what it is asked."""
+    """A handler that only notes what it gets."""
 
     def __init__(self) -> None:
         self.answered: list[Any] = []
 
-    def answer(self, asked: Any, line: bytes) -> bytes | None:
-        self.answered.append((asked.id, asked.tool, line))
+    def answer(self, request: Any, line: bytes) -> bytes | None:
+        self.answered.append((request.id, request.tool, line))
         return b"upgraded\n"
 
 
-def watch() -> tuple[Tracker, Refusing]:
-    settler = Refusing()
-    return Tracker(lambda _: settler, lambda _: None), settler  # type: ignore[arg-type, return-value]
+def tracker() -> tuple[Tracker, Refusing]:
+    handler = Refusing()
+    return Tracker(lambda _: handler, lambda _: None), handler  # type: ignore[arg-type, return-value]
 
 
 def call(id: Any, tool: str = "look") -> bytes:
@@ -36,15 +37,15 @@ def failing(id: Any) -> bytes:
 
 @pytest.mark.parametrize("id", [1, -1, "1", "", 1.5, 2**70])
 def test_every_kind_of_id_finds_its_call(id: Any) -> None:
-    one, settler = watch()
+    one, handler = tracker()
     one.from_client(call(id))
 
     assert one.from_server(failing(id)) == b"upgraded\n"
-    assert [(found, tool) for found, tool, _ in settler.answered] == [(id, "look")]
+    assert [(found, tool) for found, tool, _ in handler.answered] == [(id, "look")]
 
 
 def test_a_number_and_a_text_are_different_ids() -> None:
-    one, _settler = watch()
+    one, _handler = tracker()
     one.from_client(call(1))
 
     assert one.from_server(failing("1")) is None
@@ -52,7 +53,7 @@ def test_a_number_and_a_text_are_different_ids() -> None:
 
 
 def test_requests_of_the_server_do_not_answer_those_of_the_client() -> None:
-    one, _settler = watch()
+    one, _handler = tracker()
     one.from_client(call(1))
 
     assert one.from_server(b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n') is None
@@ -80,25 +81,25 @@ def test_requests_of_the_server_do_not_answer_those_of_the_client() -> None:
     ],
 )
 def test_lines_that_make_no_sense_pass_both_ways(line: bytes) -> None:
-    one, settler = watch()
+    one, handler = tracker()
 
     assert one.from_client(line) is None
     assert one.from_server(line) is None
-    assert settler.answered == []
+    assert handler.answered == []
 
 
 def test_a_call_without_a_name_is_not_a_tool_s() -> None:
-    one, settler = watch()
+    one, handler = tracker()
     one.from_client(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
     one.from_client(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":[1]}\n')
 
     assert one.from_server(failing(1)) is None
     assert one.from_server(failing(2)) is None
-    assert settler.answered == []
+    assert handler.answered == []
 
 
 def test_a_cancelled_call_is_forgotten() -> None:
-    one, _settler = watch()
+    one, _handler = tracker()
     one.from_client(call(1))
     one.from_client(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
 
@@ -107,13 +108,13 @@ def test_a_cancelled_call_is_forgotten() -> None:
 
 
 def test_calls_that_nobody_answers_do_not_pile_up() -> None:
-    one, _ = watch()
-    for id in range(2 * _MOST_PENDING):
+    one, _ = tracker()
+    for id in range(2 * MAX_PENDING):
         one.from_client(call(id))
-        one.sent()
+        one.note_all_sent()
 
-    assert len(one.pending) == _MOST_PENDING
-    assert 2 * _MOST_PENDING - 1 in one.pending
+    assert len(one.pending) == MAX_PENDING
+    assert 2 * MAX_PENDING - 1 in one.pending
 
 
 @pytest.mark.parametrize("changed", [RuntimeError, StopIteration])
@@ -122,15 +123,15 @@ def test_an_answer_that_comes_while_the_oldest_call_is_forgotten_does_no_harm(ch
         def __iter__(self) -> Any:
             raise changed  # as a dictionary does if another thread changes it
 
-    one, _ = watch()
-    one.pending = Changing.fromkeys(range(_MOST_PENDING))
+    one, _ = tracker()
+    one.pending = Changing.fromkeys(range(MAX_PENDING))
     one.from_client(call("last"))
 
     assert one.pending["last"].tool == "look"
 
 
 def test_answers_to_a_batch_are_told_apart() -> None:
-    one, _settler = watch()
+    one, _handler = tracker()
     one.from_client(b"[" + call(1).strip() + b"," + call(2).strip() + b"]\n")
 
     assert (
@@ -140,7 +141,7 @@ def test_answers_to_a_batch_are_told_apart() -> None:
 
 
 def test_an_id_that_is_used_again_is_a_new_request() -> None:
-    one, _settler = watch()
+    one, _handler = tracker()
     for _ in range(2):
         one.from_client(call(1))
         assert one.from_server(failing(1)) == b"upgraded\n"
@@ -149,24 +150,24 @@ def test_an_id_that_is_used_again_is_a_new_request() -> None:
 
 
 def test_only_whole_lines_count_as_sent() -> None:
-    one, _ = watch()
+    one, _ = tracker()
     for id in (1, 2, 3):
         one.from_client(call(id))
-    one.sent_only(call(1) + b"[" + call(2).strip() + b"]\n")
+    one.note_only_sent(call(1) + b"[" + call(2).strip() + b"]\n")
 
-    assert [asked.is_sent for asked in one.pending.values()] == [True, True, False]
+    assert [request.is_sent for request in one.pending.values()] == [True, True, False]
 
 
-def test_what_passed_before_the_watch_was_loaded_is_looked_at_then() -> None:
-    one, _ = watch()
-    opening = FirstLines(lambda: one)
+def test_what_passed_before_the_tracker_was_loaded_is_read_then() -> None:
+    one, _ = tracker()
+    loader = TrackerLoader(lambda: one)
     hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
 
-    assert opening.from_client(hello) is None
+    assert loader.from_client(hello) is None
     assert one.handshake == []
-    assert opening.from_client(call(2)) is None
+    assert loader.from_client(call(2)) is None
     assert one.handshake == [hello]
-    assert [asked.is_sent for asked in one.pending.values()] == [True, False]
+    assert [request.is_sent for request in one.pending.values()] == [True, False]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100])
@@ -184,12 +185,12 @@ def test_lines_are_the_same_however_they_are_cut(size: int, monkeypatch: pytest.
 
 
 def test_what_a_closed_end_does_not_take_is_told() -> None:
-    assert taken_of(b"abc", -1) == 0
+    assert write_all(b"abc", -1) == 0
 
 
 @pytest.mark.parametrize("params", ["[1]", '{"uri":[1]}', "[" * 100_000 + "]" * 100_000])
 def test_what_is_to_last_and_makes_no_sense_does_no_harm(params: str) -> None:
-    one, _ = watch()
+    one, _ = tracker()
     line = b'{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":' + params.encode() + b"}\n"
 
     assert one.from_client(line) is None
@@ -198,8 +199,8 @@ def test_what_is_to_last_and_makes_no_sense_does_no_harm(params: str) -> None:
 
 
 def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.proxy.stdio.tracker._MOST_ANSWERED", 10)
-    one, _ = watch()
+    monkeypatch.setattr("failwell.proxy.stdio.tracker.MAX_ANSWERED_IDS", 10)
+    one, _ = tracker()
     for id in range(25):
         one.from_client(call(id))
         one.from_server(failing(id))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from failwell.proxy.http.workers import _Counts, _read
+from failwell.proxy.http.workers import WorkerCounts, read_counts
 from tests.proxy.clients import HELLO, SERVER
 from tests.retry.fleet.servers import RedisServer
 
@@ -71,7 +71,7 @@ def test_workers_are_not_started_without_the_variable_of_their_limits() -> None:
 
 @pytest.mark.parametrize("written", [b"", b'{"calls":{"a":', b'{"calls":{"a":"b"}}'])
 def test_a_worker_that_died_while_it_wrote_counted_nothing(written: bytes) -> None:
-    assert _read(io.BytesIO(written)) == _Counts()
+    assert read_counts(io.BytesIO(written)) == WorkerCounts()
 
 
 def test_a_variable_that_is_not_set_is_told_and_the_server_serves(own_redis: RedisServer) -> None:

@@ -1,6 +1,6 @@
-"""Event streams (`text/event-stream`): chunks as whole events, and what an event holds. Does no input or output.
+"""Event streams (`text/event-stream`): whole events from chunks, and the fields of an event. Does no I/O.
 
-An event is kept as the bytes that came, the empty line behind it included, so that what is not changed passes as it is.
+An event is kept as the bytes that arrived, with the empty line after it, so that what is not changed passes unchanged.
 """
 
 import re
@@ -11,15 +11,15 @@ _LONGEST_BORDER = 4
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Events:
-    """Cuts a stream into events."""
+class EventSplitter:
+    """Splits a stream into events."""
 
     def __init__(self) -> None:
         self._held = bytearray()
         self._searched = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take in what came, and return the events that are whole now."""
+        """Take in a chunk, and return the events that are complete now."""
         if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
             return [chunk]
         held = self._held
@@ -39,7 +39,7 @@ class Events:
 
     @property
     def rest(self) -> bytes:
-        """What came behind the last whole event: half of one, which clients throw away."""
+        """What follows the last complete event: part of one, which clients discard."""
         return bytes(self._held)
 
 

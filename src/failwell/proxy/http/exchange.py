@@ -1,4 +1,4 @@
-"""`Exchange`: one posted call, or a batch with calls, from its first try to the answer that the client gets."""
+"""`Exchange`: one posted call, or a batch with calls, from the first attempt to the answer that the client gets."""
 
 import asyncio
 import time
@@ -10,73 +10,76 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell.advice import Hints, decide
 from failwell.failure import Failure
-from failwell.proxy.events import Happening
-from failwell.proxy.http.event_stream import Events, data_of, event_of, id_of, with_data
-from failwell.proxy.http.headers import to_client
-from failwell.proxy.http.refusals import (
-    ENDED,
-    LOST,
+from failwell.proxy.bounds import MAX_ERROR_BODY, MAX_TOOL_LIST_WAIT
+from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
+from failwell.proxy.http.failures import (
+    CONNECTION_LOST,
     NO_ANSWER,
-    broken,
-    failure_of,
+    PROXY_ENDED,
+    failure_from_exception,
+    failure_from_response,
     failure_passed_on,
-    is_between_client_and_server,
-    stated_by,
+    is_for_client,
+    rpc_error_in,
 )
+from failwell.proxy.http.headers import to_client
 from failwell.proxy.http.reply import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Ask, HttpSession, Pending
-from failwell.proxy.http.tools import LONGEST_WAIT, patience
+from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
+from failwell.proxy.http.tools import tool_list_wait
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import Id, decoded, encode, glance_at_server, read, with_id
-from failwell.proxy.rewriter import Message, tried
+from failwell.proxy.messages import Id, decode, decode_or_raise, encode, glance_at_server, with_id
+from failwell.proxy.rewriter import Message, attempts_detail
 
 _SMALL = 1 << 16
+_OK = 200
+_NO_BODY = (202, 204)
 
 
 async def pass_on(response: ClientResponse, reply: Reply) -> None:
-    """Write an answer to the client as it comes."""
+    """Write a response to the client as it arrives."""
     length, headers = response.content_length, to_client(response.headers.items())
     if response.method == "HEAD":
         headers.extend({} if length is None else {"Content-Length": str(length)})
-        await reply.begin(response.status, headers)
+        await reply.start(response.status, headers)
         return
     if length is not None and length <= _SMALL:
-        await reply.whole(response.status, headers, await response.read())
+        await reply.send(response.status, headers, await response.read())
         return
     if length is not None and "Content-Encoding" not in response.headers:
         headers["Content-Length"] = str(length)
-    await reply.begin(response.status, headers)
+    await reply.start(response.status, headers)
     async for chunk in response.content.iter_any():
         await reply.write(chunk)
 
 
-class StreamedAnswer(Struct):
-    """What the server answered to a call, or the failure that the proxy found; and the event or body it came in."""
+class CallAnswer(Struct):
+    """What the server answered to a call, or the failure that the proxy found; and its event or body."""
 
-    pending: Pending
+    pending: PendingCall
     message: Message
-    found: Failure | None = None
+    failure: Failure | None = None
     event: bytes | None = None
     body: bytes | None = None
 
 
 class StreamScanner:
-    """Looks at the events that answer a posted body, no closer than it must.
+    """Reads the events that answer a posted body, no further than it must.
 
     Args:
         waiting: the calls in it, by the ids that the server knows them by.
-        session: whose calls they are.
-        rules: what the operator wants.
+        session: the client's session.
+        rules: which calls are retried.
     """
 
-    def __init__(self, waiting: dict[Id, Pending], session: HttpSession, rules: Rules) -> None:
+    def __init__(self, waiting: dict[Id, PendingCall], session: HttpSession, rules: Rules) -> None:
         self.is_resumable = False
         self._waiting = waiting
         self._session = session
         self._rules = rules
 
-    def at(self, event: bytes) -> StreamedAnswer | bool | None:
+    def scan(self, event: bytes) -> CallAnswer | bool | None:
         """Return the answer in an event; None: pass it as it is. False: drop it."""
         if b"id:" in event and id_of(event):
             self.is_resumable = True
@@ -85,49 +88,46 @@ class StreamScanner:
             return None
         glance = glance_at_server(data)
         if glance is None:
-            return self._at_odd(event, data)
+            return self._scan_fully(event, data)
         if glance.method is not None:
-            return self._at_notification(glance.method, data)
+            return self._scan_notification(glance.method, data)
         pending = None if glance.id is None else self._waiting.get(glance.id)
         if pending is None:
             return None
         if pending.is_answered:
             return False
-        if glance.is_failed or self.is_due(pending):
-            return self._at_odd(event, data)
-        self._session.ended(pending)
+        if glance.is_failed or self.must_read(pending):
+            return self._scan_fully(event, data)
+        self._session.remove(pending)
         pending.is_answered = True
         return None
 
-    def is_due(self, pending: Pending) -> bool:
-        """Return whether even a success must be looked at."""
-        return self._rules.looks_at_successes or pending.run is not None or pending.sent_as != pending.id
+    def must_read(self, pending: PendingCall) -> bool:
+        """Return whether even a success must be read in full."""
+        return self._rules.reads_successes or pending.run is not None or pending.sent_as != pending.id
 
-    def _at_odd(self, event: bytes, data: bytes) -> StreamedAnswer | bool | None:
+    def _scan_fully(self, event: bytes, data: bytes) -> CallAnswer | bool | None:
         try:
-            message = read(data)
+            message = decode_or_raise(data)
         except RecursionError:
             return None
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
         if pending is None or not is_object(message):
             return None
-        return False if pending.is_answered else StreamedAnswer(pending, message, event=event)
+        return False if pending.is_answered else CallAnswer(pending, message, event=event)
 
-    def _at_notification(self, method: str, data: bytes) -> bool | None:
-        self._session.heard(data)
+    def _scan_notification(self, method: str, data: bytes) -> bool | None:
+        self._session.note_notification(data)
         if method == "notifications/progress" and len(self._waiting) == 1:
             pending = next(iter(self._waiting.values()))
-            if pending.run is not None and not self._rules.is_progress(pending, decoded(data)):
+            if pending.run is not None and not self._rules.is_progress(pending, decode(data)):
                 return False
         return None
 
 
-_OK = 200
-
-
 class AnswerWriter:
-    """Writes answers to a stream that has begun, and else keeps them until there are no more.
+    """Writes answers to a stream that has started, and otherwise keeps them until there are no more.
 
     Args:
         reply: where they go.
@@ -141,29 +141,29 @@ class AnswerWriter:
         self._kept: list[bytes] = []
 
     async def message(self, message: Message, event: bytes | None = None) -> None:
-        """Write a message, in the event that it came in if there is one."""
+        """Write a message, in its event if it has one."""
         data = encode(message)
         if event is not None:
             await self._reply.write(with_data(event, data))
         else:
             await self.raw(data)
 
-    async def passed(self, answer: StreamedAnswer) -> bool:
-        """Write an answer as it came but for its id, unless it was one of many."""
+    async def pass_on(self, answer: CallAnswer) -> bool:
+        """Write an answer unchanged but for its id, unless it was one of many."""
         id = answer.pending.id
-        is_named = answer.message.get("id") == id
+        has_id = answer.message.get("id") == id
         if answer.event is not None:
             event = answer.event
-            await self._reply.write(event if is_named else with_data(event, with_id(data_of(event), id)))
+            await self._reply.write(event if has_id else with_data(event, with_id(data_of(event), id)))
         elif answer.body is not None:
-            await self.raw(answer.body if is_named else with_id(answer.body, id))
+            await self.raw(answer.body if has_id else with_id(answer.body, id))
         else:
             return False
         return True
 
     async def raw(self, data: bytes) -> None:
         """Write a message that is encoded already."""
-        if self._reply.is_begun:
+        if self._reply.is_started:
             await self._reply.write(event_of(data))
         else:
             self._kept.append(data)
@@ -173,11 +173,9 @@ class AnswerWriter:
         if not self._kept:
             return
         body = b"[" + b",".join(self._kept) + b"]" if self.is_batch else self._kept[0]
-        await self._reply.whole(_OK, json_headers() if self.headers is None else self.headers, body)
+        await self._reply.send(_OK, json_headers() if self.headers is None else self.headers, body)
 
 
-_NO_BODY = (202, 204)
-_LONGEST_ERROR = 1 << 20
 _SAFE = Hints(read_only=True)
 
 
@@ -185,178 +183,178 @@ class Exchange:
     """Makes calls, again where the rules say so, and writes exactly one answer to each.
 
     Args:
-        ask: what was posted.
+        request: what was posted.
         reply: where the answer goes.
         upstream: the server.
-        rules: what the operator wants.
+        rules: which calls are refused or retried.
         next_id: gives ids that no client uses.
-        learn: asks the server for its tools unless they are known here, and waits so long; None: the client asks.
+        list_tools: asks the server for its tools unless they are known, and waits so long; None: the client asks.
         sleep: waits.
     """
 
     def __init__(
         self,
-        ask: Ask,
+        request: UpstreamRequest,
         reply: Reply,
         *,
         upstream: Upstream,
         rules: Rules,
         next_id: Callable[[], Id],
-        learn: Callable[[Ask, float], Awaitable[None]] | None = None,
+        list_tools: Callable[[UpstreamRequest, float], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._ask = ask
+        self._request = request
         self._reply = reply
         self._upstream = upstream
         self._rules = rules
         self._next_id = next_id
-        self._learn = learn
+        self._list_tools = list_tools
         self._sleep = sleep
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._is_given_up = False
-        self._last: StreamedAnswer | None = None
-        self._waiting = {pending.sent_as: pending for pending in ask.posted.calls}
-        self._written = AnswerWriter(reply, is_batch=len(self._waiting) != 1 or ask.posted.id is None)
-        self._is_elsewhere = False
-        self._look = StreamScanner(self._waiting, ask.session, rules)
+        self._last: CallAnswer | None = None
+        self._waiting = {pending.sent_as: pending for pending in request.posted.calls}
+        self._writer = AnswerWriter(reply, is_batch=len(self._waiting) != 1 or request.posted.id is None)
+        self._is_accepted = False
+        self._scanner = StreamScanner(self._waiting, request.session, rules)
 
     async def run(self) -> None:
         """Make the calls, and write their answers."""
         try:
-            await self._make()
+            await self._run_attempts()
         except asyncio.CancelledError:
             if not self._is_given_up:
                 raise
-            await self._lose()
+            await self._answer_lost()
         finally:
-            if not self._look.is_resumable and not self._is_elsewhere:
-                for pending in self._ask.posted.calls:
-                    self._rules.ended(pending)
-                    self._done(pending)
+            if not self._scanner.is_resumable and not self._is_accepted:
+                for pending in self._request.posted.calls:
+                    self._rules.note_end(pending)
+                    self._untrack(pending)
 
     def give_up(self, task: asyncio.Task[None]) -> None:
         """Write failures for the calls that have no answer, in the task that runs this: the proxy ends."""
         self._is_given_up = True
         task.cancel()
 
-    async def _make(self) -> None:
-        ask, body = self._ask, self._ask.posted.body
-        first = ask.posted.calls[0]
-        for pending in ask.posted.calls:
+    async def _run_attempts(self) -> None:
+        request, body = self._request, self._request.posted.body
+        first = request.posted.calls[0]
+        for pending in request.posted.calls:
             self._track(pending)
-        if self._learn is not None and self._rules.validates:
-            await self._learn(ask, LONGEST_WAIT)
-        if not self._written.is_batch and (refusal := await self._rules.refusal(first, ask.session)) is not None:
-            self._done(first)
-            await self._written.message(refusal)
-            await self._written.finish()
+        if self._list_tools is not None and self._rules.validates:
+            await self._list_tools(request, MAX_TOOL_LIST_WAIT)
+        if not self._writer.is_batch and (refusal := await self._rules.refusal(first, request.session)) is not None:
+            self._untrack(first)
+            await self._writer.message(refusal)
+            await self._writer.finish()
             return
         while (again := await self._attempt(body)) is not None:
             self._last, delay = again
             await self._sleep(delay)
             pending = self._last.pending
             if pending.is_cancelled or await self._rules.suspension(pending) is not None:
-                await self._settled(self._last)
+                await self._write_answer(self._last)
                 break
             self._last = None
-            self._done(pending, is_answered=False)
+            self._untrack(pending, is_answered=False)
             pending.sent_as = self._next_id()
             self._track(pending)
             self._waiting.clear()
             self._waiting[pending.sent_as] = pending
             body = with_id(pending.body, pending.sent_as)
-        await self._written.finish()
+        await self._writer.finish()
 
-    async def _lose(self) -> None:
+    async def _answer_lost(self) -> None:
         """Answer what has no answer, unless the client can resume its stream elsewhere."""
-        if not self._look.is_resumable:
+        if not self._scanner.is_resumable:
             for pending in list(self._waiting.values()):
                 if not pending.is_answered and not pending.is_cancelled:
-                    self._rules.ended(pending)
-                    lost = StreamedAnswer(pending, self._ask.session.failed(pending, ENDED), ENDED)
-                    await self._settled(self._last or lost)
-        await self._written.finish()
+                    self._rules.note_end(pending)
+                    lost = CallAnswer(pending, self._request.session.failed(pending, PROXY_ENDED), PROXY_ENDED)
+                    await self._write_answer(self._last or lost)
+        await self._writer.finish()
 
-    def _track(self, pending: Pending) -> None:
-        if self._ask.is_tracked:
-            self._ask.session.began(pending)
+    def _track(self, pending: PendingCall) -> None:
+        if self._request.is_tracked:
+            self._request.session.add(pending)
 
-    def _done(self, pending: Pending, *, is_answered: bool = True) -> None:
-        self._ask.session.ended(pending)
+    def _untrack(self, pending: PendingCall, *, is_answered: bool = True) -> None:
+        self._request.session.remove(pending)
         pending.is_answered = is_answered
 
-    async def _attempt(self, body: bytes) -> tuple[StreamedAnswer, float] | None:
+    async def _attempt(self, body: bytes) -> tuple[CallAnswer, float] | None:
         """Make the calls once. Return an answer that is not the last one, and when to try again."""
-        ask = self._ask
-        self._look.is_resumable = False
+        request = self._request
+        self._scanner.is_resumable = False
         try:
-            response = await self._upstream.send("POST", ask.url, ask.headers, body)
+            response = await self._upstream.send("POST", request.url, request.headers, body)
         except BROKEN as exc:
-            return await self._found(broken(exc))
+            return await self._fail_all(failure_from_exception(exc))
         try:
-            return await self._received(response)
+            return await self._read_response(response)
         except BROKEN as exc:
-            return None if self._look.is_resumable else await self._found(broken(exc))
+            return None if self._scanner.is_resumable else await self._fail_all(failure_from_exception(exc))
         finally:
             response.release()
 
-    async def _received(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
+    async def _read_response(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
         status = response.status
         if status in _NO_BODY:
-            self._is_elsewhere = True
+            self._is_accepted = True
             await pass_on(response, self._reply)
             return None
         kind = response.content_type
         if status != _OK or kind not in ("application/json", "text/event-stream"):
-            return await self._refused(response)
+            return await self._read_error(response)
         if kind == "application/json":
-            self._written.headers = to_client(response.headers.items())
-            return await self._whole(await response.read())
-        if not self._reply.is_begun:
-            await self._reply.begin(status, to_client(response.headers.items()))
-        return await self._stream(response)
+            self._writer.headers = to_client(response.headers.items())
+            return await self._read_json(await response.read())
+        if not self._reply.is_started:
+            await self._reply.start(status, to_client(response.headers.items()))
+        return await self._read_stream(response)
 
-    async def _refused(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
-        """Deal with an HTTP error, or an answer in a form that is no message."""
+    async def _read_error(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
+        """Handle an HTTP error, or a response that is no message."""
         status, headers = response.status, response.headers
-        if self._rules.dry_run or is_between_client_and_server(status, self._ask.headers, headers):
+        if self._rules.dry_run or is_for_client(status, self._request.headers, headers):
             for pending in list(self._waiting.values()):
-                self._passes(pending, failure_passed_on(status, self._ask.headers, headers))
+                self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
             await pass_on(response, self._reply)
             return None
-        data = await response.content.read(_LONGEST_ERROR)
-        body = decoded(data) if "json" in response.content_type else None
-        self._written.headers = json_headers(to_client(headers.items()))
-        if status >= 400 and not self._written.is_batch and (error := stated_by(body, status, headers)) is not None:
+        data = await response.content.read(MAX_ERROR_BODY)
+        body = decode(data) if "json" in response.content_type else None
+        self._writer.headers = json_headers(to_client(headers.items()))
+        if status >= 400 and not self._writer.is_batch and (error := rpc_error_in(body, status, headers)) is not None:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
-            if self._ask.session.upgrader.failure_in(pending.call, message) is None:
-                self._passes(pending, failure_of(status, headers, body))
-                await self._reply.whole(status, to_client(headers.items()), data)
+            if self._request.session.rewriter.failure_in(pending.call, message) is None:
+                self._report_passed(pending, failure_from_response(status, headers, body))
+                await self._reply.send(status, to_client(headers.items()), data)
                 return None
-            return await self._answered(StreamedAnswer(pending, message))
-        return await self._found(failure_of(status, headers, body if body is not None else data))
+            return await self._handle_answer(CallAnswer(pending, message))
+        return await self._fail_all(failure_from_response(status, headers, body if body is not None else data))
 
-    def _passes(self, pending: Pending, failure: Failure | None) -> None:
-        """Note that the client gets what the server answered as it came, which says nothing of the tool."""
+    def _report_passed(self, pending: PendingCall, failure: Failure | None) -> None:
+        """Report that the client gets a response unchanged, which says nothing about the tool."""
         if failure is not None:
-            told = self._ask.session.upgrader.happening("failure", pending.call, failure, passed=True)
-            self._rules.report(told)
-        self._rules.ended(pending)
-        self._done(pending)
+            event = self._request.session.rewriter.event("failure", pending.call, failure, passed=True)
+            self._rules.report(event)
+        self._rules.note_end(pending)
+        self._untrack(pending)
 
-    async def _whole(self, data: bytes) -> tuple[StreamedAnswer, float] | None:
-        """Deal with a JSON body."""
+    async def _read_json(self, data: bytes) -> tuple[CallAnswer, float] | None:
+        """Handle a JSON body."""
         glance = glance_at_server(data)
         pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
-        if pending is not None and not self._look.is_due(pending):
-            self._done(pending)
-            await self._written.raw(data)
+        if pending is not None and not self._scanner.must_read(pending):
+            self._untrack(pending)
+            await self._writer.raw(data)
             return None
         try:
-            message = read(data)
+            message = decode_or_raise(data)
         except RecursionError:
-            await self._unread(data)
+            await self._pass_unread(data)
             return None
         messages = message if is_array(message) else [message]
         body = None if is_array(message) else data
@@ -364,85 +362,87 @@ class Exchange:
             if not is_object(one) or ("result" not in one and "error" not in one):
                 continue
             id = one.get("id")
-            if id is None and not self._written.is_batch:
+            if id is None and not self._writer.is_batch:
                 id = next(iter(self._waiting))
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
-                if (again := await self._answered(StreamedAnswer(pending, one, body=body))) is not None:
+                if (again := await self._handle_answer(CallAnswer(pending, one, body=body))) is not None:
                     return again
-            elif self._written.is_batch:
-                await self._written.message(one)
-        return await self._found(NO_ANSWER)
+            elif self._writer.is_batch:
+                await self._writer.message(one)
+        return await self._fail_all(NO_ANSWER)
 
-    async def _unread(self, data: bytes) -> None:
-        """Pass on a body that is too deep to be read here: it is the answer, for all that can be told."""
+    async def _pass_unread(self, data: bytes) -> None:
+        """Pass on a body that is too deep to be decoded here, as the answer."""
         for pending in self._waiting.values():
-            self._done(pending)
+            self._untrack(pending)
             if pending.sent_as != pending.id:
                 data = data.replace(encode(pending.sent_as), encode(pending.id), 1)
-        self._written.is_batch = False
-        await self._written.raw(data)
+        self._writer.is_batch = False
+        await self._writer.raw(data)
 
-    async def _stream(self, response: ClientResponse) -> tuple[StreamedAnswer, float] | None:
-        """Deal with an event stream."""
-        events = Events()
+    async def _read_stream(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
+        """Handle an event stream."""
+        events = EventSplitter()
         async for chunk in response.content.iter_any():
             passed: list[bytes] = []
             for event in events.feed(chunk):
-                answer = self._look.at(event)
+                answer = self._scanner.scan(event)
                 if answer is None:
                     passed.append(event)
-                elif isinstance(answer, StreamedAnswer):
+                elif isinstance(answer, CallAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))
                         passed.clear()
-                    if (again := await self._answered(answer)) is not None:
+                    if (again := await self._handle_answer(answer)) is not None:
                         return again
             if passed:
                 await self._reply.write(b"".join(passed))
         if events.rest.strip():
-            self._rules.report(Happening("dropped", details={"bytes": len(events.rest)}))
-        return None if self._look.is_resumable else await self._found(LOST)
+            self._rules.report(ProxyEvent("dropped", details={"bytes": len(events.rest)}))
+        return None if self._scanner.is_resumable else await self._fail_all(CONNECTION_LOST)
 
-    async def _found(self, failure: Failure) -> tuple[StreamedAnswer, float] | None:
-        """Deal with a failure that the proxy found: it is that of each call without an answer."""
+    async def _fail_all(self, failure: Failure) -> tuple[CallAnswer, float] | None:
+        """Handle a failure that the proxy found: it is that of each call without an answer."""
         for pending in list(self._waiting.values()):
             if pending.is_answered or pending.is_cancelled:
                 continue
-            message = self._ask.session.failed(pending, failure)
-            if (again := await self._answered(StreamedAnswer(pending, message, failure))) is not None:
+            message = self._request.session.failed(pending, failure)
+            if (again := await self._handle_answer(CallAnswer(pending, message, failure))) is not None:
                 return again
         return None
 
-    async def _answered(self, answer: StreamedAnswer) -> tuple[StreamedAnswer, float] | None:
-        if self._learn is not None and self._is_unclear(answer):
+    async def _handle_answer(self, answer: CallAnswer) -> tuple[CallAnswer, float] | None:
+        if self._list_tools is not None and self._is_unclear(answer):
             is_decisive = answer.pending.run is not None
-            await self._learn(self._ask, LONGEST_WAIT if is_decisive else patience(time.monotonic() - self._began))
-        delay = await self._rules.delay(answer.pending, self._ask.session, answer.message)
+            await self._list_tools(
+                self._request, MAX_TOOL_LIST_WAIT if is_decisive else tool_list_wait(time.monotonic() - self._started)
+            )
+        delay = await self._rules.delay(answer.pending, self._request.session, answer.message)
         if delay is not None:
             return answer, delay
-        await self._settled(answer)
+        await self._write_answer(answer)
         return None
 
-    def _is_unclear(self, answer: StreamedAnswer) -> bool:
-        """Return whether the list of tools may change what becomes of a failure."""
-        found = answer.found  # the proxy worded it, so that only the next step may depend on the tool
-        if found is not None and decide(found, _SAFE).action == decide(found).action:
+    def _is_unclear(self, answer: CallAnswer) -> bool:
+        """Return whether the list of tools may change what the client gets for a failure."""
+        failure = answer.failure  # the proxy worded it, so that only the next step may depend on the tool
+        if failure is not None and decide(failure, _SAFE).action == decide(failure).action:
             return False
-        return self._rules.is_unclear(answer.pending, self._ask.session, answer.message)
+        return self._rules.is_unclear(answer.pending, self._request.session, answer.message)
 
-    async def _settled(self, answer: StreamedAnswer) -> None:
+    async def _write_answer(self, answer: CallAnswer) -> None:
         """Write an answer as the client gets it."""
-        pending, upgrader = answer.pending, self._ask.session.upgrader
-        self._done(pending)
+        pending, rewriter = answer.pending, self._request.session.rewriter
+        self._untrack(pending)
         message = {**answer.message, "id": pending.id}
-        if answer.found is not None:
-            told = upgrader.happening("failure", pending.call, answer.found, **tried(pending.attempts))
-            self._rules.report(told)
-            failure = answer.found.replace(tool=pending.tool)
-            message = upgrader.failed(pending.call, failure, attempts=pending.attempts)
+        if answer.failure is not None:
+            event = rewriter.event("failure", pending.call, answer.failure, **attempts_detail(pending.attempts))
+            self._rules.report(event)
+            failure = answer.failure.replace(tool=pending.tool)
+            message = rewriter.failed(pending.call, failure, attempts=pending.attempts)
         else:
-            changed = upgrader.answer(pending.call, message, attempts=pending.attempts)
-            if changed is None and await self._written.passed(answer):
+            changed = rewriter.answer(pending.call, message, attempts=pending.attempts)
+            if changed is None and await self._writer.pass_on(answer):
                 return
             message = changed or message
-        await self._written.message(message, answer.event)
+        await self._writer.message(message, answer.event)

@@ -1,4 +1,4 @@
-"""`Gateway`: a reverse proxy in front of one MCP server. Everything passes unchanged but the failures of its tools."""
+"""`Gateway`: a reverse proxy in front of one MCP server. Everything but the failures of its tools passes unchanged."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -8,30 +8,67 @@ from typing import Any
 from aiohttp import ClientResponse, web
 from multidict import CIMultiDict
 
-from failwell.proxy.http.addresses import AllowedHosts
-from failwell.proxy.http.event_stream import Events, data_of
+from failwell._net import hostname_in, is_loopback
+from failwell.proxy.bounds import MAX_KNOWN_HOSTS, MAX_PARSED_BODY
+from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
+from failwell.proxy.http.failures import PROXY_ENDED, failure_from_exception, rpc_error
 from failwell.proxy.http.headers import to_client, to_server
-from failwell.proxy.http.refusals import ENDED, broken, rpc_error
-from failwell.proxy.http.reply import ClientGone, ElsewhereReply, Headers, HttpReply, Reply, json_headers
+from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Ask, HttpSession, Posted, Sessions
+from failwell.proxy.http.sessions import HttpSession, PostedBody, Sessions, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import ToolLister
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import decoded, encode
+from failwell.proxy.messages import decode, encode
 from failwell.proxy.rewriter import Rewriter
 
-_LOOKED_AGAIN_AFTER = 0.02
+_POLL_INTERVAL = 0.02
+_ANY = "*"
 
 
-class Drain:
-    """Knows which exchanges run, lets them end, and ends them."""
+class AllowedHosts:
+    """Says which requests are let in: not those of foreign pages, even if their host's name resolves to this machine.
+
+    Args:
+        host: the address that is listened on. Names of hosts are only checked on loopback.
+        origins: origins of pages that are let in beside local ones; `*` for all.
+    """
+
+    def __init__(self, host: str, *, origins: tuple[str, ...] = ()) -> None:
+        self._is_local = is_loopback(host)
+        self._host = host.lower()
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._known: dict[tuple[str | None, str | None], str | None] = {}
+
+    def objection(self, host: str | None, origin: str | None) -> str | None:
+        """Return why a request with these headers is not let in, or None."""
+        pair = (host, origin)
+        if pair not in self._known:
+            if len(self._known) >= MAX_KNOWN_HOSTS:
+                self._known.clear()
+            self._known[pair] = self._objection(host, origin)
+        return self._known[pair]
+
+    def _objection(self, host: str | None, origin: str | None) -> str | None:
+        name = hostname_in(f"//{host}") if host else None
+        if self._is_local and (name is None or not (is_loopback(name) or name == self._host)):
+            return "this host is not served here"
+        if origin is None or _ANY in self._origins or origin.lower() in self._origins:
+            return None
+        page = hostname_in(origin)
+        if page is not None and (page == name or is_loopback(page)):
+            return None
+        return "this origin may not come in; failwell proxy --allow-origin lets it"
+
+
+class RunningExchanges:
+    """Runs exchanges, waits for them, and ends them."""
 
     def __init__(self) -> None:
         self._running: dict[Exchange, asyncio.Task[Any]] = {}
 
-    async def through(self, exchange: Exchange) -> None:
+    async def run(self, exchange: Exchange) -> None:
         """Run an exchange."""
         task = asyncio.current_task()
         assert task is not None
@@ -42,21 +79,20 @@ class Drain:
             del self._running[exchange]
 
     async def end(self, streams: Collection[ListeningStream], *, grace: float, hurried: asyncio.Event) -> None:
-        """Wait until no call runs, for so many seconds or until somebody is in a hurry; answer those that still do."""
+        """Wait until no call runs, for so many seconds or until *hurried* is set; answer those that still run."""
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 while not hurried.is_set() and (self._running or any(stream.is_busy for stream in streams)):
-                    await asyncio.sleep(_LOOKED_AGAIN_AFTER)
+                    await asyncio.sleep(_POLL_INTERVAL)
         for exchange, task in self._running.items():
             exchange.give_up(task)
         for stream in streams:
             with suppress(ClientGone):
-                await stream.give_up(ENDED)
+                await stream.give_up(PROXY_ENDED)
 
 
 _SESSION = "Mcp-Session-Id"
 _BAD_GATEWAY, _FORBIDDEN = 502, 403
-_LONGEST_LOOKED_AT = 1 << 26
 
 
 class Gateway:
@@ -64,9 +100,9 @@ class Gateway:
 
     Args:
         upstream: the server.
-        rules: what the operator wants of calls.
-        upgrader: makes what writes the failures of one client, given the id of its session if it has one.
-        door: who may come in.
+        rules: which calls are refused or retried.
+        make_rewriter: makes the rewriter of one client, given the id of its session if it has one.
+        allowed_hosts: which requests are let in.
         headers: what the server gets with each request, where the client sends none of that name.
     """
 
@@ -75,104 +111,108 @@ class Gateway:
         upstream: Upstream,
         rules: Rules,
         *,
-        upgrader: Callable[[str | None], Rewriter],
-        door: AllowedHosts,
+        make_rewriter: Callable[[str | None], Rewriter],
+        allowed_hosts: AllowedHosts,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self._upstream = upstream
         self._rules = rules
-        self._door = door
-        self._sessions = Sessions(upgrader)
+        self._allowed_hosts = allowed_hosts
+        self._sessions = Sessions(make_rewriter)
         self._streams: dict[str, ListeningStream] = {}
-        self._learner = ToolLister(upstream)
-        self._drain = Drain()
-        basic = upstream.place.authorization
+        self._tool_lister = ToolLister(upstream)
+        self._running = RunningExchanges()
+        basic = upstream.server_url.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        objection = self._door.objection(request.headers.get("Host"), request.headers.get("Origin"))
+        objection = self._allowed_hosts.objection(request.headers.get("Host"), request.headers.get("Origin"))
         if objection is not None:
             return web.Response(status=_FORBIDDEN, text=f"failwell: {objection}\n")
         reply = HttpReply(request)
         headers = to_server(request.headers.items(), more=self._headers)
         try:
-            if request.method == "POST" and (request.content_length or 0) <= _LONGEST_LOOKED_AT:
+            if request.method == "POST" and (request.content_length or 0) <= MAX_PARSED_BODY:
                 await self._post(request, headers, reply)
             else:
-                await self._other(request, headers, reply)
+                await self._pass_other(request, headers, reply)
         except ClientGone:
-            pass  # nobody is left to answer
+            pass  # there is nobody left to answer
         except Exception as failed:  # whatever it is, this client gets an answer and the others are served
-            await self._lost(failed, None, reply)
+            await self._answer_broken(failed, None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)
 
     async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:
         body = await _body(request)
-        posted = Posted.of(body)
+        posted = PostedBody.of(body)
         target = request.raw_path
         stream = self._streams.get(target) if self._streams else None
         key = headers.get(_SESSION)
         session = stream.session if stream is not None else self._session(key, headers)
-        reply: Reply = http if stream is None else ElsewhereReply(http, stream.reply)
-        url = self._upstream.place.url_for(target)
+        reply: Reply = http if stream is None else StreamReply(http, stream.reply)
+        url = self._upstream.server_url.url_for(target)
         if not posted.calls:
             if stream is not None:
-                stream.listing(posted)
+                stream.add_tool_request(posted)
             if posted.cancels is not None and (key is not None or stream is not None):
                 body = session.cancel(posted) or body
             await self._pass(posted, url, headers, body, session, http)
             return
-        ask = Ask(posted, url, headers, session, is_tracked=key is not None or stream is not None)
+        upstream_request = UpstreamRequest(
+            posted, url, headers, session, is_tracked=key is not None or stream is not None
+        )
         if stream is not None:
-            stream.posted(ask)
+            stream.add(upstream_request)
         exchange = Exchange(
-            ask,
+            upstream_request,
             reply,
             upstream=self._upstream,
             rules=self._rules,
             next_id=self._sessions.next_id,
-            learn=self._learner.learn if stream is None else None,
+            list_tools=self._tool_lister.learn if stream is None else None,
         )
-        await self._drain.through(exchange)
+        await self._running.run(exchange)
 
     async def end(self, *, grace: float, hurried: asyncio.Event) -> None:
-        """Let running calls end for so many seconds, or until somebody is in a hurry, and answer the others."""
-        await self._drain.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
+        """Let running calls end for so many seconds, or until *hurried* is set, and answer the others."""
+        await self._running.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
 
     async def _pass(
-        self, posted: Posted, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
+        self, posted: PostedBody, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
     ) -> None:
-        """Pass on what is no call; what the server lists is learnt on the way."""
+        """Pass on what is no call, and learn the tools that the server lists."""
         try:
             response = await self._upstream.send("POST", url, headers, body)
             try:
                 if posted.is_list and response.status == 200:
-                    await self._listed(posted, response, session, reply)
+                    await self._pass_tools(posted, response, session, reply)
                 else:
                     await pass_on(response, reply)
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._lost(exc, posted, reply)
+            await self._answer_broken(exc, posted, reply)
 
-    async def _listed(self, posted: Posted, response: ClientResponse, session: HttpSession, reply: HttpReply) -> None:
-        """Pass on an answer to `tools/list` and take it in, in whichever form it comes."""
+    async def _pass_tools(
+        self, posted: PostedBody, response: ClientResponse, session: HttpSession, reply: HttpReply
+    ) -> None:
+        """Pass on an answer to `tools/list` in either form, and learn the tools."""
         if response.content_type == "application/json":
             data = await response.read()
-            session.learn(decoded(data), is_page=posted.is_page)
-            await reply.whole(response.status, to_client(response.headers.items()), data)
+            session.learn(decode(data), is_page=posted.is_page)
+            await reply.send(response.status, to_client(response.headers.items()), data)
             return
-        await reply.begin(response.status, to_client(response.headers.items()))
-        events = Events()
+        await reply.start(response.status, to_client(response.headers.items()))
+        events = EventSplitter()
         async for chunk in response.content.iter_any():
             for event in events.feed(chunk):
-                session.learn(decoded(data_of(event)), is_page=posted.is_page)
+                session.learn(decode(data_of(event)), is_page=posted.is_page)
             await reply.write(chunk)
 
-    async def _other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply) -> None:
+    async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply) -> None:
         """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
-        url, key = self._upstream.place.url_for(request.raw_path), headers.get(_SESSION)
+        url, key = self._upstream.server_url.url_for(request.raw_path), headers.get(_SESSION)
         body = request.content if request.can_read_body else None
         try:
             response = await self._upstream.send(request.method, url, headers, body)
@@ -184,35 +224,35 @@ class Gateway:
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._lost(exc, None, reply)
+            await self._answer_broken(exc, None, reply)
         if request.method == "DELETE" and key is not None:
             self._sessions.end(key)
 
     async def _listen(self, response: ClientResponse, session: HttpSession, key: str | None, reply: HttpReply) -> None:
         if key is None:  # the older transport: a stream is a session
-            session = self._sessions.fresh()
-        listening = ListeningStream(
+            session = self._sessions.new()
+        stream = ListeningStream(
             session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
         )
-        await reply.begin(response.status, to_client(response.headers.items()))
+        await reply.start(response.status, to_client(response.headers.items()))
         try:
-            await listening.run(response, opened=self._opened)
+            await stream.run(response, on_endpoint=self._add_stream)
         finally:
-            if listening.endpoint is not None:
-                self._streams.pop(listening.endpoint, None)
+            if stream.endpoint is not None:
+                self._streams.pop(stream.endpoint, None)
 
-    def _opened(self, listening: ListeningStream) -> None:
-        if listening.endpoint is not None:
-            self._streams[listening.endpoint] = listening
+    def _add_stream(self, stream: ListeningStream) -> None:
+        if stream.endpoint is not None:
+            self._streams[stream.endpoint] = stream
 
-    async def _lost(self, exc: BaseException, posted: Posted | None, reply: HttpReply) -> None:
-        if reply.is_begun:
+    async def _answer_broken(self, exc: BaseException, posted: PostedBody | None, reply: HttpReply) -> None:
+        if reply.is_started:
             return
-        body = encode(rpc_error(posted.id if posted is not None else None, broken(exc)))
-        await reply.whole(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
+        body = encode(rpc_error(posted.id if posted is not None else None, failure_from_exception(exc)))
+        await reply.send(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
 
     def _session(self, key: str | None, headers: Headers) -> HttpSession:
-        """Return the session of a client; without an id, all that prove to be the same see the same tools."""
+        """Return the session of a client; without an id, clients with the same credentials share one."""
         return self._sessions.get(key or f"{hash(headers.get('Authorization'))}", id=key)
 
 

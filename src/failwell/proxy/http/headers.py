@@ -1,4 +1,4 @@
-"""Which headers pass the proxy, and those that it writes for a client that speaks lines and knows none."""
+"""Which headers pass the proxy, and those that it writes for a client on standard input and output."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from failwell._json import is_object
 from failwell.proxy.calls import ListedTools
 
-_OF_ONE_CONNECTION = frozenset(
+_CONNECTION_HEADERS = frozenset(
     (
         "connection",
         "content-length",
@@ -25,30 +25,30 @@ _OF_ONE_CONNECTION = frozenset(
         "upgrade",
     )
 )
-# Bodies are read here: a server is asked for none that must be unpacked first, and aiohttp unpacks those of a client.
-_OF_PACKING = frozenset(("accept-encoding", "content-encoding"))
-_USUAL = frozenset(("", "keep-alive", "close"))
-_NOT_SENT = _OF_ONE_CONNECTION | _OF_PACKING
-_NOT_RETURNED = _OF_ONE_CONNECTION | {"content-encoding"}
+# Bodies are read here: servers are asked for uncompressed ones, and aiohttp decompresses those of a client.
+_ENCODING_HEADERS = frozenset(("accept-encoding", "content-encoding"))
+_CONNECTION_OPTIONS = frozenset(("", "keep-alive", "close"))
+_NOT_SENT = _CONNECTION_HEADERS | _ENCODING_HEADERS
+_NOT_RETURNED = _CONNECTION_HEADERS | {"content-encoding"}
 
 Pairs = Iterable[tuple[str, str]]
 
 
 def to_server(headers: Pairs, *, more: Pairs = ()) -> CIMultiDict[str]:
     """Return the headers that the server gets: the client's, and *more* where the client has none of that name."""
-    passed = _passed(headers, _NOT_SENT)
-    passed["Accept-Encoding"] = "identity"
+    kept = _filter(headers, _NOT_SENT)
+    kept["Accept-Encoding"] = "identity"
     for name, value in more:
-        passed.setdefault(name, value)
-    return passed
+        kept.setdefault(name, value)
+    return kept
 
 
 def to_client(headers: Pairs) -> CIMultiDict[str]:
     """Return the headers that the client gets."""
-    return _passed(headers, _NOT_RETURNED)
+    return _filter(headers, _NOT_RETURNED)
 
 
-def _passed(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
+def _filter(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
     kept: list[tuple[str, str]] = []
     named = ""
     for name, value in headers:
@@ -57,7 +57,7 @@ def _passed(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
             kept.append((name, value))
         elif lower == "connection":
             named += f",{value.lower()}"
-    if named and (others := {part.strip() for part in named.split(",")} - _USUAL):
+    if named and (others := {part.strip() for part in named.split(",")} - _CONNECTION_OPTIONS):
         kept = [(name, value) for name, value in kept if name.lower() not in others]
     return CIMultiDict(kept)
 
@@ -70,7 +70,7 @@ _ALWAYS = (("Accept", "application/json, text/event-stream"), ("Content-Type", "
 
 
 class RequestHeaders:
-    """Knows the session and the version that were agreed on, and writes the headers of each message."""
+    """Knows the negotiated session and version, and writes the headers of each message."""
 
     def __init__(self, tools: ListedTools) -> None:
         self.session: str | None = None
@@ -96,12 +96,12 @@ class RequestHeaders:
         yield "Mcp-Method", method
         name = params.get(_NAMES.get(method, ""))
         if isinstance(name, str):
-            yield "Mcp-Name", _spelt(name)
+            yield "Mcp-Name", _encode_value(name)
         if method == "tools/call" and isinstance(name, str):
-            yield from _marked(self._tools.get(name).input_schema, params.get("arguments"))
+            yield from _parameter_headers(self._tools.get(name).input_schema, params.get("arguments"))
 
 
-def _marked(schema: Any, arguments: Any) -> Iterator[tuple[str, str]]:
+def _parameter_headers(schema: Any, arguments: Any) -> Iterator[tuple[str, str]]:
     """Yield the arguments that their schema wants repeated as headers."""
     properties = schema.get("properties") if is_object(schema) else None
     if not is_object(properties) or not is_object(arguments):
@@ -112,11 +112,11 @@ def _marked(schema: Any, arguments: Any) -> Iterator[tuple[str, str]]:
         if isinstance(mark, str) and isinstance(value, bool):
             yield f"Mcp-Param-{mark}", str(value).lower()
         elif isinstance(mark, str) and isinstance(value, str | int | float):
-            yield f"Mcp-Param-{mark}", _spelt(str(value))
-        yield from _marked(described, value)
+            yield f"Mcp-Param-{mark}", _encode_value(str(value))
+        yield from _parameter_headers(described, value)
 
 
-def _spelt(value: str) -> str:
+def _encode_value(value: str) -> str:
     """Return a value as a header can hold it."""
     is_plain = value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?base64?")
     return value if is_plain else f"=?base64?{b64encode(value.encode()).decode()}?="

@@ -1,8 +1,10 @@
-"""`speak`: standard input and output in front of a URL, for hosts that start their servers as commands."""
+"""`run_stdio`: standard input and output in front of a URL, for hosts that start their servers as commands."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable, Generator, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -11,29 +13,61 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
-from failwell.proxy.events import Happening
-from failwell.proxy.http.addresses import ServerUrl
+from failwell.proxy.bounds import ENDPOINT_TIMEOUT, MAX_RESUMPTIONS, SESSION_END_TIMEOUT
+from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.exchange import Exchange, pass_on
+from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
-from failwell.proxy.http.lines import LineReader, LineWriter, StdioReply
-from failwell.proxy.http.refusals import LOST, broken
-from failwell.proxy.http.reply import ClientGone, Headers
+from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.server import Setup, say
-from failwell.proxy.http.sessions import Ask, HttpSession, Posted
+from failwell.proxy.http.server import CANNOT_SERVE, Setup
+from failwell.proxy.http.sessions import HttpSession, PostedBody, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import answer_in
-from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import Id, decoded, encode
-from failwell.proxy.options import ProxyOptions
-from failwell.proxy.rewriter import Message, tried
+from failwell.proxy.http.upstream import BROKEN, ServerUrl, Upstream
+from failwell.proxy.messages import Id, decode, encode
+from failwell.proxy.options import ProxyOptions, tell_operator
+from failwell.proxy.rewriter import Message, attempts_detail
 
-_MOST_IN_VAIN = 3
-_RESUMED_AFTER = 1.0
-_OPENED_WITHIN = 10.0
+_CHUNK = 1 << 16
+_RESUME_DELAY = 1.0
 
 
-class StreamHead(Protocol):
+class LineReader:
+    """The lines that a client sends, read in a thread, which works for a pipe, a file and a terminal alike."""
+
+    def __init__(self, source: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.ended = asyncio.Event()
+        threading.Thread(target=self._read, args=(source,), daemon=True, name="failwell lines").start()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (line := await self._queue.get()) is not None:
+            yield line
+
+    def _read(self, source: int) -> None:
+        held = b""
+        try:
+            while chunk := os.read(source, _CHUNK):
+                *lines, held = (held + chunk).split(b"\n")
+                for line in lines:
+                    self._put(line)
+            self._put(held)
+        except (OSError, RuntimeError):  # nothing to read from, or the loop is over
+            pass
+        try:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
+            self._loop.call_soon_threadsafe(self.ended.set)
+        except RuntimeError:
+            return
+
+    def _put(self, line: bytes) -> None:
+        if line := line.strip():
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
+
+
+class HeaderSource(Protocol):
     """Gives the headers of a request."""
 
     def __call__(self, message: object, **more: str) -> Headers:
@@ -41,104 +75,103 @@ class StreamHead(Protocol):
         ...
 
 
-class ServerStream(NamedTuple):
-    """A stream of the older transport that was opened."""
-
-    listening: ListeningStream
-    task: asyncio.Task[None]
-
-
 class ServerStreams:
     """Opens streams to one server for one client.
 
-    `url` is where messages are posted, `stream` the one that all answers come on with the older transport.
+    `url` is where messages are posted, `stream` the one that all answers arrive on with the older transport.
 
     Args:
         upstream: the server.
-        rules: what the operator wants.
+        rules: which calls are retried.
         session: what is known of the client.
-        head: gives the headers of a request.
+        headers: gives the headers of a request.
         next_id: gives ids that no client uses.
     """
 
     def __init__(
-        self, upstream: Upstream, rules: Rules, session: HttpSession, *, head: StreamHead, next_id: Callable[[], Id]
+        self,
+        upstream: Upstream,
+        rules: Rules,
+        session: HttpSession,
+        *,
+        headers: HeaderSource,
+        next_id: Callable[[], Id],
     ) -> None:
-        self.url = upstream.place.url
+        self.url = upstream.server_url.url
         self.stream: ListeningStream | None = None
         self._upstream = upstream
         self._rules = rules
         self._session = session
-        self._head = head
+        self._headers = headers
         self._next_id = next_id
-        self._heard: StdioReply | None = None
+        self._stream_reply: StdioReply | None = None
         self._unanswered: list[StdioReply] = []
 
-    async def unasked(self, reply: StdioReply) -> None:
-        """Pass on what the server says unasked; open the stream again when it ends, unless the server has none."""
-        in_vain = 0
-        while in_vain < _MOST_IN_VAIN:
+    async def listen(self, reply: StdioReply) -> None:
+        """Pass on the server's own messages; open the stream again when it ends, unless the server has none."""
+        failures = 0
+        while failures < MAX_RESUMPTIONS:
             try:
-                if await self._once(reply) != 200:
+                if await self._listen_once(reply) != 200:
                     return
-                in_vain = 0
+                failures = 0
             except BROKEN:
-                in_vain += 1
-            await asyncio.sleep(_RESUMED_AFTER if reply.patience is None else reply.patience)
+                failures += 1
+            await asyncio.sleep(_RESUME_DELAY if reply.resume_delay is None else reply.resume_delay)
 
     async def resume(self, reply: StdioReply) -> None:
-        """Ask for the rest of a stream that broke off, as the server allows by giving its events ids."""
-        for _ in range(_MOST_IN_VAIN):
-            await asyncio.sleep(_RESUMED_AFTER if reply.patience is None else reply.patience)
+        """Ask for the rest of a stream that broke off, which the server allows by giving its events ids."""
+        for _ in range(MAX_RESUMPTIONS):
+            await asyncio.sleep(_RESUME_DELAY if reply.resume_delay is None else reply.resume_delay)
             with suppress(*BROKEN):
-                await self._once(reply)
+                await self._listen_once(reply)
             if reply.is_answered:
                 return
 
-    async def older(self, reply: StdioReply) -> ServerStream | None:
-        """Open a stream of the older transport, which says where to post to; None: the server does not speak it."""
-        response = await self._upstream.send("GET", self.url, self._head(None))
+    async def open_older(self, reply: StdioReply) -> asyncio.Task[None] | None:
+        """Return the task of a stream of the older transport, which says where to post to; None: there is none."""
+        response = await self._upstream.send("GET", self.url, self._headers(None))
         if not _is_stream(response):
             response.release()
             return None
-        opened: asyncio.Future[ListeningStream] = asyncio.get_running_loop().create_future()
-        listening = self._listening(reply)
-        task = asyncio.create_task(listening.run(response, opened=opened.set_result))
-        await asyncio.wait((opened, task), timeout=_OPENED_WITHIN, return_when=asyncio.FIRST_COMPLETED)
-        if listening.endpoint is None:
+        has_endpoint: asyncio.Future[ListeningStream] = asyncio.get_running_loop().create_future()
+        stream = self._make_stream(reply)
+        task = asyncio.create_task(stream.run(response, on_endpoint=has_endpoint.set_result))
+        await asyncio.wait((has_endpoint, task), timeout=ENDPOINT_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+        if stream.endpoint is None:
             task.cancel()
             response.close()
             return None
-        self.stream, self._heard = listening, reply
-        self.url = self._upstream.place.url_for(listening.endpoint)
-        return ServerStream(listening, task)
+        self.stream, self._stream_reply = stream, reply
+        self.url = self._upstream.server_url.url_for(stream.endpoint)
+        return task
 
-    def asked(self, reply: StdioReply) -> None:
-        """Note a request whose answer comes on the older transport's stream."""
+    def add_request(self, reply: StdioReply) -> None:
+        """Note a request whose answer arrives on the older transport's stream."""
         self._unanswered = [one for one in self._unanswered if not self._is_answered(one)]
         self._unanswered.append(reply)
 
-    async def until_the_end(self, stream: ServerStream) -> None:
-        """Wait until a stream ends, and answer what was asked over it with an error. Calls have their failures then."""
-        await stream.task
+    async def wait_for_end(self, stream: asyncio.Task[None]) -> None:
+        """Wait until a stream ends, and answer its requests with an error. Calls have their failures then."""
+        await stream
         for reply in self._unanswered:
             if not self._is_answered(reply):
-                await reply.failed(LOST.message)
+                await reply.fail(CONNECTION_LOST.message)
 
     def _is_answered(self, reply: StdioReply) -> bool:
-        return reply.is_answered or (self._heard is not None and reply.asked in self._heard.answered)
+        return reply.is_answered or (self._stream_reply is not None and reply.request_id in self._stream_reply.answered)
 
-    async def _once(self, reply: StdioReply) -> int:
+    async def _listen_once(self, reply: StdioReply) -> int:
         resumed = {"Last-Event-ID": reply.last_event.decode("utf-8", "replace")} if reply.last_event else {}
-        response = await self._upstream.send("GET", self.url, self._head(None, **resumed))
+        response = await self._upstream.send("GET", self.url, self._headers(None, **resumed))
         try:
             if _is_stream(response):
-                await self._listening(reply).run(response, opened=lambda _: None)
+                await self._make_stream(reply).run(response, on_endpoint=lambda _: None)
         finally:
             response.close()
         return response.status
 
-    def _listening(self, reply: StdioReply) -> ListeningStream:
+    def _make_stream(self, reply: StdioReply) -> ListeningStream:
         return ListeningStream(self._session, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
 
 
@@ -151,43 +184,43 @@ _SESSION = "Mcp-Session-Id"
 _INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-class SessionRenewal(Upstream):
+class RenewingUpstream(Upstream):
     """A pool of connections to one server, for one client that knows nothing of sessions.
 
     A server that does not know a session has done nothing with the request, so that it may be made again in a new one.
 
     Args:
-        place: where the server is.
-        is_wanted: whether the operator wants it.
+        server_url: the URL of the server.
+        is_enabled: whether sessions are renewed.
     """
 
-    def __init__(self, place: ServerUrl, *, is_wanted: bool) -> None:
-        super().__init__(place, keeps_cookies=True)
-        self.begun: RenewedSession | None = None
-        self._is_wanted = is_wanted
+    def __init__(self, server_url: ServerUrl, *, is_enabled: bool) -> None:
+        super().__init__(server_url, keeps_cookies=True)
+        self.session_start: SessionStart | None = None
+        self._is_enabled = is_enabled
         self._lock = asyncio.Lock()
 
     async def send(self, method: str, url: str, headers: Mapping[str, str], body: Any = None) -> ClientResponse:
-        """Return the head of the server's answer, in a new session if the old one is gone."""
+        """Return the head of the server's response, in a new session if the old one is gone."""
         response = await super().send(method, url, headers, body)
         lost = headers.get(_SESSION)
-        if response.status != _SESSION_IS_GONE or lost is None or method == "DELETE" or self.begun is None:
+        if response.status != _SESSION_IS_GONE or lost is None or method == "DELETE" or self.session_start is None:
             return response
-        session = await self._renewed(self.begun, url, lost) if self._is_wanted else None
+        session = await self._renew(self.session_start, url, lost) if self._is_enabled else None
         if session is None:
             return response
         response.release()
-        again = CIMultiDict(headers)
-        again[_SESSION] = session
-        return await super().send(method, url, again, body)
+        renewed = CIMultiDict(headers)
+        renewed[_SESSION] = session
+        return await super().send(method, url, renewed, body)
 
-    async def _renewed(self, begun: "RenewedSession", url: str, lost: str) -> str | None:
-        """Return the session that takes the place of one that is lost; None: the server begins none."""
-        stamps = begun.stamps
+    async def _renew(self, start: "SessionStart", url: str, lost: str) -> str | None:
+        """Return the session that replaces a lost one; None: the server begins none."""
+        request_headers = start.request_headers
         async with self._lock:
-            if stamps.session != lost:  # another request was first to find it gone
-                return stamps.session
-            response = await super().send("POST", url, begun.head({"method": "initialize"}), begun.handshake)
+            if request_headers.session != lost:  # another request was first to find it gone
+                return request_headers.session
+            response = await super().send("POST", url, start.headers({"method": "initialize"}), start.initialize)
             try:
                 message = await answer_in(response) if response.status == _OK else None
             finally:
@@ -196,33 +229,31 @@ class SessionRenewal(Upstream):
             result = None if message is None else message.get("result")
             if session is None or not is_object(result):
                 return None
-            stamps.session, stamps.version = session, result.get("protocolVersion")
-            told = await super().send("POST", url, begun.head(_INITIALIZED), encode(_INITIALIZED))
-            told.release()
-            begun.report(Happening("restarted"))
+            request_headers.session, request_headers.version = session, result.get("protocolVersion")
+            response = await super().send("POST", url, start.headers(_INITIALIZED), encode(_INITIALIZED))
+            response.release()
+            start.report(ProxyEvent("restarted"))
             return session
 
 
-class RenewedSession(NamedTuple):
-    """How the client began, where its session is kept, what gives the headers of a message, and who is told."""
+class SessionStart(NamedTuple):
+    """The client's `initialize`, the headers that hold its session, what gives those of a message, and a reporter."""
 
-    handshake: bytes
-    stamps: RequestHeaders
-    head: Callable[[Any], Headers]
-    report: Callable[[Happening], object]
+    initialize: bytes
+    request_headers: RequestHeaders
+    headers: Callable[[Any], Headers]
+    report: Callable[[ProxyEvent], object]
 
 
-_GOODBYE = 0.5
 _OLDER_TRANSPORT = (400, 404, 405)
-_CANNOT = 1
 
 
-async def speak(options: ProxyOptions, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
+async def run_stdio(options: ProxyOptions, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
     """Pass the client's messages to the URL until it closes its end, and return the exit code."""
     assert options.url is not None
     setup = Setup(options, events)
-    upstream = SessionRenewal(ServerUrl(options.url), is_wanted=options.restart)
-    remote = Remote(upstream, setup, LineWriter(target), headers=options.header)
+    upstream = RenewingUpstream(ServerUrl(options.url), is_enabled=options.restart)
+    remote = RemoteSession(upstream, setup, LineWriter(target), headers=options.header)
     work = asyncio.ensure_future(remote.run(LineReader(source), grace=options.grace))
 
     def end(number: int) -> None:
@@ -234,45 +265,47 @@ async def speak(options: ProxyOptions, events: int | str | None, *, source: int 
     with suppress(asyncio.CancelledError, ClientGone):
         await work
     with suppress(TimeoutError, *BROKEN):
-        async with asyncio.timeout(_GOODBYE):
-            await remote.goodbye()
+        async with asyncio.timeout(SESSION_END_TIMEOUT):
+            await remote.close()
     await upstream.close()
     setup.close()
-    setup.sum_up(say)
+    setup.write_summary()
     return remote.code
 
 
-class Remote:
-    """One client with lines, one server with a URL.
+class RemoteSession:
+    """One client on standard input and output, one server with a URL.
 
     Args:
         upstream: the server.
-        setup: what the operator wants.
+        setup: the parts that the options ask for.
         output: where the client reads.
         headers: what the server gets with each request.
     """
 
     def __init__(
-        self, upstream: SessionRenewal, setup: Setup, output: LineWriter, *, headers: tuple[tuple[str, str], ...] = ()
+        self, upstream: RenewingUpstream, setup: Setup, output: LineWriter, *, headers: tuple[tuple[str, str], ...] = ()
     ) -> None:
         self.code = 0
         self._upstream = upstream
         self._rules = setup.rules
         self._output = output
-        basic = upstream.place.authorization
+        basic = upstream.server_url.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
-        self._session = HttpSession(setup.upgrader())
-        self._stamps = RequestHeaders(self._session.upgrader.tools)
-        self._hearing = ServerStreams(upstream, self._rules, self._session, head=self._head, next_id=self._next_id)
+        self._session = HttpSession(setup.make_rewriter())
+        self._request_headers = RequestHeaders(self._session.rewriter.tools)
+        self._streams = ServerStreams(
+            upstream, self._rules, self._session, headers=self._make_headers, next_id=self._next_id
+        )
         self._tasks: dict[Id, asyncio.Task[None]] = {}
         self._listener: asyncio.Task[None] | None = None
         self._count = 0
-        self._gone = asyncio.Event()
+        self._client_gone = asyncio.Event()
 
     async def run(self, lines: LineReader, *, grace: float) -> None:
-        """Pass messages until the client has no more, and wait a while for their answers."""
+        """Pass messages until the client has no more, and wait a little for their answers."""
         passing = asyncio.create_task(self._pass(lines))
-        ended, gone = asyncio.create_task(lines.ended.wait()), asyncio.create_task(self._gone.wait())
+        ended, gone = asyncio.create_task(lines.ended.wait()), asyncio.create_task(self._client_gone.wait())
         try:
             await asyncio.wait((passing, ended, gone), return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
@@ -281,101 +314,107 @@ class Remote:
                 await asyncio.wait((passing,), timeout=grace)
             if passing.done():
                 passing.result()
-                await self._last_answers(grace)
+                await self._wait_for_answers(grace)
         finally:
             for task in (passing, ended, gone):
                 task.cancel()
 
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
-            await self._line(line)
+            await self._pass_line(line)
 
-    async def _last_answers(self, grace: float) -> None:
+    async def _wait_for_answers(self, grace: float) -> None:
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=grace)
 
-    async def goodbye(self) -> None:
+    async def close(self) -> None:
         """End what still runs, and the session at the server."""
         for task in (*self._tasks.values(), *([self._listener] if self._listener else [])):
             task.cancel()
-        if self._stamps.session is not None:
-            response = await self._upstream.send("DELETE", self._hearing.url, self._head(None))
+        if self._request_headers.session is not None:
+            response = await self._upstream.send("DELETE", self._streams.url, self._make_headers(None))
             response.release()
 
-    async def _line(self, line: bytes) -> None:
-        message = decoded(line)
-        posted = Posted.of(line)
+    async def _pass_line(self, line: bytes) -> None:
+        message = decode(line)
+        posted = PostedBody.of(line)
         method = message.get("method") if is_object(message) else None
-        if posted.cancels is not None and self._is_closed_instead(posted.cancels):
+        if posted.cancels is not None and self._is_cancelled_by_closing(posted.cancels):
             return
-        reply = StdioReply(self._output, posted.id, seen=self._initialized if method == "initialize" else self._heard)
+        reply = StdioReply(
+            self._output,
+            posted.id,
+            on_message=self._note_initialized if method == "initialize" else self._session.note_notification,
+        )
         work = self._answer(posted, message, reply)
         if posted.id is None or method == "initialize":
             await work
         else:
             task = asyncio.create_task(work)
             self._tasks[posted.id] = task
-            task.add_done_callback(partial(self._over, posted.id))
-        if method == "notifications/initialized" and self._hearing.stream is None:
-            self._listener = asyncio.create_task(self._hear())
+            task.add_done_callback(partial(self._remove_task, posted.id))
+        if method == "notifications/initialized" and self._streams.stream is None:
+            self._listener = asyncio.create_task(self._listen())
 
-    def _over(self, id: Id, task: asyncio.Task[None]) -> None:
+    def _remove_task(self, id: Id, task: asyncio.Task[None]) -> None:
         if self._tasks.get(id) is task:
             del self._tasks[id]
 
-    def _is_closed_instead(self, id: Id) -> bool:
-        """End a request by closing its stream, if that is how its era cancels."""
+    def _is_cancelled_by_closing(self, id: Id) -> bool:
+        """End a request by closing its stream, if that is how its version of the protocol cancels."""
         task = self._tasks.get(id)
-        if task is None or self._stamps.version is not None:
+        if task is None or self._request_headers.version is not None:
             return False
         task.cancel()
         return True
 
-    def _head(self, message: Any, **more: str) -> Headers:
-        return to_server([*self._stamps.headers(message), *more.items()], more=self._headers)
+    def _make_headers(self, message: Any, **more: str) -> Headers:
+        return to_server([*self._request_headers.headers(message), *more.items()], more=self._headers)
 
-    async def _answer(self, posted: Posted, message: Any, reply: StdioReply) -> None:
-        with self._unless_gone():
+    async def _answer(self, posted: PostedBody, message: Any, reply: StdioReply) -> None:
+        with self._until_client_gone():
             try:
                 await self._exchange(posted, message, reply)
             except ClientGone:
                 raise
             except Exception as failed:  # whatever it is, the client gets an answer
-                await reply.failed(f"failwell: {broken(failed).message}")
+                await reply.fail(f"failwell: {failure_from_exception(failed).message}")
 
-    async def _exchange(self, posted: Posted, message: Any, reply: StdioReply) -> None:
-        headers = self._head(message)
+    async def _exchange(self, posted: PostedBody, message: Any, reply: StdioReply) -> None:
+        headers = self._make_headers(message)
         if posted.calls:
-            ask = Ask(posted, self._hearing.url, headers, self._session, is_tracked=True)
-            if self._hearing.stream is not None:
-                self._hearing.stream.posted(ask)
-            exchange = Exchange(ask, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
+            request = UpstreamRequest(posted, self._streams.url, headers, self._session, is_tracked=True)
+            if self._streams.stream is not None:
+                self._streams.stream.add(request)
+            exchange = Exchange(request, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
             await exchange.run()
         else:
             await self._post(posted, message, headers, reply)
         if not reply.is_answered and reply.last_event is not None:
-            await self._hearing.resume(reply)
+            await self._streams.resume(reply)
         if reply.is_answered:
             return
-        if self._hearing.stream is not None:
-            self._hearing.asked(reply)
+        if self._streams.stream is not None:
+            self._streams.add_request(reply)
         else:
-            await self._give_up(posted, reply)
+            await self._answer_lost(posted, reply)
 
-    async def _post(self, posted: Posted, message: Any, headers: Headers, reply: StdioReply) -> None:
+    async def _post(self, posted: PostedBody, message: Any, headers: Headers, reply: StdioReply) -> None:
         body = posted.body if posted.cancels is None else self._session.cancel(posted) or posted.body
-        if self._hearing.stream is not None:
-            self._hearing.stream.listing(posted)
+        if self._streams.stream is not None:
+            self._streams.stream.add_tool_request(posted)
         try:
-            response = await self._upstream.send("POST", self._hearing.url, headers, body)
+            response = await self._upstream.send("POST", self._streams.url, headers, body)
             try:
                 if is_object(message) and message.get("method") == "initialize":
-                    if response.status in _OLDER_TRANSPORT and await self._fell_back(body, reply):
+                    if response.status in _OLDER_TRANSPORT and await self._is_older_transport(body, reply):
                         return
-                    self._stamps.session = response.headers.get("Mcp-Session-Id")
-                    self._upstream.begun = RenewedSession(body, self._stamps, self._head, self._rules.report)
+                    self._request_headers.session = response.headers.get("Mcp-Session-Id")
+                    self._upstream.session_start = SessionStart(
+                        body, self._request_headers, self._make_headers, self._rules.report
+                    )
                 if posted.is_list:
-                    await self._listed(posted, response, reply)
+                    await self._pass_tools(posted, response, reply)
                 else:
                     await pass_on(response, reply)
             finally:
@@ -383,74 +422,73 @@ class Remote:
             self.code = 0
         except BROKEN as exc:
             if reply.last_event is None:
-                await self._unreached(exc, reply)
+                await self._answer_broken(exc, reply)
 
-    async def _unreached(self, exc: BaseException, reply: StdioReply) -> None:
-        sentence = f"cannot reach {self._upstream.place.root}: {broken(exc).message}"
+    async def _answer_broken(self, exc: BaseException, reply: StdioReply) -> None:
+        sentence = f"cannot reach {self._upstream.server_url.root}: {failure_from_exception(exc).message}"
         if not self.code:
-            say(sentence)
-            self.code = _CANNOT
-        await reply.failed(f"failwell: {sentence}")
+            tell_operator(sentence)
+            self.code = CANNOT_SERVE
+        await reply.fail(f"failwell: {sentence}")
 
-    async def _listed(self, posted: Posted, response: ClientResponse, reply: StdioReply) -> None:
-        """Pass on an answer to `tools/list` and take it in."""
-        before = reply.seen
+    async def _pass_tools(self, posted: PostedBody, response: ClientResponse, reply: StdioReply) -> None:
+        """Pass on an answer to `tools/list`, and learn the tools."""
+        on_message = reply.on_message
 
         def learn(data: bytes) -> None:
-            before(data)
-            self._session.learn(decoded(data), is_page=posted.is_page)
+            on_message(data)
+            self._session.learn(decode(data), is_page=posted.is_page)
 
-        reply.seen = learn
+        reply.on_message = learn
         await pass_on(response, reply)
 
-    async def _give_up(self, posted: Posted, reply: StdioReply) -> None:
+    async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:
             if not pending.is_cancelled:
-                self._session.ended(pending)
-                told = self._session.upgrader.happening("failure", pending.call, LOST, **tried(pending.attempts))
-                self._rules.report(told)
-                answer = self._session.failed(pending, LOST)
-                await reply.whole(200, CIMultiDict(), encode(answer))
+                self._session.remove(pending)
+                event = self._session.rewriter.event(
+                    "failure", pending.call, CONNECTION_LOST, **attempts_detail(pending.attempts)
+                )
+                self._rules.report(event)
+                answer = self._session.failed(pending, CONNECTION_LOST)
+                await reply.send(200, CIMultiDict(), encode(answer))
         if not posted.calls:
-            await reply.failed(LOST.message)
+            await reply.fail(CONNECTION_LOST.message)
 
-    async def _hear(self) -> None:
-        """Hear what the server says unasked, for as long as anybody reads it."""
-        with self._unless_gone():
-            await self._hearing.unasked(StdioReply(self._output, None, seen=self._heard))
+    async def _listen(self) -> None:
+        """Pass on the server's own messages, for as long as the client reads."""
+        with self._until_client_gone():
+            await self._streams.listen(StdioReply(self._output, None, on_message=self._session.note_notification))
 
-    async def _fell_back(self, body: bytes, reply: StdioReply) -> bool:
-        """Speak the older transport from now on, if the server does."""
-        stream = await self._hearing.older(StdioReply(self._output, None, seen=self._initialized))
+    async def _is_older_transport(self, body: bytes, reply: StdioReply) -> bool:
+        """Use the older transport from now on, if the server does."""
+        stream = await self._streams.open_older(StdioReply(self._output, None, on_message=self._note_initialized))
         if stream is None:
             return False
-        self._listener = asyncio.create_task(self._hear_older(stream))
-        posted = await self._upstream.send("POST", self._hearing.url, self._head(None), body)
+        self._listener = asyncio.create_task(self._listen_to_older(stream))
+        posted = await self._upstream.send("POST", self._streams.url, self._make_headers(None), body)
         posted.release()
-        self._hearing.asked(reply)
+        self._streams.add_request(reply)
         return True
 
-    async def _hear_older(self, stream: ServerStream) -> None:
-        with self._unless_gone():
-            await self._hearing.until_the_end(stream)
+    async def _listen_to_older(self, stream: asyncio.Task[None]) -> None:
+        with self._until_client_gone():
+            await self._streams.wait_for_end(stream)
 
     @contextmanager
-    def _unless_gone(self) -> Generator[None]:
+    def _until_client_gone(self) -> Generator[None]:
         try:
             yield
         except ClientGone:
-            self._gone.set()
+            self._client_gone.set()
 
-    def _initialized(self, data: bytes) -> None:
-        message: Message = decoded(data)
+    def _note_initialized(self, data: bytes) -> None:
+        message: Message = decode(data)
         result = message.get("result") if is_object(message) else None
         version = result.get("protocolVersion") if is_object(result) else None
         if isinstance(version, str):
-            self._stamps.version = version
-        self._heard(data)
-
-    def _heard(self, data: bytes) -> None:
-        self._session.heard(data)
+            self._request_headers.version = version
+        self._session.note_notification(data)
 
     def _next_id(self) -> str:
         self._count += 1

@@ -1,57 +1,66 @@
-"""`Reply`: where the answer to one request of a client is written."""
+"""`Reply`: where the answer to one request of a client is written: over HTTP, or as lines to standard output."""
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from aiohttp import web
 from multidict import CIMultiDict
 
-from failwell.proxy.http.event_stream import event_of
+from failwell._json import is_object
+from failwell.proxy.bounds import MAX_ANSWERED_IDS
+from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, name_of, retry_of
+from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
+from failwell.proxy.stdio.pump import write_all
 
 Headers = CIMultiDict[str]
 
 _JSON = ("Content-Type", "application/json")
 _OK, _ACCEPTED = 200, 202
+_INTERNAL_ERROR = -32603
+_MESSAGE = b"message"
 
 
 class ClientGone(Exception):
-    """The client went away before it had its answer; nobody is told."""
+    """The client went away before it had its answer, so there is nobody to answer."""
 
 
 class Reply(Protocol):
-    """An answer: whole at once, or begun and then written piece by piece."""
+    """An answer: sent at once, or started and then written piece by piece."""
 
-    is_begun: bool
+    is_started: bool
 
-    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Write all of it."""
+    async def send(self, status: int, headers: Headers, body: bytes) -> None:
+        """Send all of it."""
 
-    async def begin(self, status: int, headers: Headers) -> None:
-        """Begin a stream."""
+    async def start(self, status: int, headers: Headers) -> None:
+        """Start a stream."""
 
     async def write(self, data: bytes) -> None:
-        """Write a piece of the stream that was begun."""
+        """Write a piece of the stream that was started."""
 
 
 class HttpReply:
     """The answer to an HTTP request."""
 
     def __init__(self, request: web.BaseRequest) -> None:
-        self.is_begun = False
+        self.is_started = False
         self.response: web.StreamResponse | None = None
         self._request = request
 
-    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
+    async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Keep it: the server writes it in one piece when the request was handled."""
         self.response = web.Response(status=status, headers=headers, body=body)
 
-    async def begin(self, status: int, headers: Headers) -> None:
+    async def start(self, status: int, headers: Headers) -> None:
         """Write the head."""
         self.response = web.StreamResponse(status=status, headers=headers)
         try:
             await self.response.prepare(self._request)
         except OSError as gone:
             raise ClientGone from gone
-        self.is_begun = True
+        self.is_started = True
 
     async def write(self, data: bytes) -> None:
         """Write a piece, and wait until the client has taken enough of it."""
@@ -62,8 +71,8 @@ class HttpReply:
             raise ClientGone from gone
 
 
-class ElsewhereReply:
-    """The answer to a request whose messages go another way: over the stream that the client opened before it.
+class StreamReply:
+    """The answer to a request whose messages go over a stream that the client opened before.
 
     Args:
         reply: what answers the request itself.
@@ -71,30 +80,119 @@ class ElsewhereReply:
     """
 
     def __init__(self, reply: Reply, stream: Reply) -> None:
-        self.is_begun = False
+        self.is_started = False
         self._reply = reply
         self._stream = stream
 
-    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Write a message to the stream; anything else answers the request."""
+    async def send(self, status: int, headers: Headers, body: bytes) -> None:
+        """Write a message to the stream; anything else is the response to the request."""
         if status != _OK:
-            await self._reply.whole(status, headers, body)
+            await self._reply.send(status, headers, body)
             return
         await self._stream.write(event_of(body))
-        await self._reply.whole(_ACCEPTED, CIMultiDict(), b"Accepted")
+        await self._reply.send(_ACCEPTED, CIMultiDict(), b"Accepted")
 
-    async def begin(self, status: int, headers: Headers) -> None:
-        """Begin a stream of its own after all."""
-        await self._reply.begin(status, headers)
-        self.is_begun = True
+    async def start(self, status: int, headers: Headers) -> None:
+        """Start a stream of its own after all."""
+        await self._reply.start(status, headers)
+        self.is_started = True
 
     async def write(self, data: bytes) -> None:
-        """Write to the stream that was begun."""
+        """Write to the stream that was started."""
         await self._reply.write(data)
 
 
+class LineWriter:
+    """Writes lines to the client, in a thread, so that a client that does not read stops nothing else."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="failwell output")
+
+    async def message(self, data: bytes) -> None:
+        """Write one message.
+
+        Raises:
+            ClientGone: nobody reads any more.
+        """
+        line = b" ".join(data.splitlines()) + b"\n"  # in JSON, line ends are spaces
+        taken = await asyncio.get_running_loop().run_in_executor(self._writer, write_all, line, self._target)
+        if taken < len(line):
+            raise ClientGone
+
+
+class StdioReply:
+    """The answer to one message, each of its messages a line.
+
+    Args:
+        output: where the client reads.
+        request_id: the id of the request, if it was one.
+        on_message: gets each message.
+    """
+
+    def __init__(
+        self, output: LineWriter, request_id: Id | None, *, on_message: Callable[[bytes], object] = lambda _: None
+    ) -> None:
+        self.is_started = False
+        self.is_answered = request_id is None
+        self.status = 0
+        self.last_event: bytes | None = None
+        self.resume_delay: float | None = None
+        self.request_id = request_id
+        self.answered: dict[Id, None] = {}
+        self._output = output
+        self.on_message = on_message
+
+    async def send(self, status: int, headers: Headers, body: bytes) -> None:  # noqa: ARG002 - as `Reply` has it
+        """Write the message in a body, or an error if it is no message."""
+        self.status = status
+        try:
+            message = decode_or_raise(body)
+        except RecursionError:
+            message = body
+        if self.is_answered and status >= 300:
+            return  # nobody waits for an answer to a notification
+        if is_object(message) and "error" in message and message.get("id") is None:
+            body = encode({**message, "id": self.request_id})
+        elif message is None:
+            if self.request_id is None or status == 202:
+                return
+            body = encode(self._error(f"The server answered with HTTP status {status}."))
+        await self._message(body)
+
+    async def start(self, status: int, headers: Headers) -> None:  # noqa: ARG002 - as `Reply` has it
+        """Start a stream."""
+        self.status = status
+        self.is_started = True
+
+    async def write(self, data: bytes) -> None:
+        """Write the messages in events."""
+        for event in EventSplitter().feed(data):
+            self.last_event = id_of(event) or self.last_event
+            self.resume_delay = retry_of(event) if self.resume_delay is None else self.resume_delay
+            if name_of(event) == _MESSAGE and (found := data_of(event)):
+                await self._message(found)
+
+    async def fail(self, sentence: str) -> None:
+        """Answer the request with an error, if it has no answer yet."""
+        if not self.is_answered:
+            await self._message(encode(self._error(sentence)))
+
+    async def _message(self, data: bytes) -> None:
+        self.on_message(data)
+        if (glance := glance_at_server(data)) is not None and glance.method is None and glance.id is not None:
+            self.answered[glance.id] = None
+            if len(self.answered) > MAX_ANSWERED_IDS:
+                self.answered.pop(next(iter(self.answered)))
+            self.is_answered = self.is_answered or glance.id == self.request_id
+        await self._output.message(data)
+
+    def _error(self, sentence: str) -> dict[str, object]:
+        return {"jsonrpc": "2.0", "id": self.request_id, "error": {"code": _INTERNAL_ERROR, "message": sentence}}
+
+
 def json_headers(headers: Headers | None = None) -> Headers:
-    """Return headers for a message, in place of those that an answer came with."""
+    """Return headers for a message, without those that described another body."""
     kept = CIMultiDict(headers or ())
     for name in ("Content-Type", "Retry-After", "ETag", "Content-MD5", "Digest", "WWW-Authenticate"):
         kept.popall(name, None)

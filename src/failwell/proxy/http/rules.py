@@ -1,4 +1,4 @@
-"""`Rules`: what the operator wants of calls: how failures are written, and which calls are made again."""
+"""`Rules`: which calls are refused, and which are made again, as the operator wants."""
 
 import random
 import time
@@ -8,14 +8,13 @@ from typing import Any
 from failwell._json import is_object
 from failwell.advice import Hints
 from failwell.failure import Failure
+from failwell.proxy.bounds import MAX_RETRIED_BODY
 from failwell.proxy.calls import ProxiedCall
-from failwell.proxy.events import Happening
-from failwell.proxy.http.sessions import HttpSession, Pending
+from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.sessions import HttpSession, PendingCall
 from failwell.proxy.rewriter import Message, Rewriter
 from failwell.reading.reader import attempts_below
 from failwell.retry import Limits, Policy, Run, Shared
-
-_LONGEST_KEPT = 1 << 20
 
 
 class Rules:
@@ -26,11 +25,11 @@ class Rules:
         policy: how often and how long calls are made again; None: never.
         shared: budget, breaker and repeats, if not those of this proxy alone.
         safe: tools that may run twice, as the operator knows.
-        looks_at_successes: answers that are not flagged may be failures too.
+        reads_successes: answers that are not flagged may be failures too.
         dry_run: report what would change, and change nothing.
-        report: told what happened.
+        report: gets each event.
         clock: tells seconds.
-        chance: gives a number from 0 to 1.
+        jitter: gives a number from 0 to 1.
     """
 
     def __init__(
@@ -40,13 +39,13 @@ class Rules:
         policy: Policy | None = None,
         shared: Limits | None = None,
         safe: tuple[str, ...] = (),
-        looks_at_successes: bool = False,
+        reads_successes: bool = False,
         dry_run: bool = False,
-        report: Callable[[Happening], object] = lambda _: None,
+        report: Callable[[ProxyEvent], object] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
-        chance: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.looks_at_successes = looks_at_successes
+        self.reads_successes = reads_successes
         self.dry_run = dry_run
         self.report = report
         self.calls: dict[str, int] = {}
@@ -55,78 +54,78 @@ class Rules:
         self._safe = frozenset(safe)
         self._shared = shared or Shared.new()
         self._clock = clock
-        self._chance = chance
+        self._jitter = jitter
 
-    async def refusal(self, pending: Pending, session: HttpSession) -> Message | None:
+    async def refusal(self, pending: PendingCall, session: HttpSession) -> Message | None:
         """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
         self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
-        upgrader = session.upgrader
-        is_told = self.validates or upgrader.tells_all
-        if is_told and (refused := upgrader.refusal(pending.call)) is not None:
+        rewriter = session.rewriter
+        is_read = self.validates or rewriter.reports_all
+        if is_read and (refused := rewriter.refusal(pending.call)) is not None:
             return refused
-        if self._policy is None or len(pending.body) > _LONGEST_KEPT:
+        if self._policy is None or len(pending.body) > MAX_RETRIED_BODY:
             return None
         call, now = pending.call, self._clock()
-        hints = self._hints(call, upgrader)
+        hints = self._hints(call, rewriter)
         pending.run = Run(
             self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
         )
         failure = await self.suspension(pending)
         if failure is None:
             return None
-        self.report(upgrader.happening("refused", call, failure))
-        return upgrader.failed(call, failure)
+        self.report(rewriter.event("refused", call, failure))
+        return rewriter.failed(call, failure)
 
-    async def suspension(self, pending: Pending) -> Failure | None:
-        """Begin the next try of a call, or return why it must not be made: calls of the tool are suspended."""
+    async def suspension(self, pending: PendingCall) -> Failure | None:
+        """Begin the next attempt of a call, or return why it must not be made: calls of the tool are suspended."""
         failure = None if pending.run is None else await pending.run.abegin(self._clock())
         return None if self.dry_run else failure
 
-    def is_unclear(self, pending: Pending, session: HttpSession, message: Message) -> bool:
-        """Return whether an answer is a failure of a tool that nothing is known of: its list would make it clearer."""
-        upgrader = session.upgrader
-        return not upgrader.tools.names() and _failure_in(upgrader, pending.call, message) is not None
+    def is_unclear(self, pending: PendingCall, session: HttpSession, message: Message) -> bool:
+        """Return whether an answer is a failure while no tool is known: the list of tools would make it clearer."""
+        rewriter = session.rewriter
+        return not rewriter.tools.names() and _failure_in(rewriter, pending.call, message) is not None
 
-    async def delay(self, pending: Pending, session: HttpSession, message: Message) -> float | None:
-        """Take in an answer, and return after how many seconds the call is made again; None: this is its answer."""
+    async def delay(self, pending: PendingCall, session: HttpSession, message: Message) -> float | None:
+        """Return after how many seconds a call with this answer is made again; None: the client gets the answer."""
         run = pending.run
         if run is None:
             return None
-        failure = _failure_in(session.upgrader, pending.call, message)
+        failure = _failure_in(session.rewriter, pending.call, message)
         if failure is None:
             run.succeeded(self._clock())
             return None
-        run.hints = self._hints(pending.call, session.upgrader)  # more may be known than when the call was made
+        run.hints = self._hints(pending.call, session.rewriter)  # more may be known than when the call was made
         below = attempts_below(message.get("result")) > 1
-        delay = (await run.afailed(failure, self._clock(), jitter=self._chance(), retried_below=below)).delay
+        delay = (await run.afailed(failure, self._clock(), jitter=self._jitter(), retried_below=below)).delay
         if delay is None or pending.is_cancelled:
             return None
-        told = session.upgrader.happening("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
-        self.report(told)
+        event = session.rewriter.event("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
+        self.report(event)
         return None if self.dry_run else delay
 
-    def _hints(self, call: ProxiedCall, upgrader: Rewriter) -> Hints:
-        return Hints(idempotent=True) if call.tool in self._safe else upgrader.hints(call.tool)
+    def _hints(self, call: ProxiedCall, rewriter: Rewriter) -> Hints:
+        return Hints(idempotent=True) if call.tool in self._safe else rewriter.hints(call.tool)
 
-    def ended(self, pending: Pending) -> None:
-        """Note that a call ended; without an answer, as when its client has gone, another one may probe."""
+    def note_end(self, pending: PendingCall) -> None:
+        """Note that a call ended; without an answer, as when its client has gone, another call may probe the tool."""
         if pending.run is not None and not pending.is_answered:
             pending.run.cancelled()
 
-    def is_progress(self, pending: Pending, message: Any) -> bool:
+    def is_progress(self, pending: PendingCall, message: Any) -> bool:
         """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
         params = message.get("params") if is_object(message) else None
-        made = params.get("progress") if is_object(params) else None
-        if pending.run is None or not isinstance(made, int | float):
+        value = params.get("progress") if is_object(params) else None
+        if pending.run is None or not isinstance(value, int | float):
             return True
-        if made <= pending.progress:
+        if value <= pending.progress:
             return pending.run.attempt == 1
-        pending.progress = made
+        pending.progress = value
         return True
 
 
-def _failure_in(upgrader: Rewriter, call: ProxiedCall, message: Message) -> Failure | None:
-    failure = upgrader.failure_in(call, message)
-    if failure is None and upgrader.flips(call.tool):
-        failure = upgrader.unflagged_in(call, message)
+def _failure_in(rewriter: Rewriter, call: ProxiedCall, message: Message) -> Failure | None:
+    failure = rewriter.failure_in(call, message)
+    if failure is None and rewriter.flips(call.tool):
+        failure = rewriter.unflagged_in(call, message)
     return failure

@@ -12,104 +12,87 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from failwell.proxy.events import Happening
-from failwell.proxy.http.addresses import AllowedHosts, ServerUrl
-from failwell.proxy.http.gateway import Gateway
+from failwell.proxy.bounds import MAX_HEADER, REACH_TIMEOUT, SHUTDOWN_TIMEOUT
+from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.gateway import AllowedHosts, Gateway
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.upstream import Upstream
-from failwell.proxy.options import ProxyOptions, limits_of
+from failwell.proxy.http.upstream import ServerUrl, Upstream
+from failwell.proxy.options import ProxyOptions, open_limits, tell_operator
 from failwell.proxy.rewriter import Rewriter
-from failwell.proxy.summary import Tally
+from failwell.proxy.summary import CallSummary
 from failwell.retry import Policy
 
 if TYPE_CHECKING:
-    from failwell.proxy.recording import Recording
+    from failwell.proxy.recorder import ProxyRecorder
 
-_REACHED_WITHIN = 1.5
-_LAST_ANSWERS = 0.5
-_LONGEST_HEADER = 1 << 16
-CANNOT = 1
-
-Say = Callable[[str], object]
+CANNOT_SERVE = 1
 
 
 class Setup:
-    """The parts that both forms of the proxy are made of, as the options say."""
+    """The parts that both a gateway and a proxy on standard input and output need, as the options say."""
 
     def __init__(self, options: ProxyOptions, events: int | str | None) -> None:
         self._options = options
-        place = ServerUrl(options.url or "")
-        self.limits = limits_of(options, scope=f"{place.root}{place.path}", warn=say)
-        self.tally = Tally()
-        self._recording = None if events is None else _recording(options, events)
-        self.log: Callable[[Happening], object] | None = self._recording
-        self._looks = events is not None or options.dry_run
+        server_url = ServerUrl(options.url or "")
+        self.limits = open_limits(options, scope=f"{server_url.root}{server_url.path}", warn=tell_operator)
+        self.summary = CallSummary()
+        self._recorder = None if events is None else _open_recorder(options, events)
+        self.on_event: Callable[[ProxyEvent], object] | None = self._recorder
+        self._reads_unflagged = events is not None or options.dry_run
         policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
         self.rules = Rules(
             validates=options.validate,
             policy=policy,
             shared=self.limits,
             safe=options.retry_safe,
-            looks_at_successes=self._looks or bool(options.flip_unflagged),
+            reads_successes=self._reads_unflagged or bool(options.flip_unflagged),
             dry_run=options.dry_run,
             report=self._report,
         )
 
-    def upgrader(self, id: str | None = None) -> Rewriter:
-        """Return what writes the failures of one client, in the session that its server knows by an id."""
+    def make_rewriter(self, id: str | None = None) -> Rewriter:
+        """Return the rewriter of one client, whose session has this id at the server."""
         options = self._options
         return Rewriter(
             dialect=options.dialect,
             flip_unflagged=options.flip_unflagged,
-            look_unflagged=self._looks,
+            reads_unflagged=self._reads_unflagged,
             validate=options.validate,
             dry_run=options.dry_run,
             report=self._report,
-            tells_all=self._recording is not None,
-            session="" if self._recording is None else _session_name(id),
+            reports_all=self._recorder is not None,
+            session="" if self._recorder is None else _session_name(id),
         )
 
-    def sum_up(self, say: Say) -> None:
+    def write_summary(self) -> None:
         """Tell the operator what became of the calls."""
         if not self._options.quiet:
-            for line in self.tally.lines(self.rules.calls):
-                say(line)
-            if self._recording is not None and self._recording.lost:
-                say(f"{self._recording.lost} records of calls were lost")
+            tell_operator(*self.summary.lines(self.rules.calls))
+            if self._recorder is not None and self._recorder.lost:
+                tell_operator(f"{self._recorder.lost} records of calls were lost")
 
     def close(self) -> None:
         """Close what is open."""
         if self.limits is not None:
             self.limits.close()
-        if self._recording is not None:
-            self._recording.close()
+        if self._recorder is not None:
+            self._recorder.close()
 
-    def _report(self, happening: Happening) -> None:
-        self.tally(happening)
-        if self.log is not None:
-            self.log(happening)
+    def _report(self, event: ProxyEvent) -> None:
+        self.summary(event)
+        if self.on_event is not None:
+            self.on_event(event)
 
 
 def _session_name(id: str | None) -> str:
-    """Return what records call a session: the same in every worker and on every host, and no way back to its id."""
+    """Return the name of a session in records: the same in every worker and on every host, but it hides the id."""
     return os.urandom(8).hex() if id is None else blake2b(id.encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def _recording(options: ProxyOptions, events: int | str) -> "Recording":
-    from failwell.proxy.recording import (
-        Recording,  # only where somebody keeps records
-        name_of,
-    )
+def _open_recorder(options: ProxyOptions, events: int | str) -> "ProxyRecorder":
+    from failwell.proxy.recorder import ProxyRecorder, server_name  # only where records are kept
 
-    return Recording(events, options, server=name_of(options), warn=say)
-
-
-def say(sentence: str) -> None:
-    """Write a line to standard error."""
-    try:
-        os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
-    except OSError:
-        return
+    return ProxyRecorder(events, options, server=server_name(options), warn=tell_operator)
 
 
 class CannotServe(Exception):
@@ -120,34 +103,39 @@ class CannotServe(Exception):
 async def listening(
     options: ProxyOptions, setup: Setup, *, sockets: Sequence[socket] = (), hurried: asyncio.Event | None = None
 ) -> AsyncGenerator[int]:
-    """Listen as the options say inside the block, or on sockets that others listen on too, and give the port.
+    """Listen inside the block as the options say, or on sockets that are shared with others, and give the port.
 
-    Behind the block, running calls may end for as long as the options say, or until somebody is in a hurry.
+    After the block, running calls have the time that the options say, or until *hurried* is set.
 
     Raises:
         CannotServe: the server cannot be reached, or the address is not free.
     """
     assert options.url is not None
     assert options.listen is not None
-    place, (host, port) = ServerUrl(options.url), options.listen
-    upstream = Upstream(place)
+    server_url, (host, port) = ServerUrl(options.url), options.listen
+    upstream = Upstream(server_url)
     try:
         if not sockets:
             await reach(upstream)
-        door = AllowedHosts(host, origins=options.allow_origin)
-        gateway = Gateway(upstream, setup.rules, upgrader=setup.upgrader, door=door, headers=options.header)
+        gateway = Gateway(
+            upstream,
+            setup.rules,
+            make_rewriter=setup.make_rewriter,
+            allowed_hosts=AllowedHosts(host, origins=options.allow_origin),
+            headers=options.header,
+        )
         server = web.Server(
             gateway,
             handler_cancellation=True,
-            max_line_size=_LONGEST_HEADER,
-            max_field_size=_LONGEST_HEADER,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
             access_log=None,
         )
         try:
             create = asyncio.get_running_loop().create_server
             listeners = [await create(server, sock=one) for one in sockets] or [await create(server, host, port)]
         except OSError as failed:
-            raise CannotServe(f"cannot listen on {host}:{port}: {reason(failed)}") from None
+            raise CannotServe(f"cannot listen on {host}:{port}: {describe_error(failed)}") from None
         try:
             yield listeners[0].sockets[0].getsockname()[1]
         finally:
@@ -155,7 +143,7 @@ async def listening(
                 listener.close()
             server.pre_shutdown()  # connections that wait for another request are closed
             await gateway.end(grace=options.grace, hurried=hurried or asyncio.Event())
-            await server.shutdown(_LAST_ANSWERS)
+            await server.shutdown(SHUTDOWN_TIMEOUT)
     finally:
         await upstream.close()
 
@@ -171,42 +159,42 @@ async def serve(options: ProxyOptions, events: int | str | None) -> int:
         asyncio.get_running_loop().add_signal_handler(number, end)
     try:
         async with listening(options, setup, hurried=hurried) as port:
-            say(greeting(options, port))
+            tell_operator(greeting(options, port))
             await ended.wait()
     except CannotServe as cannot:
-        say(str(cannot))
-        return CANNOT
+        tell_operator(str(cannot))
+        return CANNOT_SERVE
     finally:
         setup.close()
-    setup.sum_up(say)
+    setup.write_summary()
     return 0
 
 
 def greeting(options: ProxyOptions, port: int) -> str:
-    """Return what the operator is told once the proxy listens."""
+    """Return the line for the operator once the proxy listens."""
     assert options.listen is not None
-    place, host = ServerUrl(options.url or ""), options.listen[0]
-    shown = f"[{host}]" if ":" in host else host
-    return f"listening on http://{shown}:{port}{place.path}, in front of {place.root}{place.path}"
+    server_url, host = ServerUrl(options.url or ""), options.listen[0]
+    written = f"[{host}]" if ":" in host else host
+    return f"listening on http://{written}:{port}{server_url.path}, in front of {server_url.root}{server_url.path}"
 
 
 async def reach(upstream: Upstream) -> None:
-    """Do nothing if something listens where the server should be.
+    """Check that something listens where the server should be.
 
     Raises:
         CannotServe: nothing does.
     """
     try:
-        await upstream.reach(_REACHED_WITHIN)
+        await upstream.reach(REACH_TIMEOUT)
     except OSError as failed:
-        raise CannotServe(f"cannot reach {upstream.place.root}: {reason(failed)}") from None
+        raise CannotServe(f"cannot reach {upstream.server_url.root}: {describe_error(failed)}") from None
 
 
-def reason(failed: OSError) -> str:
+def describe_error(failed: OSError) -> str:
     """Return why something could not be reached or listened on, in words."""
     if isinstance(failed, TimeoutError) and failed.errno is None:
         return "it does not answer"
     if failed.errno is not None and failed.errno in errno.errorcode:
         return os.strerror(failed.errno).lower()
-    # Several addresses were tried, and each for its own reason in vain.
+    # Several addresses were tried, and each failed for its own reason.
     return failed.strerror or ("connection refused" if "Multiple exceptions" in str(failed) else str(failed))

@@ -1,4 +1,4 @@
-"""`Session`: what is known of one client at one server: its tools, and the calls that have no answer yet."""
+"""`HttpSession`: what is known of one client at one server: its tools, and its pending calls."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,17 +9,15 @@ from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell.failure import Failure
+from failwell.proxy.bounds import MAX_PENDING, MAX_SESSIONS
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.http.reply import Headers
-from failwell.proxy.messages import Id, decoded, encode, glance_at_client, glance_at_server
+from failwell.proxy.messages import Id, decode, encode, glance_at_client, glance_at_server
 from failwell.proxy.rewriter import Message, Rewriter
 from failwell.retry import Run
 
-_MOST_SESSIONS = 1024
-_MOST_PENDING = 4096
 
-
-class Pending(Struct, eq=False):
+class PendingCall(Struct, eq=False):
     """A call without an answer: what the client sent, and the id that the server knows it by."""
 
     body: bytes
@@ -34,7 +32,7 @@ class Pending(Struct, eq=False):
     @property
     def call(self) -> ProxiedCall:
         """The whole call, decoded when it is needed."""
-        return ProxiedCall.of(decoded(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
+        return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
 
     @property
     def attempts(self) -> int | None:
@@ -42,19 +40,19 @@ class Pending(Struct, eq=False):
         return self.run.attempt if self.run is not None and self.run.attempt > 1 else None
 
 
-class Posted(Struct):
+class PostedBody(Struct):
     """What a client posted: calls, a request for the tools, a cancellation, or anything else."""
 
     body: bytes
-    calls: tuple[Pending, ...] = ()
+    calls: tuple[PendingCall, ...] = ()
     id: Id | None = None
     is_list: bool = False
     is_page: bool = False
     cancels: Id | None = None
 
     @classmethod
-    def of(cls, body: bytes) -> "Posted":
-        """Return what a body asks for."""
+    def of(cls, body: bytes) -> "PostedBody":
+        """Return what is in a body."""
         found = glance_at_client(body)
         if found is None:
             return cls._batch(body)
@@ -64,16 +62,16 @@ class Posted(Struct):
         if found.id is None or found.method is None:
             return cls(body)
         if found.method == "tools/call" and params is not None and params.name is not None:
-            return cls(body, (Pending(body, found.id, params.name, found.id),), found.id)
+            return cls(body, (PendingCall(body, found.id, params.name, found.id),), found.id)
         is_page = params is not None and params.cursor is not None
         return cls(body, id=found.id, is_list=found.method == "tools/list", is_page=is_page)
 
     @classmethod
-    def _batch(cls, body: bytes) -> "Posted":
-        messages = decoded(body)
+    def _batch(cls, body: bytes) -> "PostedBody":
+        messages = decode(body)
         written = [(encode(one), one) for one in messages] if is_array(messages) else [(body, messages)]
         found = tuple(
-            Pending(one, call.id, call.tool, call.id)
+            PendingCall(one, call.id, call.tool, call.id)
             for one, message in written
             if (call := ProxiedCall.of(message)) is not None and isinstance(call.id, int | str)
         )
@@ -85,36 +83,36 @@ class HttpSession:
     """One client at one server.
 
     Args:
-        upgrader: writes its failures.
+        rewriter: writes its failures.
     """
 
-    def __init__(self, upgrader: Rewriter) -> None:
-        self.upgrader = upgrader
-        self.asking: asyncio.Future[None] | None = None
-        self.is_slow = False
-        self._pending: dict[Id, Pending] = {}
+    def __init__(self, rewriter: Rewriter) -> None:
+        self.rewriter = rewriter
+        self.tool_listing: asyncio.Future[None] | None = None
+        self.is_listing_slow = False
+        self._pending: dict[Id, PendingCall] = {}
 
-    def began(self, pending: Pending) -> None:
-        """Note a call, or another try of one, under the id that the server knows it by."""
-        if len(self._pending) >= _MOST_PENDING:
+    def add(self, pending: PendingCall) -> None:
+        """Note a call, or another attempt of one, under the id that the server knows it by."""
+        if len(self._pending) >= MAX_PENDING:
             self._pending.pop(next(iter(self._pending)))
         self._pending[pending.sent_as] = pending
 
-    def ended(self, pending: Pending) -> None:
+    def remove(self, pending: PendingCall) -> None:
         """Forget a call that has its answer, or will get none."""
         if self._pending.get(pending.sent_as) is pending:
             del self._pending[pending.sent_as]
 
-    def pending(self, id: Id | None) -> Pending | None:
+    def pending(self, id: Id | None) -> PendingCall | None:
         """Return the call that the server knows by an id."""
         return None if id is None else self._pending.get(id)
 
-    def all_pending(self) -> list[Pending]:
+    def all_pending(self) -> list[PendingCall]:
         """Return all calls without an answer."""
         return list(self._pending.values())
 
-    def cancel(self, posted: Posted) -> bytes | None:
-        """Note that the client wants no answer, and return what the server is told in its place; None: as it is."""
+    def cancel(self, posted: PostedBody) -> bytes | None:
+        """Cancel a call, and return the cancellation as the server knows it; None: as the client sent it."""
         found = next((one for one in self._pending.values() if one.id == posted.cancels), None)
         if found is None:
             return None
@@ -123,38 +121,38 @@ class HttpSession:
             found.run.cancelled()
         if found.sent_as == found.id:
             return None
-        message = decoded(posted.body)
+        message = decode(posted.body)
         message["params"]["requestId"] = found.sent_as
         return encode(message)
 
-    def heard(self, data: bytes) -> None:
-        """Take note of a notification: tools that changed are forgotten."""
+    def note_notification(self, data: bytes) -> None:
+        """Note a notification of the server: tools that changed are forgotten."""
         if (
             b"list_changed" in data
             and (note := glance_at_server(data))
             and note.method == "notifications/tools/list_changed"
         ):
-            self.upgrader.tools.forget()
-            self.asking = None
+            self.rewriter.tools.forget()
+            self.tool_listing = None
 
     def learn(self, message: Any, *, is_page: bool) -> None:
-        """Take in an answer to `tools/list`."""
+        """Learn the tools from an answer to `tools/list`."""
         result = message.get("result") if is_object(message) else None
         if is_object(result):
-            self.upgrader.tools.learn(result, is_whole=not is_page and result.get("nextCursor") is None)
+            self.rewriter.tools.learn(result, is_whole=not is_page and result.get("nextCursor") is None)
 
-    def failed(self, pending: Pending, failure: Failure) -> Message:
+    def failed(self, pending: PendingCall, failure: Failure) -> Message:
         """Return a failure that the proxy found as if the server had answered with it."""
-        return self.upgrader.failed(pending.call, failure.replace(tool=pending.tool))
+        return self.rewriter.failed(pending.call, failure.replace(tool=pending.tool))
 
 
-class Ask(Struct):
-    """A posted body on its way: where it goes, with which headers, and whose it is.
+class UpstreamRequest(Struct):
+    """A posted body as it goes to the server: the URL, the headers, and the client's session.
 
-    `is_tracked` says that other requests can be told to be of the same session: they may cancel its calls.
+    `is_tracked` says that other requests are known to be of the same session: they may cancel its calls.
     """
 
-    posted: Posted
+    posted: PostedBody
     url: str
     headers: Headers
     session: HttpSession
@@ -162,7 +160,7 @@ class Ask(Struct):
 
 
 class Sessions:
-    """The sessions that are known, by their id or, where there is none, by who the client says it is."""
+    """The sessions of all clients, by their id or, where there is none, by the client's credentials."""
 
     def __init__(self, make: Callable[[str | None], Rewriter]) -> None:
         self._make = make
@@ -170,15 +168,15 @@ class Sessions:
         self._numbers = count(1)
 
     def get(self, key: str, *, id: str | None) -> HttpSession:
-        """Return a session, a new one if it is not known; the one that was asked for longest ago is forgotten."""
+        """Return a session, a new one if it is not known; the one that was used least recently is forgotten."""
         found = self._known.pop(key, None) or HttpSession(self._make(id))
         self._known[key] = found
-        if len(self._known) > _MOST_SESSIONS:
+        if len(self._known) > MAX_SESSIONS:
             self._known.pop(next(iter(self._known)))
         return found
 
-    def fresh(self) -> HttpSession:
-        """Return a session that nobody else can ask for."""
+    def new(self) -> HttpSession:
+        """Return a session that is not shared."""
         return HttpSession(self._make(None))
 
     def end(self, key: str) -> None:

@@ -1,6 +1,6 @@
-"""`Listening`: a stream that a client opened to hear from the server, also to resume one that broke off.
+"""`ListeningStream`: a stream that a client opened for the server's messages, also to resume one that broke off.
 
-Answers may come here: those of a stream that is resumed and, with the older transport, all of them.
+Answers may arrive here: those of a stream that is resumed and, with the older transport, all of them.
 """
 
 import asyncio
@@ -12,26 +12,25 @@ from aiohttp import ClientResponse
 
 from failwell._json import is_object
 from failwell.failure import Failure
-from failwell.proxy.http.event_stream import Events, data_of, event_of, name_of, with_data
-from failwell.proxy.http.refusals import LOST, broken, failure_of
+from failwell.proxy.bounds import MAX_TOOL_REQUESTS
+from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, name_of, with_data
+from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception, failure_from_response
 from failwell.proxy.http.reply import Reply
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import Ask, HttpSession, Pending, Posted
+from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import Id, decoded, encode, glance_at_server, read, with_id
-from failwell.proxy.rewriter import Message, tried
-
-_MOST_LISTS = 64
+from failwell.proxy.messages import Id, decode, decode_or_raise, encode, glance_at_server, with_id
+from failwell.proxy.rewriter import Message, attempts_detail
 
 
 class ListeningStream:
-    """Passes a stream on, with the failures in it upgraded.
+    """Passes a stream on, with the failures in it rewritten.
 
     Args:
-        session: whose stream it is.
+        session: the client's session.
         reply: where it goes.
         upstream: the server, to which calls are made again.
-        rules: what the operator wants.
+        rules: which calls are retried.
         next_id: gives ids that no client uses.
     """
 
@@ -41,131 +40,133 @@ class ListeningStream:
         self.session = session
         self.reply = reply
         self.endpoint: str | None = None
-        self._asked: dict[Id, Ask] = {}
-        self._lists: dict[Id, Posted] = {}
+        self._requests: dict[Id, UpstreamRequest] = {}
+        self._tool_requests: dict[Id, PostedBody] = {}
         self._upstream = upstream
         self._rules = rules
         self._next_id = next_id
-        self._tries: set[asyncio.Task[None]] = set()
+        self._retries: set[asyncio.Task[None]] = set()
 
-    def posted(self, ask: Ask) -> None:
-        """Note calls whose answers come here, so that they can be made again."""
-        for pending in ask.posted.calls:
-            self._asked[pending.id] = ask
+    def add(self, request: UpstreamRequest) -> None:
+        """Note calls whose answers arrive here, so that they can be made again."""
+        for pending in request.posted.calls:
+            self._requests[pending.id] = request
 
-    def listing(self, posted: Posted) -> None:
-        """Note a request for the tools whose answer comes here, so that they are known."""
+    def add_tool_request(self, posted: PostedBody) -> None:
+        """Note a request for the tools whose answer arrives here, so that the tools are learnt."""
         if posted.is_list and posted.id is not None:
-            if len(self._lists) >= _MOST_LISTS:
-                self._lists.clear()
-            self._lists[posted.id] = posted
+            if len(self._tool_requests) >= MAX_TOOL_REQUESTS:
+                self._tool_requests.clear()
+            self._tool_requests[posted.id] = posted
 
-    async def run(self, response: ClientResponse, *, opened: Callable[["ListeningStream"], object]) -> None:
-        """Pass the stream on until it ends; *opened* is told when it said where to post to."""
+    async def run(self, response: ClientResponse, *, on_endpoint: Callable[["ListeningStream"], object]) -> None:
+        """Pass the stream on until it ends; *on_endpoint* is called when it says where to post to."""
         try:
-            await self._pass(response, opened)
+            await self._pass(response, on_endpoint)
         except BROKEN:
             pass  # what it leaves unanswered is answered below
         finally:
-            for task in self._tries:
+            for task in self._retries:
                 task.cancel()
         if self.endpoint is not None:
-            await self.give_up(LOST)
+            await self.give_up(CONNECTION_LOST)
 
     @property
     def is_busy(self) -> bool:
         """Whether the client waits for the answer to a call."""
-        return bool(self._tries) or any(not pending.is_cancelled for pending in self.session.all_pending())
+        return bool(self._retries) or any(not pending.is_cancelled for pending in self.session.all_pending())
 
     async def give_up(self, failure: Failure) -> None:
         """Write a failure for each call that has no answer."""
         for pending in self.session.all_pending():
-            await self._failed(pending, failure)
+            await self._write_failure(pending, failure)
 
-    async def _pass(self, response: ClientResponse, opened: Callable[["ListeningStream"], object]) -> None:
-        events = Events()
+    async def _pass(self, response: ClientResponse, on_endpoint: Callable[["ListeningStream"], object]) -> None:
+        events = EventSplitter()
         async for chunk in response.content.iter_any():
             for event in events.feed(chunk):
                 if name_of(event) == b"endpoint":
-                    event = self._moved(event)
-                    opened(self)
-                await self._event(event)
+                    event = self._translate_endpoint(event)
+                    on_endpoint(self)
+                await self._pass_event(event)
 
-    def _moved(self, event: bytes) -> bytes:
-        """Return the event that says where to post to, as it looks through the proxy."""
-        target = self._upstream.place.target_of(data_of(event).decode("utf-8", "replace"))
+    def _translate_endpoint(self, event: bytes) -> bytes:
+        """Return the event that says where to post to, with the path through the proxy."""
+        target = self._upstream.server_url.target_of(data_of(event).decode("utf-8", "replace"))
         if target is None:
             return event
         self.endpoint = target
         return with_data(event, target.encode())
 
-    async def _event(self, event: bytes) -> None:
+    async def _pass_event(self, event: bytes) -> None:
         data = data_of(event)
         glance = glance_at_server(data) if data else None
         if glance is not None and glance.method is not None:
-            self.session.heard(data)
-        elif glance is not None and glance.id in self._lists:
-            self.session.learn(decoded(data), is_page=self._lists.pop(glance.id).is_page)
+            self.session.note_notification(data)
+        elif glance is not None and glance.id in self._tool_requests:
+            self.session.learn(decode(data), is_page=self._tool_requests.pop(glance.id).is_page)
         message: Any = None
         if data and (glance is None or self.session.pending(glance.id) is not None):
             with suppress(RecursionError):
-                message = read(data)
+                message = decode_or_raise(data)
         pending = self._answered_by(message) if is_object(message) else None
         if pending is None:
             await self.reply.write(event)
             return
-        self.session.ended(pending)
-        if not await self._is_made_again(pending, message):
-            await self._write(pending, message, event)
+        self.session.remove(pending)
+        if not await self._is_retried(pending, message):
+            await self._write_answer(pending, message, event)
 
-    def _answered_by(self, message: Message) -> Pending | None:
+    def _answered_by(self, message: Message) -> PendingCall | None:
         id = message.get("id")
         return self.session.pending(id) if isinstance(id, int | str) and message.get("method") is None else None
 
-    async def _is_made_again(self, pending: Pending, message: Message) -> bool:
+    async def _is_retried(self, pending: PendingCall, message: Message) -> bool:
         delay = await self._rules.delay(pending, self.session, message)
-        ask = self._asked.get(pending.id)
-        if delay is None or ask is None:
+        request = self._requests.get(pending.id)
+        if delay is None or request is None:
             return False
-        task = asyncio.create_task(self._again(pending, message, ask, delay))
-        self._tries.add(task)
-        task.add_done_callback(self._tries.discard)
+        task = asyncio.create_task(self._retry(pending, message, request, delay))
+        self._retries.add(task)
+        task.add_done_callback(self._retries.discard)
         return True
 
-    async def _again(self, pending: Pending, message: Message, ask: Ask, delay: float) -> None:
+    async def _retry(self, pending: PendingCall, message: Message, request: UpstreamRequest, delay: float) -> None:
         await asyncio.sleep(delay)
         if pending.is_cancelled or await self._rules.suspension(pending) is not None:
-            await self._write(pending, message, None)
+            await self._write_answer(pending, message, None)
             return
         pending.sent_as = self._next_id()
-        self.session.began(pending)
+        self.session.add(pending)
         body = with_id(pending.body, pending.sent_as)
         try:
-            response = await self._upstream.send("POST", ask.url, ask.headers, body)
+            response = await self._upstream.send("POST", request.url, request.headers, body)
             response.release()
-            found = None if response.status < 300 else failure_of(response.status, response.headers, None)
+            failure = None if response.status < 300 else failure_from_response(response.status, response.headers, None)
         except BROKEN as exc:
-            found = broken(exc)
-        if found is None or self.session.pending(pending.sent_as) is not pending:
+            failure = failure_from_exception(exc)
+        if failure is None or self.session.pending(pending.sent_as) is not pending:
             return
-        if found.outcome == "not_executed":
-            await self._write(pending, message, None)
+        if failure.outcome == "not_executed":
+            await self._write_answer(pending, message, None)
         else:
-            await self._failed(pending, found)
+            await self._write_failure(pending, failure)
 
-    async def _failed(self, pending: Pending, failure: Failure) -> None:
+    async def _write_failure(self, pending: PendingCall, failure: Failure) -> None:
         """Write a failure that the proxy found."""
         self._forget(pending)
-        self._rules.report(self.session.upgrader.happening("failure", pending.call, failure, **tried(pending.attempts)))
+        self._rules.report(
+            self.session.rewriter.event("failure", pending.call, failure, **attempts_detail(pending.attempts))
+        )
         failure = failure.replace(tool=pending.tool)
-        message = self.session.upgrader.failed(pending.call, failure, attempts=pending.attempts)
+        message = self.session.rewriter.failed(pending.call, failure, attempts=pending.attempts)
         await self.reply.write(event_of(encode(message)))
 
-    async def _write(self, pending: Pending, message: Message, event: bytes | None) -> None:
-        """Write an answer of the server, as it came where nothing in it changes."""
+    async def _write_answer(self, pending: PendingCall, message: Message, event: bytes | None) -> None:
+        """Write an answer of the server, unchanged if nothing in it is rewritten."""
         self._forget(pending)
         own = {**message, "id": pending.id}
-        changed = self.session.upgrader.answer(pending.call, own, attempts=pending.attempts)
+        changed = self.session.rewriter.answer(pending.call, own, attempts=pending.attempts)
         if event is None:
             event = event_of(encode(changed or own))
         elif changed is not None:
@@ -174,6 +175,6 @@ class ListeningStream:
             event = with_data(event, with_id(data_of(event), pending.id))
         await self.reply.write(event)
 
-    def _forget(self, pending: Pending) -> None:
-        self._asked.pop(pending.id, None)
-        self.session.ended(pending)
+    def _forget(self, pending: PendingCall) -> None:
+        self._requests.pop(pending.id, None)
+        self.session.remove(pending)

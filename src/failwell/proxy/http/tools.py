@@ -1,4 +1,4 @@
-"""`Learner`: asks a server for its tools where the client's own question did not come this way."""
+"""`ToolLister`: asks a server for its tools where the client's own request went through another process."""
 
 import asyncio
 from itertools import count
@@ -8,30 +8,29 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
-from failwell.proxy.http.event_stream import Events, data_of
-from failwell.proxy.http.sessions import Ask
+from failwell.proxy.bounds import MAX_TOOL_LIST_WAIT, MAX_TOOL_PAGES, MIN_TOOL_LIST_WAIT, TOOL_LIST_TIMEOUT
+from failwell.proxy.http.event_stream import EventSplitter, data_of
+from failwell.proxy.http.sessions import UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import decoded, encode
+from failwell.proxy.messages import decode, encode
 from failwell.proxy.rewriter import Message
 
-_MOST_PAGES = 20
-_SECONDS = 30.0
-LONGEST_WAIT = 2.0
-"""How long a call waits where the list decides what becomes of it: whether it is made at all, or made again."""
-_SHORTEST_WAIT = 0.25
-_OF_ONE_CALL = ("mcp-name", "mcp-param-")
+_CALL_HEADERS = ("mcp-name", "mcp-param-")
 
 
-def patience(took: float) -> float:
-    """Return how long a failure waits for a list that only makes it clearer, given how long the call took."""
-    return min(max(took, _SHORTEST_WAIT), LONGEST_WAIT)
+def tool_list_wait(elapsed: float) -> float:
+    """Return how long a failure waits for a list that only makes it clearer, given how long the call took.
+
+    Where the list decides whether a call is made at all, or made again, the call waits for `MAX_TOOL_LIST_WAIT`.
+    """
+    return min(max(elapsed, MIN_TOOL_LIST_WAIT), MAX_TOOL_LIST_WAIT)
 
 
 class ToolLister:
-    """Asks once for each session, unless its tools are known already: another process may have seen them listed.
+    """Asks once for each session, unless its tools are known already.
 
     A server that does not answer soon delays few calls and none for long: once one has waited in vain, the others of
-    its session do not wait, and what the server lists late is known from then on.
+    its session do not wait, and the list is used as soon as it arrives.
 
     Args:
         upstream: the server.
@@ -41,37 +40,37 @@ class ToolLister:
         self._upstream = upstream
         self._numbers = count(1)
 
-    async def learn(self, ask: Ask, seconds: float) -> None:
-        """Learn the tools of the session that a call is made in, with the rights of its client, or go on without."""
-        session = ask.session
-        if session.asking is None:
-            if session.upgrader.tools.names():
+    async def learn(self, request: UpstreamRequest, seconds: float) -> None:
+        """Learn the tools of a call's session, with the rights of its client, or go on without them."""
+        session = request.session
+        if session.tool_listing is None:
+            if session.rewriter.tools.names():
                 return
-            session.asking = asyncio.ensure_future(self._learnt(ask))
-            session.is_slow = False
-        if not session.is_slow:
-            done, _ = await asyncio.wait((session.asking,), timeout=seconds)
-            session.is_slow = not done
+            session.tool_listing = asyncio.ensure_future(self._list(request))
+            session.is_listing_slow = False
+        if not session.is_listing_slow:
+            done, _ = await asyncio.wait((session.tool_listing,), timeout=seconds)
+            session.is_listing_slow = not done
 
-    async def _learnt(self, ask: Ask) -> None:
+    async def _list(self, request: UpstreamRequest) -> None:
         try:
-            async with asyncio.timeout(_SECONDS):
-                await self._ask_for_all(ask)
+            async with asyncio.timeout(TOOL_LIST_TIMEOUT):
+                await self._list_all(request)
         except (*BROKEN, RuntimeError):  # the latter is aiohttp's: the proxy has ended meanwhile
             return  # the call itself finds out what is wrong
 
-    async def _ask_for_all(self, ask: Ask) -> None:
-        headers = _headers(ask)
-        params = _params(ask)
-        for _ in range(_MOST_PAGES):
+    async def _list_all(self, request: UpstreamRequest) -> None:
+        headers = _headers(request)
+        params = _params(request)
+        for _ in range(MAX_TOOL_PAGES):
             id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
             body = encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params})
-            response = await self._upstream.send("POST", ask.url, headers, body)
+            response = await self._upstream.send("POST", request.url, headers, body)
             try:
                 message = await answer_in(response) if response.status == 200 else None
             finally:
                 response.release()
-            ask.session.learn(message, is_page=True)
+            request.session.learn(message, is_page=True)
             result = message.get("result") if is_object(message) else None
             cursor = result.get("nextCursor") if is_object(result) else None
             if not isinstance(cursor, str):
@@ -79,17 +78,17 @@ class ToolLister:
             params = {**params, "cursor": cursor}
 
 
-def _headers(ask: Ask) -> CIMultiDict[str]:
-    kept = [(name, value) for name, value in ask.headers.items() if not name.lower().startswith(_OF_ONE_CALL)]
+def _headers(request: UpstreamRequest) -> CIMultiDict[str]:
+    kept = [(name, value) for name, value in request.headers.items() if not name.lower().startswith(_CALL_HEADERS)]
     headers = CIMultiDict(kept)
     if "Mcp-Method" in headers:
         headers["Mcp-Method"] = "tools/list"
     return headers
 
 
-def _params(ask: Ask) -> dict[str, Any]:
-    """Return what a client that says who it is with each request says."""
-    message = decoded(ask.posted.calls[0].body)
+def _params(request: UpstreamRequest) -> dict[str, Any]:
+    """Return the parameters of a client that describes itself in the `_meta` of each request."""
+    message = decode(request.posted.calls[0].body)
     params = message.get("params") if is_object(message) else None
     meta = params.get("_meta") if is_object(params) else None
     kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}
@@ -97,14 +96,14 @@ def _params(ask: Ask) -> dict[str, Any]:
 
 
 async def answer_in(response: ClientResponse) -> Message | None:
-    """Return the answer, in whichever form it comes."""
+    """Return the message in a response, in either form."""
     if response.content_type != "text/event-stream":
-        message = decoded(await response.read())
+        message = decode(await response.read())
         return message if is_object(message) else None
-    events = Events()
+    events = EventSplitter()
     async for chunk in response.content.iter_any():
         for event in events.feed(chunk):
-            message = decoded(data_of(event))
+            message = decode(data_of(event))
             if is_object(message) and "id" in message and "method" not in message:
                 return message
     return None

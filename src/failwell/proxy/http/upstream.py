@@ -1,9 +1,11 @@
-"""`Upstream`: the server behind the proxy, as an HTTP client reaches it."""
+"""`Upstream`: the connections to the server behind the proxy; `ServerUrl`: which of its URLs a path means."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 try:
@@ -22,59 +24,112 @@ except ImportError as missing:
 from yarl import URL
 
 from failwell._net import is_loopback
-from failwell.proxy.http.addresses import ServerUrl
+from failwell.proxy.bounds import CONNECT_TIMEOUT, MAX_HEADER, MAX_REDIRECTS
 
 BROKEN = (ClientError, OSError, TimeoutError, asyncio.IncompleteReadError)
-"""What is raised when the server cannot be reached or breaks off."""
+"""What is raised when the server cannot be reached or the connection breaks."""
 
-_KEPT_METHOD = (307, 308)
-_MOST_REDIRECTS = 5
-_LONGEST_HEADER = 1 << 16
-_CONNECT_SECONDS = 30.0
-# Servers close idle connections after five seconds (uvicorn, Node): a call must not meet that moment.
+_PORTS = {"http": 80, "https": 443}
+_REDIRECTS = (307, 308)  # those that keep the method
+# Servers close idle connections after five seconds (uvicorn, Node): no call must be sent at that moment.
 _IDLE_SECONDS = 4.0
 _CHUNK = 1 << 18
+
+
+class ServerUrl:
+    """The URL of a server. A request for `/`, or for the URL's own path, means that URL; another path, the same path.
+
+    Raises:
+        ValueError: it is not the URL of a server.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError("must be the address of a server, such as https://example.com/mcp")
+        self.origin = _origin(parts)
+        self.host, self.port = parts.hostname, self.origin[2]
+        self.root = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self.path = parts.path or "/"
+        self.query = parts.query
+        self.url = self.url_for("/")
+        self.authorization = _basic(parts)
+
+    def url_for(self, target: str) -> str:
+        """Return the URL that a request target (a path with its query) means."""
+        if not target.startswith("/"):  # a whole URL, or an attack: `@evil.example` after the host names another host
+            target = "/" + (target.partition("://")[2].partition("/")[2] if "://" in target else "")
+        path, _, query = target.partition("?")
+        if path in ("/", self.path):
+            path, query = self.path, query or self.query
+        return f"{self.root}{path}?{query}" if query else f"{self.root}{path}"
+
+    def resolve(self, url: str, reference: str) -> str | None:
+        """Return the URL that the server refers to from another; None if it is not on the server's origin."""
+        try:
+            found = urljoin(url, reference)
+            return found if _origin(urlsplit(found)) == self.origin else None
+        except ValueError:
+            return None
+
+    def target_of(self, reference: str) -> str | None:
+        """Return the path through the proxy to what the server refers to; None if that is on another origin."""
+        url = self.resolve(self.url, reference)
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+
+
+def _origin(parts: SplitResult) -> tuple[str, str, int]:
+    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def _basic(parts: SplitResult) -> str | None:
+    if parts.username is None:
+        return None
+    return "Basic " + b64encode(f"{parts.username}:{parts.password or ''}".encode()).decode()
 
 
 class Upstream:
     """A pool of connections to one server.
 
     Redirects are followed only where they stay on the server's origin and keep the method, so that no credential
-    reaches anybody else. Cookies are kept for one client only: a gateway has many.
+    reaches another server. Cookies are kept for one client only: a gateway has many.
 
     Args:
-        place: where the server is.
+        server_url: the URL of the server.
         keeps_cookies: there is only one client.
     """
 
-    def __init__(self, place: ServerUrl, *, keeps_cookies: bool = False) -> None:
-        self.place = place
-        self._proxy = None if is_loopback(place.host) else _proxy_for(place)
+    def __init__(self, server_url: ServerUrl, *, keeps_cookies: bool = False) -> None:
+        self.server_url = server_url
+        self._proxy = None if is_loopback(server_url.host) else _proxy_for(server_url)
         self._session = ClientSession(
             connector=TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             cookie_jar=CookieJar(unsafe=True) if keeps_cookies else DummyCookieJar(),
-            timeout=ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+            timeout=ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
             skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
-            max_line_size=_LONGEST_HEADER,
-            max_field_size=_LONGEST_HEADER,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
             read_bufsize=_CHUNK,
         )
 
     async def send(self, method: str, url: str, headers: Mapping[str, str], body: Any = None) -> ClientResponse:
-        """Return the head of the server's answer.
+        """Return the head of the server's response.
 
         Raises:
-            ClientError: the server cannot be reached or breaks off; also `OSError` and `TimeoutError`.
+            ClientError: the server cannot be reached or the connection breaks; also `OSError` and `TimeoutError`.
         """
         history: list[ClientResponse] = []
-        while len(history) < _MOST_REDIRECTS:
+        while len(history) < MAX_REDIRECTS:
             response = await self._session.request(
-                method, _parsed(url), headers=headers, data=body, allow_redirects=False, proxy=self._proxy
+                method, _parse_url(url), headers=headers, data=body, allow_redirects=False, proxy=self._proxy
             )
             location = response.headers.get("Location")
-            if response.status not in _KEPT_METHOD or not location or not isinstance(body, bytes | None):
+            if response.status not in _REDIRECTS or not location or not isinstance(body, bytes | None):
                 return response
-            own = self.place.followed(url, location)
+            own = self.server_url.resolve(url, location)
             if own is None:
                 return response
             url = own
@@ -83,16 +138,16 @@ class Upstream:
         raise TooManyRedirects(history[0].request_info, tuple(history))
 
     async def reach(self, seconds: float) -> None:
-        """Do nothing if something listens where the server should be.
+        """Check that something listens where the server should be.
 
         Raises:
             OSError: nothing does.
             TimeoutError: nothing answers.
         """
-        host, port = self.place.host, self.place.port
+        host, port = self.server_url.host, self.server_url.port
         if self._proxy is not None:
-            through = ServerUrl(self._proxy)
-            host, port = through.host, through.port
+            proxy = ServerUrl(self._proxy)
+            host, port = proxy.host, proxy.port
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(host, port)
         writer.close()
@@ -103,10 +158,10 @@ class Upstream:
 
 
 @lru_cache(maxsize=256)
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     return URL(url, encoded=True)
 
 
-def _proxy_for(place: ServerUrl) -> str | None:
-    found = getproxies().get(place.origin[0])
-    return None if found is None or proxy_bypass(place.host) else found
+def _proxy_for(server_url: ServerUrl) -> str | None:
+    found = getproxies().get(server_url.origin[0])
+    return None if found is None or proxy_bypass(server_url.host) else found

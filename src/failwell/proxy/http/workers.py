@@ -1,4 +1,4 @@
-"""`serve_together`: several processes listen at one address; the first one starts them, ends them and sums up."""
+"""`serve_with_workers`: several processes listen on one address; the first one starts and ends them and sums up."""
 
 import asyncio
 import os
@@ -15,13 +15,12 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
-from failwell.proxy.http.addresses import ServerUrl
-from failwell.proxy.http.server import CANNOT, CannotServe, Setup, greeting, listening, reach, reason, say
-from failwell.proxy.http.upstream import Upstream
-from failwell.proxy.options import BadOption, ProxyOptions, limits_of
-from failwell.proxy.summary import Tally
+from failwell.proxy.bounds import MAX_WORKER_DEATHS, WORKER_DEATH_WINDOW
+from failwell.proxy.http.server import CANNOT_SERVE, CannotServe, Setup, describe_error, greeting, listening, reach
+from failwell.proxy.http.upstream import ServerUrl, Upstream
+from failwell.proxy.options import BadOption, ProxyOptions, open_limits, tell_operator
+from failwell.proxy.summary import CallSummary
 
-_MOST_DEATHS, _WITHIN = 5, 10.0
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 # Supervisors and terminals signal the workers too: this one they get from the first process alone.
 _AT_ONCE = getattr(signal, "SIGUSR1", signal.SIGTERM)
@@ -29,48 +28,50 @@ _AT_ONCE = getattr(signal, "SIGUSR1", signal.SIGTERM)
 Run = Callable[[Coroutine[Any, Any, int]], int]
 
 
-class _Counts(Struct):
+class WorkerCounts(Struct):
+    """What a worker counted: calls by tool, and events by tool and kind."""
+
     calls: dict[str, int] = {}
-    happenings: dict[str, dict[str, int]] = {}
+    events: dict[str, dict[str, int]] = {}
 
 
-def serve_together(options: ProxyOptions, events: int | str | None, *, run: Run) -> int:
+def serve_with_workers(options: ProxyOptions, events: int | str | None, *, run: Run) -> int:
     """Listen with as many processes as the options say until a signal ends them, and return the exit code.
 
     Raises:
-        Misuse: this system cannot do that, or shared limits cannot be had.
+        BadOption: this system cannot do that, or shared limits cannot be had.
     """
     if not hasattr(os, "fork"):
         raise BadOption("--workers needs a system on which a process can be forked")
-    if (limits := limits_of(options, scope="", warn=say)) is not None:
+    if (limits := open_limits(options, scope="", warn=tell_operator)) is not None:
         limits.close()  # nothing was connected: each worker has its own
     try:
-        asyncio.run(_reached(options))  # on a loop without threads, which would not live on in the workers
-        sockets = _bound(options)
+        asyncio.run(_reach(options))  # on a loop without threads, which would not live on in the workers
+        sockets = _bind(options)
     except CannotServe as cannot:
-        say(str(cannot))
-        return CANNOT
-    say(f"{greeting(options, sockets[0].getsockname()[1])}, with {options.workers} workers")
-    fleet = _Workers(options, events, sockets, run)
-    code = fleet.supervise()
-    fleet.sum_up()
+        tell_operator(str(cannot))
+        return CANNOT_SERVE
+    tell_operator(f"{greeting(options, sockets[0].getsockname()[1])}, with {options.workers} workers")
+    workers = _Workers(options, events, sockets, run)
+    code = workers.supervise()
+    workers.write_summary()
     return code
 
 
 class _Workers:
-    """The processes, and what each of them counted."""
+    """The processes, and the files that each of them writes its counts to."""
 
     def __init__(self, options: ProxyOptions, events: int | str | None, sockets: list[socket.socket], run: Run) -> None:
         self._options = options
         self._events = events
         self._sockets = sockets
         self._run = run
-        self._counted: dict[int, IO[bytes]] = {}
-        self._done: list[_Counts] = []
-        self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+        self._counts_files: dict[int, IO[bytes]] = {}
+        self._counts: list[WorkerCounts] = []
+        self._deaths: deque[float] = deque(maxlen=MAX_WORKER_DEATHS)
         self._is_ending = False
         # Workers see the end of this pipe when this process is gone, in whatever way it went.
-        self._lifeline, self._held = os.pipe()
+        self._lifeline, self._lifeline_end = os.pipe()
 
     def supervise(self) -> int:
         """Start the workers, start those again that die, and return the exit code once all have ended."""
@@ -79,34 +80,35 @@ class _Workers:
         for _ in range(self._options.workers):
             self._start()
         code = 0
-        while self._counted:
+        while self._counts_files:
             process, status = os.wait()
-            counted = self._counted.pop(process, None)
-            if counted is None:
+            counts_file = self._counts_files.pop(process, None)
+            if counts_file is None:
                 continue
-            self._done.append(_read(counted))
+            self._counts.append(read_counts(counts_file))
             if self._is_ending:
                 continue
             self._deaths.append(time.monotonic())
-            if len(self._deaths) == _MOST_DEATHS and self._deaths[-1] - self._deaths[0] < _WITHIN:
-                say(f"{_MOST_DEATHS} workers died within {_WITHIN:g} seconds: {_told(status)}")
-                code = CANNOT
+            if len(self._deaths) == MAX_WORKER_DEATHS and self._deaths[-1] - self._deaths[0] < WORKER_DEATH_WINDOW:
+                tell_operator(
+                    f"{MAX_WORKER_DEATHS} workers died within {WORKER_DEATH_WINDOW:g} seconds: {_describe_exit(status)}"
+                )
+                code = CANNOT_SERVE
                 self._end()
             else:
-                say(f"a worker died and is started again: {_told(status)}")
+                tell_operator(f"a worker died and is started again: {_describe_exit(status)}")
                 self._start()
         return code
 
-    def sum_up(self) -> None:
+    def write_summary(self) -> None:
         """Tell the operator what became of the calls of all workers."""
-        tally, calls = Tally(), dict[str, int]()
-        for counts in self._done:
-            tally.add(counts.happenings)
+        summary, calls = CallSummary(), dict[str, int]()
+        for counts in self._counts:
+            summary.add(counts.events)
             for tool, count in counts.calls.items():
                 calls[tool] = calls.get(tool, 0) + count
         if not self._options.quiet:
-            for line in tally.lines(calls):
-                say(line)
+            tell_operator(*summary.lines(calls))
 
     def _start(self) -> None:
         # A signal that comes now waits until each process knows which of the two it is.
@@ -118,18 +120,18 @@ class _Workers:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
     def _fork(self) -> None:
-        counted = tempfile.TemporaryFile()  # noqa: SIM115 - two processes have it; each closes its own
+        counts_file = tempfile.TemporaryFile()  # noqa: SIM115 - two processes have it; each closes its own
         process = os.fork()
         if process:
-            self._counted[process] = counted
+            self._counts_files[process] = counts_file
             return
-        code = CANNOT
+        code = CANNOT_SERVE
         try:
-            for number, way in zip(_ENDING, (signal.SIG_IGN, signal.SIG_DFL), strict=True):
-                signal.signal(number, way)
+            for number, handler in zip(_ENDING, (signal.SIG_IGN, signal.SIG_DFL), strict=True):
+                signal.signal(number, handler)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-            os.close(self._held)
-            code = self._run(_work(self._options, self._events, self._sockets, self._lifeline, counted))
+            os.close(self._lifeline_end)
+            code = self._run(_work(self._options, self._events, self._sockets, self._lifeline, counts_file))
         finally:
             os._exit(code)  # never back into the loop of the process that was forked
 
@@ -139,15 +141,15 @@ class _Workers:
         self._is_ending = True
         for one in self._sockets:
             one.close()
-        for process in self._counted:
+        for process in self._counts_files:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(process, sent)
 
 
 async def _work(
-    options: ProxyOptions, events: int | str | None, sockets: list[socket.socket], lifeline: int, counted: IO[bytes]
+    options: ProxyOptions, events: int | str | None, sockets: list[socket.socket], lifeline: int, counts_file: IO[bytes]
 ) -> int:
-    """Listen until a signal comes or the first process is gone, and write down what was counted."""
+    """Listen until a signal arrives or the first process is gone, and write the counts."""
     ended, hurried, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, ended.set)
     loop.add_signal_handler(_AT_ONCE, hurried.set)
@@ -159,8 +161,8 @@ async def _work(
                 await ended.wait()
         finally:
             setup.close()
-        counted.write(msgspec.json.encode(_Counts(setup.rules.calls, setup.tally.counts())))
-        counted.flush()
+        counts_file.write(msgspec.json.encode(WorkerCounts(setup.rules.calls, setup.summary.counts())))
+        counts_file.flush()
     finally:
         for number in (signal.SIGTERM, _AT_ONCE):  # a signal that meets a loop on its way out makes it complain
             loop.remove_signal_handler(number)
@@ -168,7 +170,7 @@ async def _work(
     return 0
 
 
-async def _reached(options: ProxyOptions) -> None:
+async def _reach(options: ProxyOptions) -> None:
     upstream = Upstream(ServerUrl(options.url or ""))
     try:
         await reach(upstream)
@@ -176,7 +178,7 @@ async def _reached(options: ProxyOptions) -> None:
         await upstream.close()
 
 
-def _bound(options: ProxyOptions) -> list[socket.socket]:
+def _bind(options: ProxyOptions) -> list[socket.socket]:
     """Return sockets for all addresses that the host has, with one port."""
     assert options.listen is not None
     host, port = options.listen
@@ -186,21 +188,21 @@ def _bound(options: ProxyOptions) -> list[socket.socket]:
             chosen = sockets[0].getsockname()[1] if sockets else port
             sockets.append(socket.create_server((str(address[0]), chosen), family=family, backlog=128))
     except OSError as failed:
-        raise CannotServe(f"cannot listen on {host}:{port}: {reason(failed)}") from None
+        raise CannotServe(f"cannot listen on {host}:{port}: {describe_error(failed)}") from None
     return sockets
 
 
-def _read(counted: IO[bytes]) -> _Counts:
-    """Return what a worker counted; one that was killed counted nothing that is known, or wrote down half of it."""
-    with counted:
-        counted.seek(0)
-        data = counted.read()
+def read_counts(counts_file: IO[bytes]) -> WorkerCounts:
+    """Return what a worker counted; nothing, if it was killed before it had written all of it."""
+    with counts_file:
+        counts_file.seek(0)
+        data = counts_file.read()
     try:
-        return msgspec.json.decode(data, type=_Counts)
+        return msgspec.json.decode(data, type=WorkerCounts)
     except msgspec.MsgspecError:
-        return _Counts()
+        return WorkerCounts()
 
 
-def _told(status: int) -> str:
+def _describe_exit(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,15 +1,19 @@
-"""Lines from one end to the other: read, looked at, and written to places that are never waited for long."""
+"""Lines from one end to the other: one direction in a thread (`Pump`), or both in one (`Duplex`)."""
 
 import os
 import select
+import socket
+import stat
 import sys
-from time import monotonic
+from collections.abc import Callable, Iterable
+from threading import Event
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from failwell.proxy.bounds import WRITE_TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
+    from failwell.proxy.stdio.loader import TrackerLoader
 
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
@@ -23,16 +27,14 @@ class Pump:
 
     Args:
         source: where lines are read.
-        look: returns what to write in place of a line; None: the line as it is. Empty: nothing.
+        rewrite: returns what to write in place of a line; None: the line as it is. Empty: nothing.
         write: takes what goes on.
     """
 
-    def __init__(
-        self, source: int, look: "Callable[[bytes], bytes | None]", write: "Callable[[bytes], object]"
-    ) -> None:
+    def __init__(self, source: int, rewrite: Callable[[bytes], bytes | None], write: Callable[[bytes], object]) -> None:
         self.is_reading = False
         self.source = source
-        self.look = look
+        self.rewrite = rewrite
         self._write = write
         self._held: list[bytes] = []
 
@@ -42,7 +44,7 @@ class Pump:
         return bool(self._held)
 
     def run(self) -> bytes:
-        """Pass lines on, and return what came behind the last newline."""
+        """Pass lines on, and return what follows the last newline."""
         read, source, write, held = os.read, self.source, self._write, self._held
         while True:
             self.is_reading = True
@@ -58,7 +60,7 @@ class Pump:
                 break
             lines = self.cut(chunk)
             if lines:
-                lines = self.looked_at(lines)
+                lines = self.rewrite_all(lines)
             if lines:
                 write(lines)
         return b"".join(held)
@@ -78,13 +80,13 @@ class Pump:
             held.append(chunk[end:])
         return lines
 
-    def looked_at(self, lines: bytes) -> bytes:
-        """Return what goes on in place of lines."""
+    def rewrite_all(self, lines: bytes) -> bytes:
+        """Return what is written in place of lines."""
         if lines.find(b"\n") + 1 == len(lines):
-            found = self.look(lines)
+            found = self.rewrite(lines)
             return lines if found is None else found
         each = split_lines(lines)
-        changed = [self.look(line) for line in each]
+        changed = [self.rewrite(line) for line in each]
         if changed.count(None) == len(changed):
             return lines
         return b"".join([line if one is None else one for line, one in zip(each, changed, strict=True)])
@@ -95,16 +97,16 @@ def split_lines(lines: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines[:-1].split(b"\n")]
 
 
-def pieces_of(data: bytes) -> "Iterable[bytes | memoryview]":
-    """Return data in parts, so that whoever writes them can tell that somebody reads."""
+def split_pieces(data: bytes) -> Iterable[bytes | memoryview]:
+    """Return data in pieces, so that whoever writes them can see that the other end reads."""
     if len(data) <= _PIECE:
         return (data,)
     view = memoryview(data)
     return [view[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
 
 
-def taken_of(data: "bytes | memoryview", target: int) -> int:
-    """Write and return how many bytes were taken: all, unless nobody reads any more."""
+def write_all(data: bytes | memoryview, target: int) -> int:
+    """Write, and return how many bytes were taken: all, unless nobody reads any more."""
     total, rest = 0, data
     while True:
         try:
@@ -119,19 +121,11 @@ def taken_of(data: "bytes | memoryview", target: int) -> int:
 
 
 def _wait_for(file: int, *, is_read: bool) -> None:
-    """Wait until an end can be used that does not block, which whoever shares it with us may have asked for."""
-    from select import select  # only now: hardly anybody does
-    from time import sleep
-
+    """Wait until an end can be used that does not block, as whoever shares it with us may have made it."""
     try:
-        select([file] if is_read else [], [] if is_read else [file], [])
+        select.select([file] if is_read else [], [] if is_read else [file], [])
     except (OSError, ValueError):  # it is closed, which its next use tells, or has too high a number
         sleep(0.01)
-
-
-_PATIENCE = 0.05
-# `stat` names them; it takes longer to load than these take to read.
-_KIND, _PIPE, _SOCKET = 0o170000, 0o010000, 0o140000
 
 
 class Outlet:
@@ -143,21 +137,19 @@ class Outlet:
         close: ends it.
     """
 
-    def __init__(
-        self, file: int, write: "Callable[[int, bytes | memoryview], int]", close: "Callable[[], object]"
-    ) -> None:
+    def __init__(self, file: int, write: Callable[[int, bytes | memoryview], int], close: Callable[[], object]) -> None:
         self.file = file
         self.write = write
         self.close = close
 
-    def taken_of(self, data: bytes, taken: int) -> int:
+    def write_rest(self, data: bytes, taken: int) -> int:
         """Write the rest and return how many bytes were taken: all, unless the other end is gone or does not read."""
-        view, until = memoryview(data), monotonic() + _PATIENCE
+        view, until = memoryview(data), monotonic() + WRITE_TIMEOUT
         while True:
             try:
                 taken += self.write(self.file, view[taken:])
             except BlockingIOError:
-                pass  # it is asked again once it is ready
+                pass  # it is written to again once it is ready
             except OSError:
                 return taken
             if taken == len(data) or not self._is_ready(until - monotonic()):
@@ -169,8 +161,8 @@ class Outlet:
         return seconds > 0 and bool(waiting.poll(seconds * 1000))
 
 
-def to_server(stdin: int) -> Outlet:
-    """Return a way to write to a process that was started here: nobody else has this end of its pipe."""
+def server_outlet(stdin: int) -> Outlet:
+    """Return the outlet to a process that was started here: nobody else has this end of its pipe."""
     os.set_blocking(stdin, False)
     return Outlet(stdin, os.write, lambda: os.set_blocking(stdin, True))
 
@@ -178,31 +170,147 @@ def to_server(stdin: int) -> Outlet:
 def is_stream(source: int) -> bool:
     """Return whether a source can be waited for beside others, and its end be read again: terminals end only once."""
     try:
-        return os.fstat(source).st_mode & _KIND in (_PIPE, _SOCKET)
+        mode = os.fstat(source).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     except OSError:
         return False
 
 
-def to_client(target: int) -> Outlet | None:
-    """Return a way to write to whoever started this process; None if there is none that does not wait.
+def client_outlet(target: int) -> Outlet | None:
+    """Return the outlet to whoever started this process; None if there is none that does not wait.
 
     Whether a pipe waits is a property of all who share its end. So that is not changed: a pipe is opened once more, and
-    a socket is told with each write.
+    a socket gets a flag with each write.
     """
     if not hasattr(select, "poll"):
         return None
     try:
-        kind = os.fstat(target).st_mode & _KIND
-        if kind == _PIPE and sys.platform.startswith("linux"):
+        mode = os.fstat(target).st_mode
+        if stat.S_ISFIFO(mode) and sys.platform.startswith("linux"):
             own = os.open(f"/proc/self/fd/{target}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             return Outlet(own, os.write, lambda: os.close(own))
-        return _to_socket(target) if kind == _SOCKET else None
-    except (OSError, ImportError):
+        return _socket_outlet(target) if stat.S_ISSOCK(mode) else None
+    except OSError:
         return None
 
 
-def _to_socket(target: int) -> Outlet:
-    from _socket import MSG_DONTWAIT, socket  # what `socket` stands on, which loads much more
+def _socket_outlet(target: int) -> Outlet:
+    own = socket.socket(fileno=os.dup(target))
+    return Outlet(own.fileno(), lambda _, data: own.send(data, socket.MSG_DONTWAIT), own.close)
 
-    own = socket(fileno=os.dup(target))
-    return Outlet(own.fileno(), lambda _, data: own.send(data, MSG_DONTWAIT), own.close)
+
+class Duplex:
+    """Passes lines in both directions in one thread, for as long as nobody has to be waited for.
+
+    Lines pass up unchanged, and down as they are rewritten. Nobody else may write to either end meanwhile. With a
+    thread for each direction, the two are woken on different processors and find their caches cold, which takes longer
+    than all that a proxy does. But one thread must not wait for one end while the other waits for it: it leaves before.
+
+    Args:
+        up: reads what the client writes.
+        down: reads what the server writes.
+        server: where the server reads.
+        client: where the client reads.
+        loader: gives the tracker that reads the lines.
+    """
+
+    def __init__(self, up: Pump, down: Pump, *, server: Outlet, client: Outlet, loader: "TrackerLoader") -> None:
+        self._unsent = (b"", 0)
+        self._unwritten = b""
+        self._up = up
+        self._down = down
+        self._server = server
+        self._client = client
+        self._loader = loader
+        self._has_stopped = Event()
+        # Whoever closes the one end wakes the thread that polls the other.
+        self._stop_source, self._stop_target = os.pipe()
+
+    def run(self) -> None:
+        """Pass lines until one of the ends closes or does not read; then each direction needs its own thread."""
+        try:
+            self._pass()
+        finally:
+            try:
+                self._loader.read_each_line()
+            finally:
+                self._client.close()
+                self._server.close()
+                os.close(self._stop_source)
+                self._has_stopped.set()
+
+    def stop(self) -> None:
+        """Have `run` return soon, and wait for that."""
+        os.close(self._stop_target)
+        self._has_stopped.wait()
+
+    def take_unsent(self) -> tuple[bytes, int]:
+        """Return the lines that the server does not have, and how many bytes of them it has."""
+        unsent, self._unsent = self._unsent, (b"", 0)
+        return unsent
+
+    def take_unwritten(self) -> bytes:
+        """Return what the client does not have."""
+        unwritten, self._unwritten = self._unwritten, b""
+        return unwritten
+
+    def _pass(self) -> None:
+        up, down, loader = self._up, self._down, self._loader
+        stdin, send, stdout, write = self._server.file, self._server.write, self._client.file, self._client.write
+        waiting, read, client, size = select.poll(), os.read, up.source, CHUNK
+        for source in (client, down.source, self._stop_source):
+            waiting.register(source, select.POLLIN)
+        wait, lazy_tracker = waiting.poll, loader.lazy_tracker
+        while True:
+            for source, _ in wait():
+                try:
+                    chunk = lines = read(source, size)
+                except OSError:
+                    return
+                if size != CHUNK or chunk[-1:] != b"\n":
+                    if not chunk:
+                        return
+                    lines = (up if source == client else down).cut(chunk)
+                    size = LARGE_CHUNK if up.is_holding or down.is_holding else CHUNK
+                    if not lines:
+                        continue
+                if source == client:
+                    try:
+                        taken = send(stdin, lines)
+                    except OSError:
+                        taken = 0
+                    if taken != len(lines) and not self._is_sent(lines, taken):
+                        return
+                    if lazy_tracker is None:
+                        loader.note_sent(lines)
+                        lazy_tracker = loader.lazy_tracker
+                    else:
+                        lazy_tracker.note_sent(lines)
+                    continue
+                if lazy_tracker is None or not lazy_tracker.passes(lines):
+                    lines = down.rewrite_all(lines)
+                    if not lines:
+                        continue
+                try:
+                    taken = write(stdout, lines)
+                except OSError:
+                    taken = 0
+                if taken != len(lines) and not self._is_written(lines, taken):
+                    return
+
+    def _is_sent(self, lines: bytes, taken: int) -> bool:
+        """Return whether the server soon takes the rest; if not, read all of it, since others will send it."""
+        taken = self._server.write_rest(lines, taken)
+        if taken == len(lines):
+            return True
+        self._loader.read_each_line()
+        self._up.rewrite_all(lines)
+        whole = lines.rfind(b"\n", 0, taken) + 1
+        self._loader.note_only_sent(lines[:whole])
+        self._unsent = (lines[whole:], taken - whole)
+        return False
+
+    def _is_written(self, data: bytes, taken: int) -> bool:
+        taken = self._client.write_rest(data, taken)
+        self._unwritten = data[taken:]
+        return not self._unwritten

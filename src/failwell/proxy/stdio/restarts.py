@@ -1,31 +1,34 @@
-"""When the server's process ends: what the client learns, whether to start it again, the repeated handshake."""
+"""`Restarts`: what to answer when the server's process ends, when to start it again, and the repeated handshake."""
 
 import os
 import select
 import time
 from collections.abc import Callable
+from threading import Event
 
 from failwell._json import is_object
-from failwell.proxy.messages import decoded, encode
-from failwell.proxy.stdio.process import Moment
-from failwell.proxy.stdio.pump import taken_of
+from failwell.proxy.bounds import (
+    HANDSHAKE_TIMEOUT,
+    MAX_REFUSED_INPUT,
+    MAX_RESTART_DELAY,
+    MAX_RESTARTS,
+    REFUSAL_WAIT,
+    RESTART_WINDOW,
+)
+from failwell.proxy.messages import decode, encode
+from failwell.proxy.stdio.pump import write_all
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
-_MOST_RESTARTS = 5
-_WINDOW = 60.0
-_LONGEST_DELAY = 5.0
 _INTERNAL_ERROR = -32603
-_CLIENT_PATIENCE = 1.0
 _CHUNK = 1 << 16
-_MOST_HELD = 1 << 20
 
 
 class Restarts:
-    """Counts how often a server dies, and answers the requests it took along.
+    """Counts how often a server dies, and answers the requests that were lost with it.
 
     Args:
         dry_run: answer nothing.
-        report: told of each death, with the exit code and the number of requests.
+        report: gets the kind of each event and its details: the exit code, and the number of requests.
         clock: tells seconds.
     """
 
@@ -42,83 +45,80 @@ class Restarts:
         self._report = report
         self._clock = clock
 
-    def delay(self) -> float | None:
+    def next_delay(self) -> float | None:
         """Return how long to wait before the server is started again; None: it dies too often."""
         now = self._clock()
         self.count += 1
-        self._times = [*(at for at in self._times if at > now - _WINDOW), now]
-        if len(self._times) > _MOST_RESTARTS:
+        self._times = [*(at for at in self._times if at > now - RESTART_WINDOW), now]
+        if len(self._times) > MAX_RESTARTS:
             return None
-        return 0.0 if len(self._times) == 1 else min(0.1 * 2.0 ** (len(self._times) - 2), _LONGEST_DELAY)
+        return 0.0 if len(self._times) == 1 else min(0.1 * 2.0 ** (len(self._times) - 2), MAX_RESTART_DELAY)
 
-    def dropped(self, length: int) -> None:
-        """Note that the server died in the middle of a line, which no client could read."""
+    def report_dropped(self, length: int) -> None:
+        """Report that the server died in the middle of a line, which no client could read."""
         self._report("dropped", bytes=length)
 
-    def answers(self, watch: Tracker, code: int, *, will_return: bool) -> bytes:
-        """Return answers to all that the server took along, each as honest as can be.
+    def answers(self, tracker: Tracker, code: int, *, will_return: bool) -> bytes:
+        """Return answers to all requests that were lost with the server.
 
         A call that the server got may have taken effect. What it did not get goes to its successor, if there is one.
         """
-        taken = [asked for asked in list(watch.pending.values()) if asked.is_sent or not will_return]
-        waiting = [] if will_return or not watch.has_settler else watch.settler.waiting()
-        pending = len(taken) + len(waiting)
+        lost = [request for request in list(tracker.pending.values()) if request.is_sent or not will_return]
+        waiting = [] if will_return or not tracker.has_handler else tracker.handler.waiting()
+        pending = len(lost) + len(waiting)
         if pending or code:
             self._report("restarted" if will_return else "died", exit_code=code, pending=pending)
         if self._dry_run:
             return b""
-        found = [watch.settler.give_up(asked) for asked in waiting]
-        for asked in taken:
-            if will_return and asked.method == "initialize":
+        answers = [tracker.handler.give_up(request) for request in waiting]
+        for request in lost:
+            if will_return and request.method == "initialize":
                 continue
-            id = asked.id if asked.sent_as is None else asked.sent_as
-            if watch.take(id) is not None and asked.method:
-                watch.answered(id)
-                found.append(self._answer(watch, asked, code, will_return=will_return))
-        return b"".join(found)
+            id = request.id if request.sent_as is None else request.sent_as
+            if tracker.take(id) is not None and request.method:
+                tracker.note_answered(id)
+                answers.append(self._answer(tracker, request, code, will_return=will_return))
+        return b"".join(answers)
 
-    def _answer(self, watch: Tracker, asked: PendingRequest, code: int, *, will_return: bool) -> bytes:
+    def _answer(self, tracker: Tracker, request: PendingRequest, code: int, *, will_return: bool) -> bytes:
         how = f"with exit code {code}" if code <= 128 else f"by signal {code - 128}"
         message = f"The server ended {how} before it answered."
-        if asked.tool:
-            return watch.settler.died(asked, message, will_return=will_return)
+        if request.tool:
+            return tracker.handler.answer_lost(request, message, will_return=will_return)
         error = {"code": _INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
-        return encode({"jsonrpc": "2.0", "id": asked.id, "error": error}) + b"\n"
+        return encode({"jsonrpc": "2.0", "id": request.id, "error": error}) + b"\n"
 
 
-_PATIENCE = 10.0
-
-
-def repeat_handshake(watch: Tracker, stdin: int, *, number: int) -> None:
-    """Send `initialize` again, what followed, and what was to last: the level of the log, and subscriptions.
+def repeat_handshake(tracker: Tracker, stdin: int, *, number: int) -> None:
+    """Send `initialize` again, the notification that followed, the level of the log, and the subscriptions.
 
     Ids are our own, so that the client does not see the answers. A client that still waits for its first answer gets
     this one. Servers since 2026-07-28 know no handshake.
     """
-    if watch.handshake:
-        line, *rest = watch.handshake
-        if decoded(line)["id"] in watch.pending:
-            taken_of(line, stdin)
+    if tracker.handshake:
+        line, *rest = tracker.handshake
+        if decode(line)["id"] in tracker.pending:
+            write_all(line, stdin)
             return
-        shaken = Moment()
-        _ask(watch, stdin, line, f"failwell-handshake-{number}", shaken.come)
-        shaken.wait(_PATIENCE)
+        answered = Event()
+        _request(tracker, stdin, line, f"failwell-handshake-{number}", answered.set)
+        answered.wait(HANDSHAKE_TIMEOUT)
         for line in rest:
-            taken_of(line, stdin)
-    for at, line in enumerate(list(watch.lasting.values())):
-        _ask(watch, stdin, line, f"failwell-again-{number}-{at}", lambda: None)
+            write_all(line, stdin)
+    for at, line in enumerate(list(tracker.lasting.values())):
+        _request(tracker, stdin, line, f"failwell-again-{number}-{at}", lambda: None)
 
 
-def _ask(watch: Tracker, stdin: int, line: bytes, id: str, answered: Callable[[], None]) -> None:
-    watch.pending[id] = PendingRequest(id, "", sent_as=id, give_up=answered)
-    taken_of(encode({**decoded(line), "id": id}) + b"\n", stdin)
+def _request(tracker: Tracker, stdin: int, line: bytes, id: str, on_answer: Callable[[], None]) -> None:
+    tracker.pending[id] = PendingRequest(id, "", sent_as=id, give_up=on_answer)
+    write_all(encode({**decode(line), "id": id}) + b"\n", stdin)
 
 
-def refuse_client(sentence: str, *, source: int, target: int, patience: float = _CLIENT_PATIENCE) -> None:
-    """Answer the first requests of a client with a JSON-RPC error that it can show; a silent one is not waited for."""
+def refuse_client(sentence: str, *, source: int, target: int, patience: float = REFUSAL_WAIT) -> None:
+    """Answer the first requests of a client with a JSON-RPC error that it can show; do not wait for a silent one."""
     held = b""
     until = time.monotonic() + patience
-    while (left := until - time.monotonic()) > 0 and len(held) < _MOST_HELD:
+    while (left := until - time.monotonic()) > 0 and len(held) < MAX_REFUSED_INPUT:
         if not select.select([source], [], [], left)[0] or not (chunk := os.read(source, _CHUNK)):
             return
         held += chunk
@@ -129,7 +129,7 @@ def refuse_client(sentence: str, *, source: int, target: int, patience: float = 
 
 
 def _refusal(line: bytes, sentence: str) -> bytes:
-    message = decoded(line)
+    message = decode(line)
     if not is_object(message) or "method" not in message or message.get("id") is None:
         return b""
     error = {"code": _INTERNAL_ERROR, "message": f"failwell: {sentence}"}

@@ -1,4 +1,4 @@
-"""`Retries`: the calls that wait for another try, their new ids, and how far they had come."""
+"""`Retries`: the calls that are tried again, their new ids, and their progress."""
 
 from itertools import count
 from threading import Lock
@@ -23,16 +23,16 @@ class Retries:
 
     def __init__(self, policy: Policy, *, safe: tuple[str, ...] = (), shared: Limits | None = None) -> None:
         self.lock = Lock()
-        self._waiting: dict[Id, PendingRequest] = {}
+        self._retried: dict[Id, PendingRequest] = {}
         self._policy = policy
         self._safe = frozenset(safe)
         self._shared = shared or Shared.new()
         self._numbers = count(1)
         self._progress: dict[Any, _CallProgress] = {}
 
-    def begin(self, asked: PendingRequest, call: ProxiedCall, hints: Hints, now: float) -> None:
+    def begin(self, request: PendingRequest, call: ProxiedCall, hints: Hints, now: float) -> None:
         """Give a new call its run."""
-        asked.run = Run(
+        request.run = Run(
             self._policy,
             self._shared,
             tool=call.tool,
@@ -41,28 +41,28 @@ class Retries:
             started=now,
         )
         if isinstance(call.token, int | str):
-            self._progress[call.token] = _CallProgress(asked)
+            self._progress[call.token] = _CallProgress(request)
 
-    def wait(self, asked: PendingRequest) -> None:
+    def add(self, request: PendingRequest) -> None:
         """Note that a call is tried again, until `end`."""
-        self._waiting[asked.id] = asked
+        self._retried[request.id] = request
 
-    def is_waiting(self, asked: PendingRequest) -> bool:
-        """Return whether a call is still to be tried again: nobody cancelled it."""
-        return self._waiting.get(asked.id) is asked
+    def has(self, request: PendingRequest) -> bool:
+        """Return whether a call is still tried again: nobody cancelled it."""
+        return self._retried.get(request.id) is request
 
-    def waiting(self, id: Id) -> PendingRequest | None:
+    def get(self, id: Id) -> PendingRequest | None:
         """Return the call with the client's id that is tried again."""
-        return self._waiting.get(id)
+        return self._retried.get(id)
 
-    def all_waiting(self) -> list[PendingRequest]:
+    def all(self) -> list[PendingRequest]:
         """Return the calls that are tried again."""
-        return list(self._waiting.values())
+        return list(self._retried.values())
 
-    def end(self, asked: PendingRequest) -> None:
+    def end(self, request: PendingRequest) -> None:
         """Forget a call that has its answer or wants none."""
-        self._waiting.pop(asked.id, None)
-        for token in [token for token, made in list(self._progress.items()) if made.asked is asked]:
+        self._retried.pop(request.id, None)
+        for token in [token for token, progress in list(self._progress.items()) if progress.request is request]:
             self._progress.pop(token, None)
 
     def next_id(self) -> str:
@@ -72,19 +72,19 @@ class Retries:
     def is_progress(self, message: Any) -> bool:
         """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
         params = message.get("params") if is_object(message) else None
-        token, made = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
-        before = self._progress.get(token) if isinstance(token, int | str) else None
-        if before is None or not isinstance(made, int | float):
+        token, value = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
+        progress = self._progress.get(token) if isinstance(token, int | str) else None
+        if progress is None or not isinstance(value, int | float):
             return True
-        if made <= before.made:
-            return before.asked.sent_as is None
-        before.made = made
+        if value <= progress.value:
+            return progress.request.sent_as is None
+        progress.value = value
         return True
 
 
 class _CallProgress:
-    """How far a call has come."""
+    """How far a call has come over all its attempts."""
 
-    def __init__(self, asked: PendingRequest) -> None:
-        self.asked = asked
-        self.made = float("-inf")
+    def __init__(self, request: PendingRequest) -> None:
+        self.request = request
+        self.value = float("-inf")

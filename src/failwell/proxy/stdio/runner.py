@@ -1,38 +1,34 @@
-"""`run`: the parts of the proxy put together as the options say."""
+"""`run`: the proxy in front of a command, assembled as the options say."""
 
-import os
+from typing import TYPE_CHECKING, Any
 
-from failwell.proxy.options import BadOption, ProxyOptions
-from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.process import Child, ServerProcess, pass_on_signals
+from failwell.proxy.options import BadOption, ProxyOptions, open_limits, tell_operator
+from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.process import Child, ServerProcess, forward_signals
 from failwell.proxy.stdio.session import StdioSession
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from typing import Any
-
-    from failwell.proxy.events import Happening
-    from failwell.proxy.recording import Recording
+    from failwell.proxy.events import ProxyEvent
+    from failwell.proxy.recorder import ProxyRecorder
     from failwell.proxy.stdio.failures import FailureHandler
     from failwell.proxy.stdio.restarts import Restarts
     from failwell.proxy.stdio.tracker import Tracker
-    from failwell.proxy.summary import Tally
+    from failwell.proxy.summary import CallSummary
     from failwell.retry._fleet import FleetLimits
 
 
 def run(options: ProxyOptions, child: Child, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
     """Pass lines between a client and a started server until that ends, and return its exit code."""
-    proxy = Proxy(options, child, events, source=source, target=target)
-    pass_on_signals(proxy.session.signalled)
+    proxy = StdioProxy(options, child, events, source=source, target=target)
+    forward_signals(proxy.session.send_signal)
     code = proxy.session.run()
     proxy.close()
-    if not options.quiet and proxy.opening.is_used:
-        proxy.sum_up()
+    if not options.quiet and proxy.loader.is_used:
+        proxy.write_summary()
     return code
 
 
-class Proxy:
+class StdioProxy:
     """One session with everything it needs; what only failures need is loaded with the first of them."""
 
     def __init__(
@@ -40,16 +36,16 @@ class Proxy:
     ) -> None:
         self.options = options
         self._events = events
-        self._looks_at_calls = options.validate or options.retry or events is not None
+        self._reads_calls = options.validate or options.retry or events is not None
         self._limits: FleetLimits | None = None
-        self._tally: Tally | None = None
-        self._deaths: Restarts | None = None
-        self._recording: Recording | None = None
-        self.opening = FirstLines(self._watch, is_lazy=not self._looks_at_calls)
+        self._summary: CallSummary | None = None
+        self._restarts: Restarts | None = None
+        self._recorder: ProxyRecorder | None = None
+        self.loader = TrackerLoader(self._make_tracker, is_lazy=not self._reads_calls)
         self.session = StdioSession(
             ServerProcess(child, grace=options.grace),
-            self.opening,
-            self._dying,
+            self.loader,
+            self._get_restarts,
             source=source,
             target=target,
             restart=options.restart,
@@ -59,56 +55,56 @@ class Proxy:
         """Close what is open."""
         if self._limits is not None:
             self._limits.close()
-        if self._recording is not None:
-            self._recording.close()
+        if self._recorder is not None:
+            self._recorder.close()
 
-    def sum_up(self) -> None:
+    def write_summary(self) -> None:
         """Write the summary to standard error."""
-        _say(*self.tally.lines(self.opening.watch.calls))
-        if self._recording is not None and self._recording.lost:
-            _say(f"{self._recording.lost} records of calls were lost")
+        tell_operator(*self.summary.lines(self.loader.tracker.calls))
+        if self._recorder is not None and self._recorder.lost:
+            tell_operator(f"{self._recorder.lost} records of calls were lost")
 
     @property
-    def tally(self) -> "Tally":
-        """What counts happenings."""
-        if self._tally is None:
-            from failwell.proxy.summary import Tally
+    def summary(self) -> "CallSummary":
+        """Counts events."""
+        if self._summary is None:
+            from failwell.proxy.summary import CallSummary
 
-            self._tally = Tally()
-        return self._tally
+            self._summary = CallSummary()
+        return self._summary
 
-    def _watch(self) -> "Tracker":
+    def _make_tracker(self) -> "Tracker":
         from failwell.proxy.stdio.tracker import Tracker
 
         options = self.options
         return Tracker(
-            self._settler,
+            self._make_handler,
             self.session.to_client,
-            looks_at_calls=self._looks_at_calls,
-            looks_at_successes=self._events is not None or options.dry_run or bool(options.flip_unflagged),
+            reads_calls=self._reads_calls,
+            reads_successes=self._events is not None or options.dry_run or bool(options.flip_unflagged),
         )
 
-    def _dying(self) -> "Restarts":
-        if self._deaths is None:
+    def _get_restarts(self) -> "Restarts":
+        if self._restarts is None:
             from failwell.proxy.stdio.restarts import Restarts
 
-            self._deaths = Restarts(dry_run=self.options.dry_run, report=self._happened)
-        return self._deaths
+            self._restarts = Restarts(dry_run=self.options.dry_run, report=self._report_server)
+        return self._restarts
 
-    def _settler(self, watch: "Tracker") -> "FailureHandler":
+    def _make_handler(self, tracker: "Tracker") -> "FailureHandler":
         from failwell.proxy.rewriter import Rewriter
-        from failwell.proxy.stdio.failures import FailureHandler, Outputs, later
+        from failwell.proxy.stdio.failures import FailureHandler, Outputs, schedule
 
         options, session = self.options, self.session
-        upgrader = Rewriter(
+        rewriter = Rewriter(
             dialect=options.dialect,
             flip_unflagged=options.flip_unflagged,
-            look_unflagged=self._events is not None or options.dry_run,
+            reads_unflagged=self._events is not None or options.dry_run,
             validate=options.validate,
             dry_run=options.dry_run,
-            tools=watch.tools,
+            tools=tracker.tools,
             report=self._report,
-            tells_all=self._events is not None,
+            reports_all=self._events is not None,
         )
         retries = None
         if options.retry:
@@ -117,40 +113,31 @@ class Proxy:
 
             policy = Policy(attempts=options.attempts, deadline=options.deadline)
             retries = Retries(policy, safe=options.retry_safe, shared=self._shared_limits())
-        ways = Outputs(session.to_client, session.to_server, later)
-        return FailureHandler(watch, upgrader, retries, ways, self._report)
+        outputs = Outputs(session.to_client, session.to_server, schedule)
+        return FailureHandler(tracker, rewriter, retries, outputs, self._report)
 
     def _shared_limits(self) -> "FleetLimits | None":
         if self.options.limits is not None:
-            from failwell.proxy.options import limits_of
-
             try:
-                self._limits = limits_of(self.options, scope="\0".join(self.options.command), warn=_say)
+                self._limits = open_limits(self.options, scope="\0".join(self.options.command), warn=tell_operator)
             except BadOption as misuse:
-                _say(str(misuse))  # the server runs already, and does so without shared limits
+                tell_operator(str(misuse))  # the server runs already, and does so without shared limits
         return self._limits
 
-    def _happened(self, event: "Any", **details: "Any") -> None:
+    def _report_server(self, kind: Any, **details: Any) -> None:
         if self._events is None:
             return
-        from failwell.proxy.events import Happening
+        from failwell.proxy.events import ProxyEvent
 
-        self._report(Happening(event, details=details))
+        self._report(ProxyEvent(kind, details=details))
 
-    def _report(self, happening: "Happening") -> None:
-        self.tally(happening)
+    def _report(self, event: "ProxyEvent") -> None:
+        self.summary(event)
         if self._events is None:
             return
-        if self._recording is None:
-            from failwell.proxy.recording import Recording, name_of
+        if self._recorder is None:
+            from failwell.proxy.recorder import ProxyRecorder, server_name
 
-            self._recording = Recording(self._events, self.options, server=name_of(self.options), warn=_say)
-        self._recording(happening)
-
-
-def _say(*lines: str) -> None:
-    """Write lines to standard error."""
-    try:
-        os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
-    except OSError:
-        return
+            name = server_name(self.options)
+            self._recorder = ProxyRecorder(self._events, self.options, server=name, warn=tell_operator)
+        self._recorder(event)

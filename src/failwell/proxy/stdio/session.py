@@ -1,31 +1,35 @@
-"""`Session`: a client, a server and the proxy between them, from the first line to the exit code.
+"""`StdioSession`: a client, a server and the proxy between them, from the first line to the exit code.
 
-A thread waits for the server to end. One passes lines both ways until somebody does not read what is written; from then
-on there is one for each way, which blocks where its work is. So a slow reader slows its writer down as it would without
-a proxy.
+A thread waits for the server to end. Another passes lines in both directions until somebody does not read what is
+written; from then on there is one for each direction, which blocks where its work is. So a slow reader slows its writer
+down as it would without a proxy.
 """
 
 import os
-from _thread import allocate_lock, start_new_thread
+import signal
+from collections.abc import Callable
+from threading import Event, Lock
 from time import sleep
+from typing import TYPE_CHECKING
 
-from failwell.proxy.stdio.duplex import Duplex
-from failwell.proxy.stdio.first_lines import FirstLines
-from failwell.proxy.stdio.process import Child, Moment, ServerProcess, widen
-from failwell.proxy.stdio.pump import Pump, is_stream, pieces_of, taken_of, to_client, to_server
-
-TYPE_CHECKING = False
+from failwell.proxy.bounds import FIRST_LINE_WAIT, LAST_ANSWERS_WAIT, LAST_LINES_WAIT
+from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.process import Child, ServerProcess, enlarge, start_thread
+from failwell.proxy.stdio.pump import (
+    Duplex,
+    Pump,
+    client_outlet,
+    is_stream,
+    server_outlet,
+    split_pieces,
+    write_all,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from failwell.proxy.stdio.restarts import Restarts
 
-_LAST_LINES = 0.3
-_FIRST_LINE = 0.7
-_LAST_ANSWERS = 0.3
-_BETWEEN_LOOKS = 0.02
-_ENDING_SIGNALS = (2, 15)
+_POLL_INTERVAL = 0.02
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StdioSession:
@@ -33,8 +37,8 @@ class StdioSession:
 
     Args:
         server: the server, already started.
-        opening: what looks at lines.
-        deaths: gives what becomes of the requests that a dying server takes along.
+        loader: gives the tracker that reads the lines.
+        restarts: gives what answers the requests that are lost with a server.
         source: where the client's lines come from.
         target: where the client reads.
         restart: start the server again if it dies.
@@ -43,64 +47,64 @@ class StdioSession:
     def __init__(
         self,
         server: ServerProcess,
-        opening: FirstLines,
-        deaths: "Callable[[], Restarts]",
+        loader: TrackerLoader,
+        restarts: "Callable[[], Restarts]",
         *,
         source: int,
         target: int,
         restart: bool = False,
     ) -> None:
         self._server = server
-        self._opening = opening
-        self._deaths = deaths
+        self._loader = loader
+        self._restarts = restarts
         self._source = source
         self._target = target
         self._restart = restart
-        self._client_lock = allocate_lock()
-        self._taken_by_client = 0
-        self._silent = Moment()
-        self._greeted: Child | None = None
-        self._both: Duplex | None = None
+        self._client_lock = Lock()
+        self._bytes_to_client = 0
+        self._output_closed = Event()
+        self._initializing: Child | None = None
+        self._duplex: Duplex | None = None
 
     def run(self) -> int:
         """Pass lines until the server ends for good, and return its exit code."""
         self._start()
         while True:
             code = self._server.wait()
-            if self._both is not None:
-                self._both.leave()
-                self._both = None
-            self._hear_out()
-            if not self._restart or self._server.ending.has_come or not self._is_started_again(code):
+            if self._duplex is not None:
+                self._duplex.stop()
+                self._duplex = None
+            self._drain()
+            if not self._restart or self._server.ending.is_set() or not self._is_restarted(code):
                 break
-        self._server.is_over()
-        if not self._server.ending.has_come:
-            self._opening.spoken.wait(_FIRST_LINE)  # so that a client that has just begun learns what happened
-        is_used = self._opening.is_used
-        answers = self._deaths().answers(self._opening.watch, code, will_return=False) if is_used else b""
-        self._say_last(answers)
+        self._server.finish()
+        if not self._server.ending.is_set():
+            self._loader.client_spoke.wait(FIRST_LINE_WAIT)  # a client that has just started gets an answer
+        is_used = self._loader.is_used
+        answers = self._restarts().answers(self._loader.tracker, code, will_return=False) if is_used else b""
+        self._write_last(answers)
         return code
 
-    def _hear_out(self) -> None:
-        """Let what the server said last be dealt with; a client that wants to end has to read it."""
-        before = self._taken_by_client
-        while not self._silent.wait(_LAST_LINES) and not self._opening.is_waiting_for_server:
-            is_read = self._taken_by_client != before or not self._client_lock.locked()
-            if self._server.ending.has_come and not is_read:
+    def _drain(self) -> None:
+        """Let the last lines of the server pass; a client that wants to end has to read them."""
+        before = self._bytes_to_client
+        while not self._output_closed.wait(LAST_LINES_WAIT) and not self._loader.is_waiting_for_server:
+            is_read = self._bytes_to_client != before or not self._client_lock.locked()
+            if self._server.ending.is_set() and not is_read:
                 return
-            before = self._taken_by_client
+            before = self._bytes_to_client
 
-    def signalled(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         """Pass a signal on to the server, without waiting for what becomes of it."""
         is_end = number in _ENDING_SIGNALS
-        start_new_thread(self._server.signalled if is_end else self._server.child.send, (number,))
+        start_thread(self._server.end_with if is_end else self._server.child.send, number)
 
     def to_client(self, data: bytes) -> None:
         """Write to the client; once nobody reads, the session ends."""
         with self._client_lock:
-            for piece in pieces_of(data):
-                taken = taken_of(piece, self._target)
-                self._taken_by_client += taken
+            for piece in split_pieces(data):
+                taken = write_all(piece, self._target)
+                self._bytes_to_client += taken
                 if taken < len(piece):
                     break
             else:
@@ -112,114 +116,113 @@ class StdioSession:
 
         A process may have *taken* some bytes of them already.
         """
-        server, opening = self._server, self._opening
+        server, loader = self._server, self._loader
         while True:
             with server.lock:
                 child = server.child
                 taken = taken if child is by else 0
-                taken += taken_of(data[taken:], child.stdin)
+                taken += write_all(data[taken:], child.stdin)
                 if taken == len(data):
-                    opening.sent()
+                    loader.note_all_sent()
                     return
                 whole = data.rfind(b"\n", 0, taken) + 1
-                opening.sent_only(data[:whole])
+                loader.note_only_sent(data[:whole])
             data, by = data[whole:], None
             if not self._restart or not server.wait_for_successor(child):
                 return
 
     def _start(self) -> None:
-        opening, child = self._opening, self._server.child
-        opening.up = Pump(self._source, opening.from_client, self.to_server)
-        opening.down = Pump(child.stdout, opening.from_server, self.to_client)
-        client = to_client(self._target) if opening.is_lazy and is_stream(self._source) else None
+        loader, child = self._loader, self._server.child
+        loader.up = Pump(self._source, loader.from_client, self.to_server)
+        loader.down = Pump(child.stdout, loader.from_server, self.to_client)
+        client = client_outlet(self._target) if loader.is_lazy and is_stream(self._source) else None
         if client is None:
-            opening.look_at_each()
-            start_new_thread(self._up, (opening.up,))
-            start_new_thread(self._down, (child, opening.down, self._silent))
+            loader.read_each_line()
+            start_thread(self._up, loader.up)
+            start_thread(self._down, child, loader.down, self._output_closed)
         else:
-            self._both = Duplex(opening.up, opening.down, server=to_server(child.stdin), client=client, opening=opening)
-            start_new_thread(self._pass_both, (self._both, child, opening.up, opening.down))
+            server = server_outlet(child.stdin)
+            self._duplex = Duplex(loader.up, loader.down, server=server, client=client, loader=loader)
+            start_thread(self._pass_both, self._duplex, child, loader.up, loader.down)
 
-    def _pass_both(self, both: Duplex, child: Child, up: Pump, down: Pump) -> None:
-        silent = self._silent
+    def _pass_both(self, duplex: Duplex, child: Child, up: Pump, down: Pump) -> None:
+        closed = self._output_closed
         try:
-            widen(child.stdout, self._target)
-            both.run()
+            enlarge(child.stdout, self._target)
+            duplex.run()
         finally:
-            start_new_thread(self._down, (child, down, silent, lambda: self.to_client(both.take_unwritten())))
-            self._up(up, lambda: self.to_server(*both.take_unsent(), by=child))
+            start_thread(self._down, child, down, closed, lambda: self.to_client(duplex.take_unwritten()))
+            self._up(up, lambda: self.to_server(*duplex.take_unsent(), by=child))
 
-    def _up(self, up: Pump, begin: "Callable[[], object]" = lambda: None) -> None:
-        opening = self._opening
+    def _up(self, up: Pump, begin: Callable[[], object] = lambda: None) -> None:
+        loader = self._loader
         try:
             begin()
             rest = up.run()
             if rest:
-                found = opening.from_client(rest)
-                self.to_server(rest if found is None else found)
+                changed = loader.from_client(rest)
+                self.to_server(rest if changed is None else changed)
         finally:
-            opening.spoken.come()
+            loader.client_spoke.set()
             self._server.hang_up()
 
     def _start_down(self) -> None:
-        child, self._silent = self._server.child, Moment()
-        self._opening.down = Pump(child.stdout, self._opening.from_server, self.to_client)
-        start_new_thread(self._down, (child, self._opening.down, self._silent))
+        child, self._output_closed = self._server.child, Event()
+        self._loader.down = Pump(child.stdout, self._loader.from_server, self.to_client)
+        start_thread(self._down, child, self._loader.down, self._output_closed)
 
-    def _down(self, child: Child, pump: Pump, silent: Moment, begin: "Callable[[], object]" = lambda: None) -> None:
+    def _down(self, child: Child, pump: Pump, closed: Event, begin: Callable[[], object] = lambda: None) -> None:
         try:
-            widen(child.stdout, self._target)
+            enlarge(child.stdout, self._target)
             begin()
             rest = pump.run()
             os.close(child.stdout)
-            if rest and self._opening.watch.is_message(rest):
+            if rest and self._loader.tracker.is_message(rest):
                 rest += b"\n"  # or what comes next would stand on the same line
-                found = self._opening.from_server(rest)
-                self.to_client(rest if found is None else found)
+                changed = self._loader.from_server(rest)
+                self.to_client(rest if changed is None else changed)
             elif rest:
-                self._deaths().dropped(len(rest))
+                self._restarts().report_dropped(len(rest))
         finally:
-            silent.come()
-            while self._greeted is child:  # it will not answer any more, and whoever greets it waits for that
-                self._opening.watch.give_up_own()
-                sleep(_BETWEEN_LOOKS)
-            self._server.gone_silent(child)
+            closed.set()
+            while self._initializing is child:  # it will not answer any more, and another thread waits for that
+                self._loader.tracker.give_up_own_requests()
+                sleep(_POLL_INTERVAL)
+            self._server.end_silent(child)
 
-    def _say_last(self, answers: bytes, *, until: Moment | None = None) -> None:
-        """Write to a client that may not read any more, which is not waited for, or not once a moment has come."""
+    def _write_last(self, answers: bytes, *, until: Event | None = None) -> None:
+        """Write to a client that may have stopped reading; wait for it a little, or *until* an event is set."""
         if answers:
-            written = Moment()
-            start_new_thread(self._write_last, (answers, written))
-            while not written.wait(_LAST_ANSWERS) and until is not None and not until.has_come:
+            written = Event()
+            start_thread(self._write_and_note, answers, written)
+            while not written.wait(LAST_ANSWERS_WAIT) and until is not None and not until.is_set():
                 continue
 
-    def _write_last(self, answers: bytes, written: Moment) -> None:
+    def _write_and_note(self, answers: bytes, written: Event) -> None:
         self.to_client(answers)
-        written.come()
+        written.set()
 
-    def _is_started_again(self, code: int) -> bool:
-        """Answer what the dead server took along, start another one and repeat the handshake."""
-        from failwell.proxy.stdio.restarts import (
-            repeat_handshake,  # only now: most servers live longer than their clients
-        )
+    def _is_restarted(self, code: int) -> bool:
+        """Answer the requests that were lost with the server, start it again and repeat the handshake."""
+        from failwell.proxy.stdio.restarts import repeat_handshake  # only now: most servers outlive their clients
 
-        server, deaths = self._server, self._deaths()
-        delay = deaths.delay()
+        server, restarts = self._server, self._restarts()
+        delay = restarts.next_delay()
         if delay is None or server.ending.wait(delay):
             return False
         with server.lock:
-            if server.ending.has_come:
+            if server.ending.is_set():
                 return False
-            answers = deaths.answers(self._opening.watch, code, will_return=True)
+            answers = restarts.answers(self._loader.tracker, code, will_return=True)
             try:
-                server.start_again()
+                server.restart()
             except OSError:
                 is_back = False
             else:
                 is_back = True
-                self._greeted = server.child
+                self._initializing = server.child
                 self._start_down()
-                repeat_handshake(self._opening.watch, server.child.stdin, number=deaths.count)
-                self._greeted = None
-        self._say_last(answers, until=server.ending if is_back else None)
+                repeat_handshake(self._loader.tracker, server.child.stdin, number=restarts.count)
+                self._initializing = None
+        self._write_last(answers, until=server.ending if is_back else None)
         return is_back

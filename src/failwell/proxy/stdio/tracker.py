@@ -1,37 +1,56 @@
-"""`Watch`: what each line between a client and a server means. It does no input or output and keeps no clock.
+"""`Tracker`: which requests between a client and a server are pending. It does no input or output and has no clock.
 
-Most lines are decoded no further than their id and method. Whatever fails, or must be looked at closely, goes to a
-`Settler`, which is made when it is first needed: most sessions never load what it stands on.
+Most lines are decoded no further than their id and method. Whatever fails, or must be read in full, goes to a
+`FailureHandler`, which is made when it is first needed: most sessions never load what it needs.
 """
 
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
+from failwell.proxy.bounds import (
+    MAX_ANSWERED_IDS,
+    MAX_PENDING,
+    MAX_RETRIED_LINE,
+    MAX_SUBSCRIPTIONS,
+    MAX_UNREAD_ANSWERS,
+    MAX_UNREAD_LENGTH,
+    MAX_UNREAD_REQUESTS,
+)
 from failwell.proxy.calls import ListedTools
-from failwell.proxy.messages import Id, Params, decoded, encode, glance_at_client, glance_at_server, glance_loosely
+from failwell.proxy.messages import (
+    UNREADABLE,
+    Id,
+    Params,
+    decode,
+    decode_all_sent,
+    decode_success,
+    decode_successes,
+    encode,
+    glance_at_client,
+    glance_at_server,
+    glance_loosely,
+)
+from failwell.proxy.stdio.pump import split_lines
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.failures import FailureHandler
 
-_MOST_PENDING = 4096
-_MOST_ANSWERED = 4096
-_MOST_LASTING = 1024
-_LONGEST_KEPT = 1 << 18
-# What stays in force until the server ends.
-_LASTING = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+# Their effect lasts until the server ends, so they are repeated after a restart.
+_LASTING_METHODS = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 
 
 class PendingRequest(Struct, eq=False):
     """A request that the server has not answered yet.
 
-    `line` is what the client sent, unless it is too long to be kept. `sent_as` is the id the server knows it by if it
-    was sent again, `run` its way through its attempts, `give_up` answers it with its last failure.
-    `is_sent` says that the server got all of it.
+    `line` is what the client sent, unless it is too long to be kept. `sent_as` is the id that the server knows it by if
+    it was sent again, `run` counts its attempts, `give_up` returns its last failure as its answer. `is_sent` says that
+    the server has all of it. A request of the proxy itself has no method, and `give_up` is called when it is answered.
     """
 
     id: Id
@@ -46,22 +65,26 @@ class PendingRequest(Struct, eq=False):
 
 
 class Tracker:
-    """Knows which requests are on their way, which of them are calls, and which tools there are.
+    """Knows which requests are pending, which of them are calls, and which tools there are.
 
     Args:
-        settler: makes what deals with failures, the first time it is needed.
+        make_handler: makes the `FailureHandler`, the first time it is needed.
         answer: sends the client an answer to a call that is not passed on.
-        looks_at_calls: each call must be looked at before it is sent: arguments are checked, or calls are retried.
-        looks_at_successes: answers that are not flagged may be failures too.
+        reads_calls: each call must be read before it is sent: arguments are checked, or calls are retried.
+        reads_successes: answers that are not flagged may be failures too.
+
+    Attributes:
+        handshake: the client's `initialize`, and its notification that it is initialized.
+        lasting: the log level (under None) and the subscriptions (under their URI) that the client request for.
     """
 
     def __init__(
         self,
-        settler: "Callable[[Tracker], FailureHandler]",
+        make_handler: "Callable[[Tracker], FailureHandler]",
         answer: Callable[[bytes], object],
         *,
-        looks_at_calls: bool = False,
-        looks_at_successes: bool = False,
+        reads_calls: bool = False,
+        reads_successes: bool = False,
     ) -> None:
         self.pending: dict[Id, PendingRequest] = {}
         self.tools = ListedTools()
@@ -69,44 +92,44 @@ class Tracker:
         self.handshake: list[bytes] = []
         self.lasting: dict[str | None, bytes] = {}
         self.answered_ids: set[Id] = set()
-        self._answered_lately: set[Id] = set()
+        self._recently_answered: set[Id] = set()
         self._unsent: deque[PendingRequest] = deque()
-        self._make = settler
+        self._make_handler = make_handler
         self._answer = answer
-        self._settler: FailureHandler | None = None
-        self._looks_at_calls = looks_at_calls
-        self.looks_at_successes = looks_at_successes
+        self._handler: FailureHandler | None = None
+        self._reads_calls = reads_calls
+        self.reads_successes = reads_successes
 
     @property
-    def settler(self) -> "FailureHandler":
-        """What deals with failures."""
-        if self._settler is None:
-            self._settler = self._make(self)
-        return self._settler
+    def handler(self) -> "FailureHandler":
+        """The handler of failures."""
+        if self._handler is None:
+            self._handler = self._make_handler(self)
+        return self._handler
 
     @property
-    def has_settler(self) -> bool:
-        """Whether anything has failed, or had to be looked at closely."""
-        return self._settler is not None
+    def has_handler(self) -> bool:
+        """Whether anything has failed, or had to be read in full."""
+        return self._handler is not None
 
     def from_client(self, line: bytes) -> bytes | None:
         """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
-        sent = glance_at_client(line)
-        is_exact = sent is not None
-        sent = sent or glance_loosely(line)
-        if sent is None:
-            self._odd_from_client(line)
+        message = glance_at_client(line)
+        is_exact = message is not None
+        message = message or glance_loosely(line)
+        if message is None:
+            self._read_odd_from_client(line)
             return None
-        id, method, params = sent.id, sent.method, sent.params
+        id, method, params = message.id, message.method, message.params
         if method is None:
             return None
         if id is None:
-            return self._notified(method, params, line)
+            return self._read_client_notification(method, params, line)
         if method == "tools/call" and params is not None and params.name is not None:
-            is_kept = is_exact and len(line) <= _LONGEST_KEPT  # what is written anew must not say anything else
-            return self._called(PendingRequest(id, method, params.name, line if is_kept else None))
-        if method in _LASTING:
-            self._told_to_last(method, line)
+            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE  # what is encoded again must mean the same
+            return self._read_call(PendingRequest(id, method, params.name, line if is_kept else None))
+        if method in _LASTING_METHODS:
+            self._remember_lasting(method, line)
         is_first = method == "initialize"
         if is_first:
             self.handshake = [line]
@@ -116,19 +139,19 @@ class Tracker:
 
     def from_server(self, line: bytes) -> bytes | None:
         """Return what to send to the client in place of a line; None: pass it on. An empty text drops it."""
-        came = glance_at_server(line)
-        if came is None:
-            return self._odd_from_server(line)
-        if came.method is not None:
-            return self._told(came.method, line)
-        if came.id is None:
+        message = glance_at_server(line)
+        if message is None:
+            return self._read_odd_from_server(line)
+        if message.method is not None:
+            return self._read_server_notification(message.method, line)
+        if message.id is None:
             return None
-        return self._came(came.id, line, is_failed=came.is_failed)
+        return self._read_answer(message.id, line, is_failed=message.is_failed)
 
     @staticmethod
     def is_message(line: bytes) -> bool:
         """Return whether a line without its end is a whole message."""
-        return decoded(line) is not None
+        return decode(line) is not None
 
     def count(self, tool: str) -> None:
         """Count a call."""
@@ -138,147 +161,245 @@ class Tracker:
         """Return a pending request and forget it."""
         return self.pending.pop(id, None)
 
-    def give_up_own(self) -> None:
-        """Let go whoever waits for an answer to what the proxy asked itself."""
-        for asked in list(self.pending.values()):
-            if not asked.method and asked.give_up is not None:
-                asked.give_up()
+    def give_up_own_requests(self) -> None:
+        """Let go whoever waits for the answer to a request of the proxy itself."""
+        for request in list(self.pending.values()):
+            if not request.method and request.give_up is not None:
+                request.give_up()
 
-    def _called(self, asked: PendingRequest) -> bytes | None:
-        self.count(asked.tool)
-        self._remember(asked)
-        if not self._looks_at_calls or (refusal := self.settler.refusal(asked)) is None:
+    def _read_call(self, request: PendingRequest) -> bytes | None:
+        self.count(request.tool)
+        self._remember(request)
+        if not self._reads_calls or (refusal := self.handler.refusal(request)) is None:
             return None
-        self.pending.pop(asked.id, None)
+        self.pending.pop(request.id, None)
         with suppress(ValueError):  # another line was sent meanwhile
-            self._unsent.remove(asked)
+            self._unsent.remove(request)
         self._answer(refusal)
         return b""
 
-    def _remember(self, asked: PendingRequest) -> None:
+    def _remember(self, request: PendingRequest) -> None:
         pending = self.pending
-        if len(pending) >= _MOST_PENDING:
+        if len(pending) >= MAX_PENDING:
             with suppress(RuntimeError, StopIteration):  # answers took some out meanwhile, which makes room too
                 pending.pop(next(iter(pending)), None)
-        pending[asked.id] = asked
-        self._unsent.append(asked)
-        self.answered_ids.discard(asked.id)
-        self._answered_lately.discard(asked.id)
+        pending[request.id] = request
+        self._unsent.append(request)
+        self.answered_ids.discard(request.id)
+        self._recently_answered.discard(request.id)
 
-    def resend(self, asked: PendingRequest, id: Id) -> None:
+    def resend(self, request: PendingRequest, id: Id) -> None:
         """Note that a request is about to be sent again, under another id."""
-        asked.sent_as, asked.is_sent = id, False
-        self.pending[id] = asked
-        self._unsent.append(asked)
+        request.sent_as, request.is_sent = id, False
+        self.pending[id] = request
+        self._unsent.append(request)
 
-    def sent(self) -> None:
-        """Note that the server has got all lines that were looked at so far."""
+    def note_all_sent(self) -> None:
+        """Note that the server has all lines that were read so far."""
         while self._unsent:
             self._unsent.popleft().is_sent = True
 
-    def sent_only(self, lines: bytes) -> None:
-        """Note that the server has got these lines, and none of the others that were looked at."""
+    def note_only_sent(self, lines: bytes) -> None:
+        """Note that the server has these lines, and none of the others that were read."""
         for line in lines.splitlines():
-            message = decoded(line)
+            message = decode(line)
             for one in message if is_array(message) else (message,):
                 id: Any = one.get("id") if is_object(one) else None
-                if _is_id(id) and (asked := self.pending.get(id)) is not None:
-                    asked.is_sent = True
+                if _is_id(id) and (request := self.pending.get(id)) is not None:
+                    request.is_sent = True
 
-    def _notified(self, method: str, params: Params | None, line: bytes) -> bytes | None:
+    def _read_client_notification(self, method: str, params: Params | None, line: bytes) -> bytes | None:
         if method == "notifications/initialized":
             self.handshake = [*self.handshake[:1], line]
         elif method == "notifications/cancelled" and params is not None and params.request_id is not None:
-            changed = self._settler.cancelled(params.request_id, line) if self._settler is not None else None
+            changed = self._handler.cancel(params.request_id, line) if self._handler is not None else None
             if changed is not None:
                 return changed
             self.take(params.request_id)
         return None
 
-    def _told_to_last(self, method: str, line: bytes) -> None:
-        message = decoded(line)
+    def _remember_lasting(self, method: str, line: bytes) -> None:
+        message = decode(line)
         params = message.get("params") if is_object(message) else None
         uri = params.get("uri") if is_object(params) else None
         key = uri if isinstance(uri, str) else None
         self.lasting.pop(key, None)
-        if method != "resources/unsubscribe" and len(self.lasting) < _MOST_LASTING:
+        if method != "resources/unsubscribe" and len(self.lasting) < MAX_SUBSCRIPTIONS:
             self.lasting[key] = line
 
-    def _told(self, method: str, line: bytes) -> bytes | None:
+    def _read_server_notification(self, method: str, line: bytes) -> bytes | None:
         if method == "notifications/tools/list_changed":
             self.tools.forget()
-        elif method == "notifications/progress" and self._settler is not None:
-            return self._settler.progressed(line)
+        elif method == "notifications/progress" and self._handler is not None:
+            return self._handler.filter_progress(line)
         return None
 
-    def _came(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
-        asked = self.pending.pop(id, None)
-        if asked is None:
+    def _read_answer(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
+        request = self.pending.pop(id, None)
+        if request is None:
             return b"" if id in self.answered_ids else None
-        self.answered(id)
-        if asked.tool:
-            if is_failed or self.looks_at_successes or asked.run is not None:
-                return self.settler.answer(asked, line)
-        elif asked.method == "tools/list" and not is_failed:
-            self._listed(asked, line)
-        elif not asked.method and asked.give_up is not None:
-            asked.give_up()
-            return b""  # an answer to what the proxy asked itself
+        self.note_answered(id)
+        if request.tool:
+            if is_failed or self.reads_successes or request.run is not None:
+                return self.handler.answer(request, line)
+        elif request.method == "tools/list" and not is_failed:
+            self._read_tools(request, line)
+        elif not request.method and request.give_up is not None:
+            request.give_up()
+            return b""  # the answer to a request of the proxy itself
         return None
 
-    def answered(self, id: Id) -> None:
+    def note_answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
-        known, lately = self.answered_ids, self._answered_lately
+        known, recent = self.answered_ids, self._recently_answered
         known.add(id)
-        lately.add(id)
-        if len(lately) >= _MOST_ANSWERED:
+        recent.add(id)
+        if len(recent) >= MAX_ANSWERED_IDS:
             known.clear()
-            known.update(lately)
-            lately.clear()
+            known.update(recent)
+            recent.clear()
 
-    def passed(self, id: Id, *, was_asked: bool) -> None:
-        """Note that an answer has passed of which nothing had to be known but its id."""
-        if self.pending.pop(id, None) is not None or was_asked:
-            self.answered(id)
+    def note_passed(self, id: Id, *, is_requested: bool) -> None:
+        """Note that an answer has passed of which only the id was read."""
+        if self.pending.pop(id, None) is not None or is_requested:
+            self.note_answered(id)
         else:
-            self.answered_ids.discard(id)  # nobody asked: another answer passes too
+            self.answered_ids.discard(id)  # nobody requested it: another answer passes too
 
-    def _listed(self, asked: PendingRequest, line: bytes) -> None:
-        message = decoded(line)
+    def _read_tools(self, request: PendingRequest, line: bytes) -> None:
+        message = decode(line)
         result = message.get("result") if is_object(message) else None
         if is_object(result):
-            self.tools.learn(result, is_whole=not asked.is_page and result.get("nextCursor") is None)
+            self.tools.learn(result, is_whole=not request.is_page and result.get("nextCursor") is None)
 
-    def _odd_from_client(self, line: bytes) -> None:
-        """Look at a line whose parts are not what they should be, and at each message of a batch."""
-        message = decoded(line)
+    def _read_odd_from_client(self, line: bytes) -> None:
+        """Read a line whose parts are not what they should be, and each message of a batch."""
+        message = decode(line)
         for one in message if is_array(message) else (message,):
             if not is_object(one) or not isinstance(one.get("method"), str) or not _is_id(one.get("id")):
                 continue
-            asked = PendingRequest(one["id"], one["method"])
+            request = PendingRequest(one["id"], one["method"])
             params = one.get("params")
-            if asked.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
-                asked.tool, asked.line = params["name"], encode(one)
-                self.count(asked.tool)
-            self._remember(asked)
+            if request.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
+                request.tool, request.line = params["name"], encode(one)
+                self.count(request.tool)
+            self._remember(request)
 
-    def _odd_from_server(self, line: bytes) -> bytes | None:
-        message = decoded(line)
+    def _read_odd_from_server(self, line: bytes) -> bytes | None:
+        message = decode(line)
         if not is_array(message):
-            return self._odd_answer(message, line)
-        found = [self._odd_answer(one, encode(one) + b"\n") for one in message]
+            return self._read_odd_answer(message, line)
+        found = [self._read_odd_answer(one, encode(one) + b"\n") for one in message]
         if all(one is None for one in found):
             return None
         kept = (encode(one) if new is None else new.rstrip(b"\n") for one, new in zip(message, found, strict=True))
         return b"[" + b",".join(one for one in kept if one) + b"]\n"
 
-    def _odd_answer(self, message: Any, line: bytes) -> bytes | None:
+    def _read_odd_answer(self, message: Any, line: bytes) -> bytes | None:
         if not is_object(message) or "method" in message or not _is_id(message.get("id")):
             return None
         result = message.get("result")
         is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
-        return self._came(message["id"], line, is_failed=is_failed)
+        return self._read_answer(message["id"], line, is_failed=is_failed)
 
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+class LazyTracker:
+    """Passes most lines unread, and has the tracker read them later, since most calls succeed.
+
+    It stands before a `Tracker` that changes nothing on the way to the server. Requests are kept unread. An answer
+    passes if it is the first to its id and a success that nothing can be learnt from: which request it answers does not
+    matter then. Anything else is read in full, after all that was kept. Right after a process was woken each step takes
+    several times as long as in a loop, so little is done then.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._unread: deque[bytes | Id] = deque()
+        self._max_unread = -1 if tracker.reads_successes else MAX_UNREAD_ANSWERS
+        self._answered = tracker.answered_ids
+        self._lock = Lock()
+
+    def note_sent(self, lines: bytes) -> None:
+        """Note lines that were sent to the server unread."""
+        unread = self._unread
+        if len(unread) > MAX_UNREAD_REQUESTS:
+            self.catch_up()
+        unread.append(lines)
+        if len(lines) > MAX_UNREAD_LENGTH:
+            self.catch_up()
+
+    def passes(self, lines: bytes) -> bool:
+        """Return whether lines from the server pass unread, and note that they do."""
+        try:
+            answer = decode_success(lines)
+        except UNREADABLE:
+            return self._pass_together(lines)
+        id = answer.id
+        if id in self._answered or answer.result.is_error or len(self._unread) > self._max_unread:
+            return False
+        self._answered.add(id)
+        self._unread.append(id)
+        return True
+
+    def _pass_together(self, lines: bytes) -> bool:
+        if lines.find(b"\n") + 1 == len(lines):
+            return False
+        try:
+            answers = decode_successes(lines)
+        except UNREADABLE:
+            return False
+        ids = {answer.id for answer in answers if not answer.result.is_error}
+        if len(ids) < len(answers) or len(self._unread) > self._max_unread or not ids.isdisjoint(self._answered):
+            return False
+        self._answered |= ids
+        self._unread.extend(ids)
+        return True
+
+    def from_server(self, line: bytes) -> bytes | None:
+        """Return what `Tracker.from_server` returns."""
+        if self.passes(line):
+            return None
+        self.catch_up()
+        return self._tracker.from_server(line)
+
+    def catch_up(self) -> None:
+        """Have the tracker read all that has passed."""
+        unread, tracker = self._unread, self._tracker
+        with self._lock:
+            answered = {one for one in tuple(unread) if not isinstance(one, bytes)}
+            counted: set[Id] = set()
+            while unread:
+                one = unread[0]
+                if isinstance(one, bytes):
+                    for line in self._unanswered(one, answered, counted):
+                        tracker.from_client(line)
+                    tracker.note_all_sent()
+                else:
+                    tracker.note_passed(one, is_requested=one in counted)
+                    answered.discard(one)
+                unread.popleft()
+
+    def _unanswered(self, lines: bytes, answered: set[Id], counted: set[Id]) -> list[bytes]:
+        """Return the lines that must be read; a call that is answered later on is only counted."""
+        try:
+            messages = decode_all_sent(lines)
+        except UNREADABLE:
+            return split_lines(lines)
+        if len(messages) != lines.count(b"\n"):  # there are empty ones
+            return split_lines(lines)
+        left: list[int] = []
+        for at, message in enumerate(messages):
+            tool = message.params.name if message.method == "tools/call" and message.params is not None else None
+            if tool is not None and message.id is not None and message.id in answered:
+                self._tracker.count(tool)
+                counted.add(message.id)
+            else:
+                left.append(at)
+        if not left:
+            return []
+        each = split_lines(lines)
+        return [each[at] for at in left]

@@ -1,4 +1,4 @@
-"""`Recording`: what the proxy saw or did, as records in a file or a store; `name_of`: the server's name in them."""
+"""`ProxyRecorder`: the events of a proxy as records in a file or a store; `server_name`: the server's name in them."""
 
 import os
 import re
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from failwell.dialects._placement import encode
-from failwell.proxy.events import Happening
+from failwell.proxy.bounds import LAST_RECORDS_TIMEOUT, MAX_TIMED_CALLS
+from failwell.proxy.events import ProxyEvent
 from failwell.proxy.options import ProxyOptions
 from failwell.records._adapter import QueuedEvent, argument_fields, next_action
 from failwell.records._jsonl import JsonlSink
@@ -15,32 +16,32 @@ from failwell.records._record import FAILED, Kind, Record, failure_fields, witho
 from failwell.records._recorder import Recorder
 from failwell.records._sink import Sink, open_sink
 
+# Programs that start a server, their subcommands, and their options.
 _LAUNCHERS = frozenset(
     ("bun", "bunx", "deno", "docker", "node", "npm", "npx", "pipx", "pnpm", "pnpx", "podman", "python", "uv", "uvx")
 )
 _VERSION = re.compile(r"[\d.]+$")
-_COMMANDS = frozenset(("dlx", "exec", "run", "tool", "x"))
-_ALONE = frozenset(
+_SUBCOMMANDS = frozenset(("dlx", "exec", "run", "tool", "x"))
+_SWITCHES = frozenset(
     ("-i", "-t", "-it", "-ti", "-u", "-y", "--init", "--interactive", "--isolated", "--quiet", "--rm", "--tty", "--yes")
 )
-"""Options of launchers without a value."""
-_WITH_VALUE = frozenset(
+_OPTIONS_WITH_VALUE = frozenset(
     (
         *("-e", "-p", "-v", "-w", "--cpus", "--directory", "--env", "--env-file", "--from", "--memory", "--mount"),
         *("--name", "--network", "--package", "--project", "--publish", "--python", "--user", "--volume", "--with"),
         "--workdir",
     )
 )
-_THEN_A_NAME = frozenset(("-m", "--"))
+_BEFORE_A_NAME = frozenset(("-m", "--"))
 
 
-def name_of(options: ProxyOptions) -> str:
-    """Return what to call the server: what its operator calls it, or where it is, or what is started."""
+def server_name(options: ProxyOptions) -> str:
+    """Return what to call the server: the operator's name for it, its URL, or the program that is started."""
     if options.name is not None:
         return options.name
     if options.url is not None:
         return _without_user(options.url.partition("?")[0])
-    return _started(options.command)
+    return _program(options.command)
 
 
 def _without_user(url: str) -> str:
@@ -49,40 +50,36 @@ def _without_user(url: str) -> str:
     return f"{scheme}{colon}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def _started(command: Sequence[str]) -> str:
+def _program(command: Sequence[str]) -> str:
     """Return the program, or what a launcher starts; in doubt, the launcher."""
     program, *words = command
     name = os.path.basename(program)
     if name == "env":
         rest = words[next((at for at, word in enumerate(words) if "=" not in word), len(words)) :]
-        return _started(rest) if rest and rest[0][:1] != "-" else name
+        return _program(rest) if rest and rest[0][:1] != "-" else name
     if _VERSION.sub("", name) not in _LAUNCHERS:
         return name
     is_value = False
     for word in words:
         if is_value:
             is_value = False
-        elif word in _WITH_VALUE:
+        elif word in _OPTIONS_WITH_VALUE:
             is_value = True
-        elif word in _ALONE or word in _THEN_A_NAME or word in _COMMANDS or (word[:2] == "--" and "=" in word):
+        elif word in _SWITCHES or word in _BEFORE_A_NAME or word in _SUBCOMMANDS or (word[:2] == "--" and "=" in word):
             continue
         else:
             return name if word[:1] == "-" or "=" in word else os.path.basename(word) or name
     return name
 
 
-_MOST_BEGUN = 4096
-_LAST_RECORDS = 5.0
-
-
-class Recording:
-    """Keeps records of what happens, and how long calls take.
+class ProxyRecorder:
+    """Records events, and how long calls take.
 
     Args:
         events: an open file, or the address of a store.
         options: what the operator wants.
-        server: what to call the server.
-        warn: told what the operator should know of records that are lost.
+        server: the name of the server.
+        warn: gets what the operator should know of records that are lost.
         clock: tells seconds.
     """
 
@@ -96,31 +93,31 @@ class Recording:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         path = (options.events or "").removeprefix("jsonl:")
-        sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _Later(events)
+        sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _LazySink(events)
         self._dialect = options.dialect
         self._dry_run = options.dry_run
-        self._recorder = Recorder(sink, server=server, converters={_Timed: self._record}, warn=warn)
+        self._recorder = Recorder(sink, server=server, converters={_TimedEvent: self._record}, warn=warn)
         self._clock = clock
-        self._begun: dict[Any, float] = {}
-        self._passed: dict[Any, str | None] = {}
+        self._start_times: dict[Any, float] = {}
+        self._would_refuse: dict[Any, str | None] = {}
 
-    def __call__(self, happening: Happening) -> None:
-        """Take note of what happened."""
-        key = (happening.session, happening.call)
-        if happening.event == "begun":
-            if len(self._begun) >= _MOST_BEGUN:
-                self._begun.pop(next(iter(self._begun)), None)
-            self._begun[key] = self._clock()
+    def __call__(self, event: ProxyEvent) -> None:
+        """Record an event."""
+        key = (event.session, event.call)
+        if event.kind == "started":
+            if len(self._start_times) >= MAX_TIMED_CALLS:
+                self._start_times.pop(next(iter(self._start_times)), None)
+            self._start_times[key] = self._clock()
             return
-        if happening.event == "refused" and self._dry_run:  # it is made all the same, and ends later
-            if len(self._passed) < _MOST_BEGUN:
-                self._passed[key] = None if happening.failure is None else happening.failure.code
+        if event.kind == "refused" and self._dry_run:  # the call is made all the same, and ends later
+            if len(self._would_refuse) < MAX_TIMED_CALLS:
+                self._would_refuse[key] = None if event.failure is None else event.failure.code
             return
-        is_on_its_way = happening.event == "retry"
-        began = self._begun.get(key) if is_on_its_way else self._begun.pop(key, None)
-        elapsed = None if began is None else self._clock() - began
-        refused = None if is_on_its_way else self._passed.pop(key, None)
-        self._recorder(_Timed(happening, elapsed, refused))
+        is_running = event.kind == "retry"
+        started = self._start_times.get(key) if is_running else self._start_times.pop(key, None)
+        elapsed = None if started is None else self._clock() - started
+        refused = None if is_running else self._would_refuse.pop(key, None)
+        self._recorder(_TimedEvent(event, elapsed, refused))
 
     @property
     def lost(self) -> int:
@@ -129,45 +126,45 @@ class Recording:
 
     def close(self) -> None:
         """Write what waits, and do not wait long for a store that is away."""
-        self._recorder.close(_LAST_RECORDS)
+        self._recorder.close(LAST_RECORDS_TIMEOUT)
 
     def _record(self, queued: QueuedEvent) -> Record:
-        timed: _Timed = queued.event
-        seen = timed.happening
-        failure, details = seen.failure, dict(seen.details)
+        timed: _TimedEvent = queued.event
+        event = timed.event
+        failure, details = event.failure, dict(event.details)
         attempt = details.pop("attempt", None) or details.pop("attempts", None) or 1
         if self._dry_run:
             details["dry_run"] = True
         if timed.refused is not None:
             details["refused"] = timed.refused
-        is_answer = seen.event in FAILED and failure is not None
+        is_answer = event.kind in FAILED and failure is not None
         return Record(
             time=queued.time,
-            session=seen.session or queued.session,
+            session=event.session or queued.session,
             source="proxy",
-            kind=cast(Kind, seen.event),  # `begun` is never told
-            tool=seen.tool or "",
-            call="" if seen.call is None else f"{seen.call}",
+            kind=cast(Kind, event.kind),  # `started` is not recorded
+            tool=event.tool or "",
+            call="" if event.call is None else f"{event.call}",
             attempt=attempt,
             elapsed=timed.elapsed,
             delay=details.pop("delay", None),
             text=self._text(timed) if is_answer and not self._dry_run and "passed" not in details else None,
-            decision=next_action(failure, seen.hints, attempt) if is_answer else None,
+            decision=next_action(failure, event.hints, attempt) if is_answer else None,
             details=details,
-            **argument_fields(seen.sent),
+            **argument_fields(event.sent),
             **failure_fields(failure),
         )
 
-    def _text(self, timed: "_Timed") -> str | None:
-        failure = timed.happening.failure
+    def _text(self, timed: "_TimedEvent") -> str | None:
+        failure = timed.event.failure
         if failure is None:
             return None
         text: str = encode(without_values(failure), self._dialect)["content"][0]["text"]
         return text
 
 
-class _Later:
-    """A store that is opened by the thread that writes: no call waits until its library is loaded."""
+class _LazySink:
+    """A store that is opened by the thread that writes, so that no call waits until its library is loaded."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -183,13 +180,13 @@ class _Later:
             self._sink.close()
 
 
-class _Timed:
-    """What happened, how many seconds after its call began, and with which code the call would have been refused."""
+class _TimedEvent:
+    """An event, the seconds since its call started, and the code with which the call would have been refused."""
 
-    __slots__ = ("elapsed", "happening", "refused", "sent")
+    __slots__ = ("elapsed", "event", "refused", "sent")
 
-    def __init__(self, happening: Happening, elapsed: float | None, refused: str | None) -> None:
-        self.happening = happening
+    def __init__(self, event: ProxyEvent, elapsed: float | None, refused: str | None) -> None:
+        self.event = event
         self.elapsed = elapsed
         self.refused = refused
-        self.sent = happening.sent
+        self.sent = event.sent

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
-from failwell.proxy.http.remote import speak
+from failwell.proxy.http.remote import run_stdio
 from failwell.proxy.options import parse
 from tests.proxy.http.scripts import answering
 from tests.proxy.http.setting import Handler, asgi, call, event, failing, listed, scripted, success
@@ -72,7 +72,7 @@ class Host:
         source, self._to = os.pipe()
         self._from, target = os.pipe()
         options = parse(["--url", url, "--quiet", *words])
-        self._proxy = asyncio.create_task(speak(options, None, source=source, target=target))
+        self._proxy = asyncio.create_task(run_stdio(options, None, source=source, target=target))
         self._ends = [source, target]
         self._lines = os.fdopen(self._from, "rb")
 

@@ -1,24 +1,23 @@
-"""`enter`: the proxy in front of a URL, from its options to the exit code."""
+"""`run`: the proxy in front of a URL, as a gateway or on standard input and output, as the options say."""
 
 import asyncio
 import logging
-import os
 from collections.abc import Coroutine
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from failwell.proxy.options import BadOption, ProxyOptions, filled
+from failwell.proxy.options import BadOption, ProxyOptions, fill_variables, tell_operator
 
 _MISUSE = 2
 
 
-def enter(options: ProxyOptions, events: int | str | None) -> int:
+def run(options: ProxyOptions, events: int | str | None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
     logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
-        options.header = tuple((name, filled(value, option="--header")) for name, value in options.header)
-        from failwell.proxy.http.addresses import ServerUrl
+        options.header = tuple((name, fill_variables(value, option="--header")) for name, value in options.header)
+        from failwell.proxy.http.upstream import ServerUrl
 
         ServerUrl(options.url or "")
         if options.restart and options.listen is not None:
@@ -26,31 +25,31 @@ def enter(options: ProxyOptions, events: int | str | None) -> int:
                 "--restart does not go with --listen: clients that speak HTTP begin new sessions themselves"
             )
         if options.workers > 1:
-            from failwell.proxy.http.workers import serve_together
+            from failwell.proxy.http.workers import serve_with_workers
 
-            return serve_together(options, events, run=_run)
+            return serve_with_workers(options, events, run=_run_loop)
         if options.listen is not None:
             from failwell.proxy.http.server import serve
 
-            return _run(serve(options, events))
-        from failwell.proxy.http.remote import speak
+            return _run_loop(serve(options, events))
+        from failwell.proxy.http.remote import run_stdio
 
-        return _run(speak(options, events))
+        return _run_loop(run_stdio(options, events))
     except KeyboardInterrupt:
         return 130
     except ValueError as wrong:
-        return _refused(f"--url {wrong}")
+        return _refuse(f"--url {wrong}")
     except (ImportError, BadOption) as wrong:
-        return _refused(str(wrong))
+        return _refuse(str(wrong))
 
 
-def _run(work: Coroutine[Any, Any, int]) -> int:
+def _run_loop(work: Coroutine[Any, Any, int]) -> int:
     """Run on uvloop where it is installed: it takes a fifth off what a call costs."""
     loop = None if find_spec("uvloop") is None else import_module("uvloop").new_event_loop
     with asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(work)
 
 
-def _refused(sentence: str) -> int:
-    os.write(2, f"failwell: {sentence}\n".encode(errors="backslashreplace"))
+def _refuse(sentence: str) -> int:
+    tell_operator(sentence)
     return _MISUSE

@@ -14,11 +14,10 @@ import pytest
 
 from failwell.proxy.options import parse
 from failwell.proxy.stdio import pump
-from failwell.proxy.stdio.duplex import Duplex
-from failwell.proxy.stdio.first_lines import FirstLines
+from failwell.proxy.stdio.loader import TrackerLoader
 from failwell.proxy.stdio.process import Child
-from failwell.proxy.stdio.pump import Outlet, Pump, taken_of, to_client, to_server
-from failwell.proxy.stdio.runner import Proxy
+from failwell.proxy.stdio.pump import Duplex, Outlet, Pump, client_outlet, server_outlet, write_all
+from failwell.proxy.stdio.runner import StdioProxy
 from failwell.proxy.stdio.tracker import Tracker
 from tests.proxy.clients import HELLO, SERVER, Client
 
@@ -74,7 +73,7 @@ def over_sockets(*options: str) -> Iterator[socket.socket]:
     """Yield the client's end, as a host written for Node has it."""
     ours, its = socket.socketpair()
     parsed = parse([*options, "--", *SERVER])
-    proxy = Proxy(parsed, Child(parsed.command), None, source=its.fileno(), target=its.fileno())
+    proxy = StdioProxy(parsed, Child(parsed.command), None, source=its.fileno(), target=its.fileno())
     thread = threading.Thread(target=proxy.session.run)
     thread.start()
     with ours, its:
@@ -100,9 +99,9 @@ def test_a_file_is_written_to_as_well(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     source, to = os.pipe()
     with path.open("wb") as file:
-        assert to_client(file.fileno()) is None
+        assert client_outlet(file.fileno()) is None
         parsed = parse(["--", *SERVER])
-        proxy = Proxy(parsed, Child(parsed.command), None, source=source, target=file.fileno())
+        proxy = StdioProxy(parsed, Child(parsed.command), None, source=source, target=file.fileno())
         thread = threading.Thread(target=proxy.session.run)
         thread.start()
         os.write(to, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode() + b"\n")
@@ -125,10 +124,10 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def test_an_outlet_to_a_client_leaves_the_pipe_as_it_is(pipe: tuple[int, int]) -> None:
     source, target = pipe
-    outlet = to_client(target)
+    outlet = client_outlet(target)
     assert outlet is not None
 
-    assert outlet.taken_of(b"hello", 0) == 5
+    assert outlet.write_rest(b"hello", 0) == 5
     assert os.get_blocking(target)
     outlet.close()
     assert os.write(target, b"!") == 1
@@ -136,29 +135,29 @@ def test_an_outlet_to_a_client_leaves_the_pipe_as_it_is(pipe: tuple[int, int]) -
 
 
 def test_an_outlet_takes_what_fits_and_tells_how_much(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pump, "_PATIENCE", 0.0)
+    monkeypatch.setattr(pump, "WRITE_TIMEOUT", 0.0)
     source, target = pipe
-    outlet = to_server(target)
+    outlet = server_outlet(target)
     data = os.urandom(1 << 20)
 
-    taken = outlet.taken_of(data, 10)
+    taken = outlet.write_rest(data, 10)
     assert 10 < taken < len(data)
-    assert outlet.taken_of(data, taken) == taken
+    assert outlet.write_rest(data, taken) == taken
     assert os.read(source, 1 << 20) == data[10:taken]
     outlet.close()
     assert os.get_blocking(target)
 
 
 def test_an_outlet_waits_a_moment_for_a_reader(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pump, "_PATIENCE", 30.0)
+    monkeypatch.setattr(pump, "WRITE_TIMEOUT", 30.0)
     source, target = pipe
-    outlet = to_server(target)
+    outlet = server_outlet(target)
     data = os.urandom(1 << 20)
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.extend(iter(lambda: os.read(source, 1 << 16), b"")))
     reader.start()
 
-    assert outlet.taken_of(data, 0) == len(data)
+    assert outlet.write_rest(data, 0) == len(data)
     os.close(target)
     reader.join()
     assert b"".join(got) == data
@@ -166,45 +165,45 @@ def test_an_outlet_waits_a_moment_for_a_reader(pipe: tuple[int, int], monkeypatc
 
 def test_an_outlet_without_a_reader_takes_nothing(pipe: tuple[int, int]) -> None:
     source, target = pipe
-    outlet: Outlet = to_server(target)
+    outlet: Outlet = server_outlet(target)
     os.close(source)
 
-    assert outlet.taken_of(b"hello", 2) == 2
+    assert outlet.write_rest(b"hello", 2) == 2
 
 
 def test_there_is_no_outlet_where_there_is_no_poll(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("select.poll")
 
-    assert to_client(pipe[1]) is None
+    assert client_outlet(pipe[1]) is None
 
 
 def test_what_a_server_took_in_part_is_told_line_by_line(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pump, "_PATIENCE", 0.0)
-    watch = Tracker(lambda _: pytest.fail("nothing fails"), lambda _: None)
-    opening = FirstLines(lambda: watch, is_lazy=True)
+    monkeypatch.setattr(pump, "WRITE_TIMEOUT", 0.0)
+    tracker = Tracker(lambda _: pytest.fail("nothing fails"), lambda _: None)
+    loader = TrackerLoader(lambda: tracker, is_lazy=True)
     (source, to), (stdout, its_stdout), (come, target) = os.pipe(), os.pipe(), os.pipe()
-    up, down = Pump(source, opening.from_client, print), Pump(stdout, opening.from_server, print)
-    opening.up, opening.down = up, down
-    client = to_client(target)
+    up, down = Pump(source, loader.from_client, print), Pump(stdout, loader.from_server, print)
+    loader.up, loader.down = up, down
+    client = client_outlet(target)
     assert client is not None
     call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look"}}'
     lines = b"".join((call % id).ljust(999) + b"\n" for id in range(14))
     os.write(pipe[1], b"x" * 56_000)
     os.write(to, lines)
 
-    both = Duplex(up, down, server=to_server(pipe[1]), client=client, opening=opening)
-    both.run()
-    both.leave()
-    rest, taken = both.take_unsent()
+    duplex = Duplex(up, down, server=server_outlet(pipe[1]), client=client, loader=loader)
+    duplex.run()
+    duplex.stop()
+    rest, taken = duplex.take_unsent()
 
-    sent = [asked.id for asked in watch.pending.values() if asked.is_sent]
+    sent = [request.id for request in tracker.pending.values() if request.is_sent]
     assert 0 < len(sent) < 14
-    assert (list(watch.pending), sent) == (list(range(14)), list(range(len(sent))))
+    assert (list(tracker.pending), sent) == (list(range(14)), list(range(len(sent))))
     assert rest == lines[1000 * len(sent) :]
     assert os.read(pipe[0], 1 << 17)[56_000:] == lines[: 1000 * len(sent) + taken]
-    assert (both.take_unsent(), both.take_unwritten()) == ((b"", 0), b"")
+    assert (duplex.take_unsent(), duplex.take_unwritten()) == ((b"", 0), b"")
     for end in (source, to, stdout, its_stdout, come, target):
         os.close(end)
 
@@ -218,7 +217,7 @@ def test_an_end_that_somebody_told_not_to_block_is_waited_for(pipe: tuple[int, i
     reader = threading.Thread(target=Pump(source, lambda _: None, came.append).run)
     reader.start()
 
-    assert taken_of(line, target) == len(line)
+    assert write_all(line, target) == len(line)
     os.close(target)
     reader.join(30)
     assert came == [line]
@@ -227,14 +226,14 @@ def test_an_end_that_somebody_told_not_to_block_is_waited_for(pipe: tuple[int, i
 def test_an_end_that_cannot_be_waited_for_is_tried_again() -> None:
     pump._wait_for(-1, is_read=True)
 
-    assert taken_of(b"hello", -1) == 0
+    assert write_all(b"hello", -1) == 0
 
 
 def test_a_terminal_has_to_be_told_only_once_that_nothing_more_comes() -> None:
     terminal, its = pty.openpty()
     come, target = os.pipe()
     parsed = parse(["--", *SERVER])
-    proxy = Proxy(parsed, Child(parsed.command), None, source=its, target=target)
+    proxy = StdioProxy(parsed, Child(parsed.command), None, source=its, target=target)
     thread = threading.Thread(target=proxy.session.run, daemon=True)
     thread.start()
     with os.fdopen(come, "rb") as lines:

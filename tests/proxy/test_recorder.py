@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.command import _opened, _with_variables
-from failwell.proxy.events import Happening
-from failwell.proxy.http.server import Setup, listening, say
+from failwell.proxy.command import fill_events, open_events
+from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import BadOption, parse
-from failwell.proxy.recording import name_of
+from failwell.proxy.recorder import server_name
 from failwell.records import RecordStore
 from tests.proxy.clients import HELLO, SERVER, Client
 from tests.proxy.http.setting import call, failing, post, scripted, success
@@ -96,7 +96,7 @@ def test_clients_of_the_gateway_are_sessions_of_their_own(tmp_path: Path) -> Non
     async def run() -> None:
         async with scripted(handler) as url:
             options = parse(["--url", f"{url}/mcp?key=planted", "--listen", "127.0.0.1:0", "--events", str(path)])
-            setup = Setup(options, _opened(options.events))
+            setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
                 base = f"http://127.0.0.1:{port}/mcp"
                 for name, fail in (("ann", 1), ("bob", 0), ("ann", 0)):
@@ -127,7 +127,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
         async with scripted(handler) as url:
             words = ["--retry", "--retry-safe", "work", "--events", str(path)]
             options = parse(["--url", f"{url}/mcp", "--listen", "127.0.0.1:0", *words])
-            setup = Setup(options, _opened(options.events))
+            setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
                 await post(f"http://127.0.0.1:{port}/mcp", call())
             setup.close()
@@ -144,7 +144,7 @@ def test_retries_of_the_gateway_join_their_call(tmp_path: Path) -> None:
 )
 def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> None:
     with pytest.raises(BadOption) as caught:
-        _opened(where)
+        open_events(where)
 
     assert str(caught.value) == (
         "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
@@ -161,19 +161,21 @@ def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> 
 )
 def test_what_a_store_shall_keep_is_looked_at_before_the_server_starts(where: str, sentence: str) -> None:
     with pytest.raises(BadOption) as caught:
-        _opened(where)
+        open_events(where)
 
     assert str(caught.value).startswith(f"--events: {sentence}")
     assert "planted" not in str(caught.value)
-    assert _opened("sqlite:///calls.db?keep_age=30d&keep_size=2GB") == "sqlite:///calls.db?keep_age=30d&keep_size=2GB"
+    assert (
+        open_events("sqlite:///calls.db?keep_age=30d&keep_size=2GB") == "sqlite:///calls.db?keep_age=30d&keep_size=2GB"
+    )
 
 
 def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "psycopg" else object())
 
     with pytest.raises(BadOption, match=r"--events needs psycopg: pip install 'failwell\[postgres\]'"):
-        _opened("postgresql://host/calls")
-    assert _opened("sqlite:///calls.db") == "sqlite:///calls.db"
+        open_events("postgresql://host/calls")
+    assert open_events("sqlite:///calls.db") == "sqlite:///calls.db"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkey
     ],
 )
 def test_a_server_has_a_name_that_an_operator_knows_it_by(words: list[str], name: str) -> None:
-    assert name_of(parse(words)) == name
+    assert server_name(parse(words)) == name
 
 
 def test_a_proxy_that_keeps_nothing_loads_nothing_of_it() -> None:
@@ -259,19 +261,19 @@ def test_every_call_ends_exactly_once(tmp_path: Path, mode: str) -> None:
 def test_events_go_where_a_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENTS_PASSWORD", "plan/ted")
 
-    assert _with_variables("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
-    assert _with_variables("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
+    assert fill_events("postgresql://u:${EVENTS_PASSWORD}@h/d") == "postgresql://u:plan%2Fted@h/d"
+    assert fill_events("${EVENTS_PASSWORD}.jsonl") == "plan/ted.jsonl"
     with pytest.raises(BadOption, match="--events needs the variable ABSENT, which is not set"):
-        _with_variables("postgresql://u:${ABSENT}@h/d")
+        fill_events("postgresql://u:${ABSENT}@h/d")
 
 
 def test_a_file_of_sqlite_that_can_never_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match=r"--events takes a file, sqlite:///FILE"):
-        _opened("sqlite://calls.db")
+        open_events("sqlite://calls.db")
     with pytest.raises(BadOption, match=r"--events .*/absent/calls.db: No such file or directory"):
-        _opened(f"sqlite:///{tmp_path}/absent/calls.db")
+        open_events(f"sqlite:///{tmp_path}/absent/calls.db")
 
-    assert _opened(f"sqlite:///{tmp_path}/calls.db")
+    assert open_events(f"sqlite:///{tmp_path}/calls.db")
 
 
 def test_an_operator_is_told_of_records_that_are_lost(
@@ -283,11 +285,11 @@ def test_an_operator_is_told_of_records_that_are_lost(
     options = parse(["--url", "http://127.0.0.1:1/mcp", "--listen", "127.0.0.1:0", "--events", address])
     setup = Setup(options, address)
     folder.rmdir()
-    assert setup.log is not None
-    setup.log(Happening("success", "look", call=1))
+    assert setup.on_event is not None
+    setup.on_event(ProxyEvent("success", "look", call=1))
     setup.close()
     setup.rules.calls["look"] = 1
-    setup.sum_up(say)
+    setup.write_summary()
 
     lines = capfd.readouterr().err.splitlines()
     assert all(line.startswith("failwell: ") for line in lines)

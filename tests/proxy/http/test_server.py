@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.events import Happening
+from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
 from tests.proxy.http.setting import ACCEPT, Answered, Handler, call, event, gateway, post, scripted, success
@@ -140,18 +140,18 @@ def test_a_second_signal_ends_at_once_and_still_answers(workers: str) -> None:
 
 async def ended_while_running(
     server: Handler, is_reached: asyncio.Event, *words: str, message: Any = None
-) -> tuple[Answered, list[Happening]]:
+) -> tuple[Answered, list[ProxyEvent]]:
     """What a client gets for a call that runs when its gateway ends without patience."""
     async with scripted(server) as url:
         options = parse(["--url", url + "/mcp", "--listen", "127.0.0.1:0", "--grace", "0", *words])
-        setup, seen = Setup(options, None), list[Happening]()
+        setup, seen = Setup(options, None), list[ProxyEvent]()
 
-        def log(happening: Happening) -> None:
-            seen.append(happening)
-            if happening.event == "retry":
+        def on_event(event: ProxyEvent) -> None:
+            seen.append(event)
+            if event.kind == "retry":
                 is_reached.set()
 
-        setup.log = log
+        setup.on_event = on_event
         async with listening(options, setup) as port:
             answer = asyncio.create_task(post(f"http://127.0.0.1:{port}", message or call()))
             await is_reached.wait()
@@ -162,12 +162,12 @@ def test_calls_that_wait_for_their_next_try_get_the_failure_of_the_last() -> Non
     async def busy(_request: web.BaseRequest) -> web.Response:
         return web.Response(status=503, headers={"Retry-After": "20"})
 
-    async def run() -> tuple[Answered, list[Happening]]:
+    async def run() -> tuple[Answered, list[ProxyEvent]]:
         return await ended_while_running(busy, asyncio.Event(), "--retry", "--retry-safe", "work")
 
     answer, seen = asyncio.run(run())
     assert (answer.failure["code"], answer.failure["retry_after"]) == ("SERVICE_UNAVAILABLE", 20)
-    assert [one.event for one in seen] == ["retry", "failure"]
+    assert [one.kind for one in seen] == ["retry", "failure"]
 
 
 @pytest.mark.parametrize(("id", "answered"), [(None, [1]), ("1", [])], ids=["not", "resumable"])
@@ -220,10 +220,10 @@ def test_calls_whose_answers_come_on_another_stream_are_answered_there() -> None
 
 
 def test_each_call_of_a_batch_is_answered() -> None:
-    async def run() -> tuple[Answered, list[Happening]]:
+    async def run() -> tuple[Answered, list[ProxyEvent]]:
         server = Slow()
         return await ended_while_running(server, server.is_called, message=[call(id=1), call(id=2)])
 
     answer, seen = asyncio.run(run())
     assert [one["id"] for one in answer.message] == [1, 2]
-    assert [one.event for one in seen] == ["failure", "failure"]
+    assert [one.kind for one in seen] == ["failure", "failure"]

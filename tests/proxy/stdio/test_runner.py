@@ -1,6 +1,6 @@
 """Every byte arrives, once and in order, however the ends read, write and die.
 
-`python -m tests.proxy.stdio.test_bytes FIRST LAST` looks at more sessions than the tests have time for.
+`python -m tests.proxy.stdio.test_runner FIRST LAST` looks at more sessions than the tests have time for.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from failwell.proxy.options import parse
 from failwell.proxy.stdio import pump
 from failwell.proxy.stdio import session as sessions
 from failwell.proxy.stdio.process import Child
-from failwell.proxy.stdio.runner import Proxy
+from failwell.proxy.stdio.runner import StdioProxy
 from tests.proxy.noisy import noise, pause, size
 
 NOISY = [sys.executable, "-I", str(Path(__file__).parents[1] / "noisy.py")]
@@ -86,7 +86,7 @@ def session(seed: str, folder: Path) -> Outcome:
     options = chance.choice(OPTIONS) if not dies else ()
     parsed = parse(["--grace", "60", *options, "--", *NOISY, seed, str(got), str(said), *dies])
     made = ends(chance)
-    proxy = Proxy(parsed, Child(parsed.command), None, source=made.source, target=made.target)
+    proxy = StdioProxy(parsed, Child(parsed.command), None, source=made.source, target=made.target)
 
     def pass_lines() -> None:
         proxy.session.run()
@@ -176,17 +176,17 @@ def wrong_in(outcome: Outcome) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_every_byte_arrives(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pump, "_PATIENCE", seed % 4 * 0.003)
-    monkeypatch.setattr(sessions, "_LAST_LINES", 20.0)  # a busy machine reads late
-    monkeypatch.setattr(sessions, "_LAST_ANSWERS", 20.0)
+    monkeypatch.setattr(pump, "WRITE_TIMEOUT", seed % 4 * 0.003)
+    monkeypatch.setattr(sessions, "LAST_LINES_WAIT", 20.0)  # a busy machine reads late
+    monkeypatch.setattr(sessions, "LAST_ANSWERS_WAIT", 20.0)
 
     assert wrong_in(session(str(seed), tmp_path)) == []
 
 
 def main() -> None:
-    """Look at more sessions than the tests have time for: `python -m tests.proxy.stdio.test_bytes FIRST LAST`."""
+    """Look at more sessions than the tests have time for: `python -m tests.proxy.stdio.test_runner FIRST LAST`."""
     for seed in range(*map(int, sys.argv[1:3])):
-        pump._PATIENCE = seed % 4 * 0.003
+        pump.WRITE_TIMEOUT = seed % 4 * 0.003
         with tempfile.TemporaryDirectory() as folder:
             for line in wrong_in(session(str(seed), Path(folder))):
                 sys.stdout.write(f"{seed}: {line}\n")

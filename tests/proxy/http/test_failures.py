@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.events import Happening
+from failwell.proxy.events import ProxyEvent
 from tests.proxy.http.scripts import answering, breaking, streaming, through
 from tests.proxy.http.setting import (
     Answered,
@@ -70,11 +70,11 @@ def test_what_the_client_itself_acts_on_passes(status: int, headers: dict[str, s
     assert answer.headers.get("WWW-Authenticate") == headers.get("WWW-Authenticate")
 
 
-def seen_of(response: web.Response) -> tuple[Answered, list[Happening]]:
+def seen_of(response: web.Response) -> tuple[Answered, list[ProxyEvent]]:
     """What a client gets for a call in a session, and what the operator is told."""
 
-    async def run() -> tuple[Answered, list[Happening]]:
-        seen: list[Happening] = []
+    async def run() -> tuple[Answered, list[ProxyEvent]]:
+        seen: list[ProxyEvent] = []
         async with scripted(answering(response)) as url, gateway(url + "/mcp", seen=seen) as base:
             return await post(base, call(), Mcp_Session_Id="s"), seen
 
@@ -88,7 +88,7 @@ def test_what_the_client_itself_acts_on_is_told_as_a_failure(status: int, code: 
     answer, seen = seen_of(web.Response(status=status, text="no"))
 
     assert answer.status == status
-    assert [(one.event, one.tool, one.details) for one in seen] == [("failure", "work", {"passed": True})]
+    assert [(one.kind, one.tool, one.details) for one in seen] == [("failure", "work", {"passed": True})]
     assert [(one.failure.code, one.failure.outcome) for one in seen if one.failure] == [(code, outcome)]
 
 
@@ -97,7 +97,7 @@ def test_a_session_that_is_missing_is_told_as_a_failure_and_passes() -> None:
     answer, seen = seen_of(web.json_response(error, status=400))
 
     assert (answer.status, answer.message) == (400, error)
-    assert [(one.event, one.failure.http_status, one.details) for one in seen if one.failure] == [
+    assert [(one.kind, one.failure.http_status, one.details) for one in seen if one.failure] == [
         ("failure", 400, {"passed": True})
     ]
 

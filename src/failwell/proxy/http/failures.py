@@ -1,4 +1,4 @@
-"""HTTP answers and broken connections as failures of the call that met them."""
+"""HTTP errors and broken connections as failures of a call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,22 +11,22 @@ from failwell.proxy.messages import Id
 
 _INTERNAL_ERROR = -32603
 _SESSION_IS_GONE = 404
-# The client proves who it is, or asks for more rights, and then makes the same request again.
-_ASKS_FOR_PROOF = (401, 407)
-_ASKS_FOR_RIGHTS = 403
-_ELSEWHERE = range(300, 400)
+# The client authenticates, or asks for more rights, and then makes the same request again.
+_UNAUTHENTICATED = (401, 407)
+_FORBIDDEN = 403
+_REDIRECTS = range(300, 400)
 
-_OURS = {
+_MESSAGES = {
     "CONNECTION_REFUSED": "The server refused the connection.",
     "CONNECTION_LOST": "The server broke off before it answered.",
 }
-LOST = Failure(
+CONNECTION_LOST = Failure(
     code="CONNECTION_LOST",
-    message=_OURS["CONNECTION_LOST"],
+    message=_MESSAGES["CONNECTION_LOST"],
     suggestion="Find out whether the call took effect before you make it again.",
     origin="mapped",
 )
-ENDED = LOST.replace(message="The proxy was ended before the server answered.")
+PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
 _SESSION_UNKNOWN = Failure(
     code="NOT_FOUND",
     message="The server does not know the session.",
@@ -43,20 +43,20 @@ NO_ANSWER = Failure(
 )
 
 
-def is_between_client_and_server(status: int, sent: Mapping[str, str], came: Mapping[str, str]) -> bool:
-    """Return whether an answer is one that the client itself acts on: it proves who it is, or begins a new session."""
+def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:
+    """Return whether the client itself acts on a response: it authenticates, or begins a new session."""
     if status == _SESSION_IS_GONE:
         return "Mcp-Session-Id" in sent
-    return status in _ASKS_FOR_PROOF or (status == _ASKS_FOR_RIGHTS and "WWW-Authenticate" in came)
+    return status in _UNAUTHENTICATED or (status == _FORBIDDEN and "WWW-Authenticate" in received)
 
 
-def failure_of(status: int, headers: Mapping[str, str], body: Any) -> Failure:
-    """Return the failure that an HTTP answer to a call stands for."""
-    if status in _ELSEWHERE:
+def failure_from_response(status: int, headers: Mapping[str, str], body: Any) -> Failure:
+    """Return the failure of a call that was answered with an HTTP error, or with something that is no answer."""
+    if status in _REDIRECTS:
         return Failure(
             code="CONFIG_ERROR",
             message="The server redirects the call elsewhere, and the call was not sent there.",
-            suggestion="Ask the operator to give the proxy the address that the server redirects to.",
+            suggestion="UpstreamRequest the operator to give the proxy the address that the server redirects to.",
             outcome="not_executed",
             http_status=status,
             origin="mapped",
@@ -64,15 +64,15 @@ def failure_of(status: int, headers: Mapping[str, str], body: Any) -> Failure:
     return NO_ANSWER if status < 400 else from_http(status, headers=headers, body=body)
 
 
-def failure_passed_on(status: int, sent: Mapping[str, str], came: Mapping[str, str]) -> Failure | None:
-    """Return what is told of an answer that the client gets as it is; None: it is no error."""
+def failure_passed_on(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> Failure | None:
+    """Return the failure in a response that the client gets unchanged; None: it is no error."""
     if status == _SESSION_IS_GONE and "Mcp-Session-Id" in sent:
         return _SESSION_UNKNOWN
-    return None if status < 400 else failure_of(status, came, None)
+    return None if status < 400 else failure_from_response(status, received, None)
 
 
-def stated_by(body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the JSON-RPC error in the body of an HTTP error, with the delay that only its headers tell; or None."""
+def rpc_error_in(body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the JSON-RPC error in the body of an HTTP error, with the delay that only its headers state; or None."""
     error = body.get("error") if is_object(body) else None
     if not is_object(error) or not isinstance(error.get("code"), int):
         return None
@@ -82,10 +82,10 @@ def stated_by(body: Any, status: int, headers: Mapping[str, str]) -> dict[str, A
     return {**error, "data": {"retry_after": failure.retry_after, "status": status}}
 
 
-def broken(exc: BaseException) -> Failure:
+def failure_from_exception(exc: BaseException) -> Failure:
     """Return the failure of a call whose connection could not be made, or broke."""
     failure = from_exception(exc)
-    return failure.replace(message=_OURS.get(failure.code or "", failure.message))
+    return failure.replace(message=_MESSAGES.get(failure.code or "", failure.message))
 
 
 def rpc_error(id: Id | None, failure: Failure) -> dict[str, Any]:

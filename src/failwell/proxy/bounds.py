@@ -1,0 +1,93 @@
+"""Every limit of the proxy: how much it keeps, how much it reads, how often it tries, how long it waits.
+
+Lengths are in bytes and times in seconds, unless the name says otherwise.
+"""
+
+# Calls and sessions.
+MAX_PENDING = 4096
+"""Requests of a session without an answer; the oldest is forgotten first."""
+MAX_ANSWERED_IDS = 4096
+"""Ids whose second answer is dropped."""
+MAX_TIMED_CALLS = 4096
+"""Running calls whose duration is recorded."""
+MAX_SUBSCRIPTIONS = 1024
+"""Subscriptions that are repeated after a restart."""
+MAX_SESSIONS = 1024
+"""Sessions of a gateway; the one that was used least recently is forgotten first."""
+MAX_TOOL_REQUESTS = 64
+"""Requests for `tools/list` of a stream without an answer."""
+MAX_TOOL_PAGES = 20
+"""Pages of `tools/list` that a gateway asks for itself."""
+MAX_KNOWN_HOSTS = 64
+"""Pairs of host and origin whose verdict is remembered."""
+
+# Lines and bodies.
+MAX_FIRST_LINES = 100
+"""Lines that pass before the decoder is loaded."""
+MAX_UNREAD_REQUESTS = 256
+"""Reads from the client that are kept unread."""
+MAX_UNREAD_ANSWERS = 1024
+"""Reads and answers that are kept unread before an answer is read at once."""
+MAX_UNREAD_LENGTH = 1 << 14
+"""Length of a read from the client that is kept unread."""
+MAX_RETRIED_LINE = 1 << 18
+"""Length of a call over standard input that can be retried."""
+MAX_RETRIED_BODY = 1 << 20
+"""Length of a call over HTTP that can be retried."""
+MAX_PARSED_BODY = 1 << 26
+"""Length of a posted body that is decoded; a longer one passes through."""
+MAX_ERROR_BODY = 1 << 20
+"""Length of the body of an HTTP error that is read."""
+MAX_HEADER = 1 << 16
+"""Length of a line in the head of an HTTP message."""
+MAX_REFUSED_INPUT = 1 << 20
+"""Length of what is read from a client whose server cannot be started."""
+MAX_ORIGINAL_CHARACTERS = 10_000
+"""Characters of the server's own text in `_meta`."""
+MAX_TOOL_NAME_CHARACTERS = 100
+"""Characters of a tool's name in the summary."""
+
+# Attempts.
+MAX_RESTARTS, RESTART_WINDOW = 5, 60.0
+"""Restarts of a server within so many seconds."""
+MAX_RESTART_DELAY = 5.0
+MAX_WORKER_DEATHS, WORKER_DEATH_WINDOW = 5, 10.0
+"""Workers that die within so many seconds before the gateway ends."""
+MAX_REDIRECTS = 5
+MAX_RESUMPTIONS = 3
+"""Attempts in a row to resume a stream."""
+
+# Waits while a session runs.
+CONNECT_TIMEOUT = 30.0
+REACH_TIMEOUT = 1.5
+"""How long a gateway waits for the server when it starts."""
+HANDSHAKE_TIMEOUT = 10.0
+"""How long a restarted server may take to answer `initialize`."""
+ENDPOINT_TIMEOUT = 10.0
+"""How long a server of the older transport may take to say where to post to."""
+TOOL_LIST_TIMEOUT = 30.0
+"""How long a gateway's own request for `tools/list` may take."""
+MAX_TOOL_LIST_WAIT, MIN_TOOL_LIST_WAIT = 2.0, 0.25
+"""How long a call waits for that list."""
+WRITE_TIMEOUT = 0.05
+"""How long both directions share a thread while one end does not read."""
+
+# Waits at the end of a session: together below two seconds, after which hosts kill.
+FIRST_LINE_WAIT = 0.7
+"""How long a server that died at once waits for the client's first request, to answer it."""
+LAST_LINES_WAIT = 0.3
+"""How long the last lines of a server may take to arrive."""
+LAST_ANSWERS_WAIT = 0.3
+"""How long a client may take to read the last answers."""
+CLOSE_TIMEOUT = 0.2
+"""How long a writer may hold the server's input that is to be closed."""
+TERMINATION_TIMEOUT = 0.2
+"""How long a server may take to end after SIGTERM."""
+REFUSAL_WAIT = 1.0
+"""How long a client whose server cannot be started may take to send its first request."""
+SESSION_END_TIMEOUT = 0.5
+"""How long a remote server may take to end a session."""
+SHUTDOWN_TIMEOUT = 0.5
+"""How long the last responses of a gateway may take."""
+LAST_RECORDS_TIMEOUT = 5.0
+"""How long a store may take to write the last records."""
