@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -53,3 +53,16 @@ def test_only_the_modules_of_the_package_sdk_ask_for_the_version_of_an_sdk() -> 
     }
 
     assert asking == {"_sdks.py", "client", "sdk"}
+
+
+def test_the_small_distribution_of_fastmcp_counts_as_fastmcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "fastmcp-slim":
+            return "4.1.8"
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+
+    assert _sdks.supported_version("fastmcp") == (4, 1, 8)
+    with pytest.raises(metadata.PackageNotFoundError):
+        _sdks.supported_version("mcp")

@@ -6,6 +6,12 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+LONGEST_JSON = 1_000_000
+"""Longer texts are not parsed, in characters."""
+
+_encoder = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder().decode
+
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
     """Tell whether a value is a JSON object."""
@@ -29,20 +35,13 @@ def members(value: Any) -> list[tuple[str | int, Any]]:
     return list(enumerate(value)) if is_array(value) else []
 
 
-LONGEST_JSON = 1_000_000
-"""Longer texts are not parsed, in characters."""
-
-_encoder = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder().decode
-
-
 def write_json(payload: Any) -> str:
     """Return a value as compact JSON, keys in their order, not escaped beyond what JSON asks for."""
     return _encoder(payload).decode()
 
 
 def parse_json(text: str) -> Any:
-    """Return what a JSON text holds, or None if it is no JSON, too long or too deep.
+    """Return what a JSON text holds, or None if it is not JSON, too long or too deep.
 
     What msgspec refuses (NaN, lone surrogates, huge numbers, a byte-order mark) is read by the standard library.
     """

@@ -11,7 +11,6 @@ from mcp import ClientSession
 from mcp.client.streamable_http import StreamableHTTPTransport
 
 import failwell as fw
-from failwell._sdks import supported_version
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 from tests.client.test_wrap import text
 
@@ -225,16 +224,3 @@ def test_threads_may_install_and_uninstall_at_will() -> None:
     fw.uninstall()
 
     assert attributes() == before
-
-
-def test_the_small_distribution_of_fastmcp_counts_as_fastmcp(monkeypatch: pytest.MonkeyPatch) -> None:
-    def version(name: str) -> str:
-        if name == "fastmcp-slim":
-            return "4.1.8"
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "version", version)
-
-    assert supported_version("fastmcp") == (4, 1, 8)
-    with pytest.raises(metadata.PackageNotFoundError):
-        supported_version("mcp")

@@ -7,7 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from failwell.client import Caller
-from failwell.sdk.errors import NotAToolFailure, failure_of_exception
+from failwell.sdk.errors import NotAToolFailure, handle_call_exception
 from failwell.sdk.mcp_client import FailedResult, result_of
 
 __all__ = ["FailedResult", "call", "connection_name", "text_of"]
@@ -50,7 +50,7 @@ async def call(
         try:
             return await make_call(sent)
         except Exception as exc:
-            return failure_of_exception(exc)
+            return handle_call_exception(exc)
 
     async def description() -> Any:
         found = describe()

@@ -24,7 +24,7 @@ _MOST_FIELDS = FIELDS["fields"].most
 _PATH, _MESSAGE, _KIND, _SENT, _EXPECTED, _OPTION, _DID_YOU_MEAN = itemgetter(
     "path", "message", "kind", "sent", "expected", "options", "did_you_mean"
 )(PROBLEM_LENGTHS)
-_NO_OBJECTS: tuple[dict[str, Any], ...] = ({},) * len(_OBJECTS)
+_NO_OBJECTS = tuple(dict[str, Any]() for _ in _OBJECTS)
 _texts = attrgetter(*_LONGEST)
 _objects = attrgetter(*_OBJECTS)
 

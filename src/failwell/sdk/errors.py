@@ -7,6 +7,7 @@ from failwell._log import log
 from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
+from failwell.server._responder import BROKEN_OUTPUT
 
 try:
     from pydantic import ValidationError
@@ -27,9 +28,10 @@ def is_rpc_error(exc: BaseException) -> bool:
     return isinstance(_code(exc), int)
 
 
-def is_flagged(result: Any) -> bool:
+def is_flagged(result: object) -> bool:
     """Return whether a `CallToolResult` says that it is an error: `isError` in mcp 1, `is_error` in mcp 2."""
-    fields = type(result).model_fields  # asking for the other name may warn that it is deprecated
+    fields: Any = getattr(type(result), "model_fields", ())
+    # Asking for the other name may warn that it is deprecated.
     return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
 
 
@@ -41,7 +43,7 @@ _SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")
 _CHECKS = ("_validate_tool_result", "validate_tool_result")
 _BROKEN_RESULT = Failure(
     type="INTERNAL",
-    message="The tool ran, but its result does not match its output schema.",
+    message=BROKEN_OUTPUT,
     outcome="executed",
     retryable=False,
     recoverable=False,
@@ -68,7 +70,7 @@ class UnusableResult(ToolFailure):
         self.raw = raw
 
 
-def failure_of_exception(exc: Exception) -> Any:
+def handle_call_exception(exc: Exception) -> Any:
     """Return the result of a call that succeeded although an exception came out of it.
 
     Raises:

@@ -13,7 +13,7 @@ from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
 from failwell.failure import Failure
 from failwell.sdk import mcp_http
-from failwell.sdk.errors import NotAToolFailure, UnusableResult, failure_of_exception, is_flagged
+from failwell.sdk.errors import NotAToolFailure, UnusableResult, handle_call_exception, is_flagged
 
 try:
     import anyio
@@ -207,7 +207,7 @@ class SessionHook(NamedTuple):
             try:
                 return await original(name, sent or arguments, *rest, **options)
             except Exception as exc:
-                return failure_of_exception(exc)
+                return handle_call_exception(exc)
 
         try:
             call_result = await self.caller.run(

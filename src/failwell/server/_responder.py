@@ -18,10 +18,11 @@ from failwell.failure import Failure
 from failwell.reading.reader import read
 from failwell.result import Err, Ok
 
+BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
+
 _HARMLESS = ("not_executed", "rejected")
 _TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 _MOST_FRAMES = 200
-_BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
 
 
 class Responder(NamedTuple):
@@ -81,7 +82,7 @@ class Responder(NamedTuple):
         row = codes.explain("INTERNAL_ERROR")
         found = Failure(
             code=row.code,
-            message=_BROKEN_OUTPUT,
+            message=BROKEN_OUTPUT,
             suggestion=row.suggestion,
             outcome="executed",
             origin="mapped",
