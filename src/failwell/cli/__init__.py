@@ -1,8 +1,7 @@
 """The command line: `failwell demo`, `codes`, `explain`, `read`, `convert`, `schema`, `check`, `proxy`."""
 
 import sys
-
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from failwell.cli.runner import run
