@@ -6,9 +6,7 @@ with one line on stderr that says what is wrong.
 
 import os
 import sys
-
-# Not `typing`, and nothing else that the start of a proxy can do without.
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 import os
 import select
-import socket
 import stat
 import sys
 from collections.abc import Callable, Iterable
@@ -195,6 +194,8 @@ def client_outlet(target: int) -> Outlet | None:
 
 
 def _socket_outlet(target: int) -> Outlet:
+    import socket  # only where the host gives one: it loads much more than a pipe needs
+
     own = socket.socket(fileno=os.dup(target))
     return Outlet(own.fileno(), lambda _, data: own.send(data, socket.MSG_DONTWAIT), own.close)
 
