@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.phrases import language, texts
+from failwell.phrases import texts
 from failwell.phrases.delays import delay_in_text
 from failwell.reading import flat_text
 from failwell.reading.reader import explain
@@ -411,13 +411,6 @@ def test_only_what_surely_passes_is_called_retryable() -> None:
     sure = {code for code in retryable if fw.Failure(message="m", code=code).retryable}
 
     assert {fw.codes.type_of(code) for code in sure} <= {"TRANSIENT", "CONFLICT"}
-
-
-def test_a_phrase_without_a_fixed_word_is_refused() -> None:
-    rule = language.Rule(name="n", code="NOT_FOUND", phrases="any* ~ thing*", evidence="None.")
-
-    with pytest.raises(ValueError, match="needs a word"):
-        language.Table([rule])
 
 
 @pytest.mark.parametrize(

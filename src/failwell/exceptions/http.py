@@ -25,6 +25,7 @@ from failwell.phrases.delays import (
     delay_in_number,
     is_used_up,
 )
+from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, fields_of
 
 _LARGEST_BODY = 256 * 1024
@@ -133,12 +134,12 @@ def read_body(body: object) -> BodyFacts:
 
 def known_code(code: str) -> str | None:
     """Return the catalog code of a service's code, if it is one that we know for certain."""
-    return KNOWN_CODES.get(names.snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
+    return KNOWN_CODES.get(snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
 
 
 def guessed_code(code: str) -> str | None:
     """Return the catalog code that a service's code seems to mean, if its words say more than any status."""
-    return None if names.snake(code) in _EMPTY_CODES else names.code_of(code)
+    return None if snake(code) in _EMPTY_CODES else names.code_of(code)
 
 
 def as_dict(value: object) -> dict[str, Any]:

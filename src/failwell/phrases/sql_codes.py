@@ -1,4 +1,4 @@
-"""SQL errors by SQLSTATE and by the numbers of MySQL, MariaDB, Oracle and SQL Server."""
+"""SQL errors: SQLSTATE, the numbers of MySQL, MariaDB, Oracle and SQL Server, the names of SQLite and of PEP 249."""
 
 import re
 
@@ -237,3 +237,13 @@ def _by_number(rows: _Rows) -> dict[int, Meaning]:
 MYSQL = _by_number(MYSQL_ROWS)
 ORACLE = _by_number(ORACLE_ROWS)
 SQL_SERVER = _by_number(SQL_SERVER_ROWS)
+
+DRIVER_CLASSES = {
+    "IntegrityError": "CONSTRAINT_VIOLATION",
+    "ProgrammingError": "QUERY_ERROR",
+    "DataError": "INVALID_ARGUMENT",
+    "OperationalError": "CONNECTION_LOST",
+    "InterfaceError": "CONNECTION_LOST",
+    "NotSupportedError": "NOT_IMPLEMENTED",
+}
+"""Names of PEP 249, which every database driver uses for its classes."""
