@@ -99,7 +99,7 @@ def test_every_rule_says_its_code_or_what_it_depends_on() -> None:
 
 def test_every_fixed_verdict_makes_a_failure_of_a_catalog_code() -> None:
     from failwell import codes
-    from failwell.exceptions.verdicts import failure_from
+    from failwell.phrases.meanings import failure_from
 
     fixed = [rule for rule in rules.tables().values() if not callable(rule)]
 

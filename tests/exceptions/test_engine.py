@@ -208,7 +208,7 @@ def test_classes_made_on_the_fly_are_not_kept() -> None:
 def test_rules_are_not_loaded_before_the_first_exception() -> None:
     program = """
 import sys, failwell.exceptions.rules, failwell.exceptions.engine
-tables = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.TABLES]
+tables = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.FAMILIES]
 assert not [name for name in tables if name in sys.modules], sys.modules
 failwell.from_exception(TimeoutError())
 assert all(name in sys.modules for name in tables)

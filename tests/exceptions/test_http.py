@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell import codes
-from failwell.exceptions.http import STATUSES, from_http, lowered, verdict_for_code, verdict_for_status
+from failwell.exceptions.http import from_http, lowered, verdict_for_code, verdict_for_status
+from failwell.phrases.http_codes import STATUSES
 from tests.exceptions.bodies import BODIES
 
 

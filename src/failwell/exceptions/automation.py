@@ -77,6 +77,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "ProxyCommandFailure": "CONNECTION_FAILED",
         **dict.fromkeys(("ConfigParseError", "IncompatiblePeer", "UnknownKeyType"), "CONFIG_ERROR"),
         "CouldNotCanonicalize": "HOST_NOT_FOUND",
+        "MessageOrderError": "BAD_UPSTREAM_RESPONSE",
         "SFTPError": "UPSTREAM_ERROR",
     },
     "celery": {

@@ -16,10 +16,10 @@ from failwell._log import log
 from failwell.errors import ToolFailure
 from failwell.exceptions.http import verdict_for_code, verdict_for_status
 from failwell.exceptions.rules import Rule, Rules, Verdict, peek, plan_of
-from failwell.exceptions.verdicts import failure_from, unmapped
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
+from failwell.phrases.meanings import failure_from, fields_of, unmapped
 from failwell.phrases.sql_codes import verdict_for_sqlstate
 
 __all__ = ["Rule", "Rules", "Verdict", "from_exception"]
@@ -49,7 +49,7 @@ def by_attributes(exc: BaseException) -> dict[str, Any] | None:
         return verdict
     for name in _SQLSTATE_NAMES:
         if (meaning := verdict_for_sqlstate(peek(exc, name))) is not None:
-            return {"code": meaning} if isinstance(meaning, str) else dict(meaning)
+            return fields_of(meaning)
     return _by_code(exc) or _by_delay(exc)
 
 

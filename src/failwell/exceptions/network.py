@@ -1,23 +1,13 @@
-"""Rules for the network of the standard library: sockets, names, TLS, HTTP, mail and file transfer."""
+"""Rules for the network modules of the standard library: names, TLS, HTTP, mail and file transfer."""
 
-import socket
 from collections.abc import Iterator
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
-from failwell.exceptions.stdlib import by_errno
+from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERRORS, SMTP_REPLIES
 
 _MOST_HOPS = 8
-_NAME_ERRORS: dict[int, str] = {
-    number: code
-    for code, names in {
-        "DNS_TEMPORARY": ("EAI_AGAIN", "EAI_FAIL", "EAI_MEMORY", "EAI_SYSTEM"),
-        "HOST_NOT_FOUND": ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY", "EAI_FAMILY"),
-    }.items()
-    for name in names
-    if (number := getattr(socket, name, None)) is not None
-}
 _TELLING_CAUSES = ("SSLCertVerificationError", "SSLError", "gaierror", "herror", "ConnectionRefusedError")
 _SSL_DISTRUST = (
     "CERT",
@@ -30,25 +20,6 @@ _SSL_DISTRUST = (
     "HTTP_REQUEST",
     "KEY_TOO_SMALL",
 )
-_FTP_REPLIES = {
-    "502": "NOT_IMPLEMENTED",
-    "504": "NOT_IMPLEMENTED",
-    "530": "UNAUTHORIZED",
-    "532": "UNAUTHORIZED",
-    "550": "NOT_FOUND",
-    "552": "QUOTA_EXHAUSTED",
-    "553": "FORBIDDEN",
-}
-_SMTP_REPLIES = {
-    421: "SERVICE_UNAVAILABLE",
-    452: "RESOURCE_EXHAUSTED",
-    454: "SERVICE_UNAVAILABLE",
-    530: "UNAUTHORIZED",
-    534: "UNAUTHORIZED",
-    535: "UNAUTHORIZED",
-    538: "UNAUTHORIZED",
-    552: "PAYLOAD_TOO_LARGE",
-}
 
 
 def chain(exc: BaseException) -> Iterator[BaseException]:
@@ -79,7 +50,7 @@ def why_not_connected(exc: BaseException) -> Verdict:
 def by_name_error(exc: BaseException) -> Verdict:
     """Depends on the resolver's error number: EAI_AGAIN may pass, EAI_NONAME does not."""
     number = exc.args[0] if exc.args else None
-    return _NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
+    return NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
 
 
 def by_ssl_reason(exc: BaseException) -> Verdict:
@@ -115,7 +86,7 @@ def by_smtp_reply(exc: Any) -> Verdict:
     code = next((value for name in ("smtp_code", "code") if isinstance(value := peek(exc, name), int)), 0)
     if not 400 <= code < 600:
         return "BAD_UPSTREAM_RESPONSE"
-    known = _SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
+    known = SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
     return {"code": known, "outcome": "rejected", "details": {"smtp_status": code}}
 
 
@@ -129,7 +100,7 @@ def by_recipients(exc: Any) -> Verdict:
 def by_ftp_reply(exc: Any) -> Verdict:
     """Depends on the FTP reply."""
     text = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
-    return {"code": _FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
+    return {"code": FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
 
 
 def by_imap_answer(exc: Any) -> Verdict:
@@ -161,11 +132,6 @@ _SMTP: dict[str, Rule] = {
 }
 
 RULES: Rules = {
-    ("builtins", "ConnectionError"): otherwise(by_errno, "CONNECTION_LOST"),
-    ("builtins", "ConnectionRefusedError"): "CONNECTION_REFUSED",
-    ("builtins", "ConnectionResetError"): "CONNECTION_LOST",
-    ("builtins", "ConnectionAbortedError"): "CONNECTION_LOST",
-    ("builtins", "BrokenPipeError"): "CONNECTION_LOST",
     ("socket", "gaierror"): by_name_error,
     ("socket", "herror"): "HOST_NOT_FOUND",
     ("ssl", "SSLError"): by_ssl_reason,

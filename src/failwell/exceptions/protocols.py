@@ -2,51 +2,21 @@
 
 from typing import Any
 
-from failwell.exceptions.http import as_dict, read_body, verdict_for_status
+from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Rule, Rules, Verdict, peek
-
-RPC_CODES: dict[int, str | dict[str, Any]] = {
-    -32700: "BAD_UPSTREAM_RESPONSE",
-    -32600: "INVALID_ARGUMENT",
-    -32601: "METHOD_NOT_FOUND",
-    -32602: "INVALID_ARGUMENT",
-    -32603: {"code": "UPSTREAM_ERROR", "type": "INTERNAL"},
-    -32000: "CONNECTION_LOST",
-    -32001: "UPSTREAM_TIMEOUT",
-    -32002: "NOT_FOUND",
-    -32020: "BAD_UPSTREAM_RESPONSE",
-    -32021: "NOT_IMPLEMENTED",
-    -32022: "NOT_IMPLEMENTED",
-    -32042: {"code": "UNAUTHORIZED", "outcome": "not_executed"},
-}
-"""What JSON-RPC error codes mean between MCP peers."""
-
-_CLOSE_CODES: dict[int, str] = {
-    1007: "BAD_UPSTREAM_RESPONSE",
-    1008: "FORBIDDEN",
-    1009: "PAYLOAD_TOO_LARGE",
-    1011: "UPSTREAM_ERROR",
-    1012: "SERVICE_UNAVAILABLE",
-    1013: "SERVICE_UNAVAILABLE",
-    3000: "UNAUTHORIZED",
-    3003: "FORBIDDEN",
-    3008: "UPSTREAM_TIMEOUT",
-}
+from failwell.phrases.meanings import BROKEN, fields_of
+from failwell.phrases.rpc_codes import RAISED
+from failwell.phrases.system_codes import WEBSOCKET_CLOSES
 
 
 def by_rpc_code(exc: Any) -> Verdict:
     """Depends on the JSON-RPC error code."""
     error = peek(exc, "error") or exc
     code = peek(error, "code")
-    verdict = RPC_CODES.get(code, {"code": "UPSTREAM_ERROR", "type": "INTERNAL"}) if isinstance(code, int) else None
-    if verdict is None:
+    if not isinstance(code, int):
         return None
     delay = read_body(peek(error, "data")).retry_after
-    return {
-        **({"code": verdict} if isinstance(verdict, str) else verdict),
-        "retry_after": delay,
-        "details": {"rpc_code": code},
-    }
+    return {**fields_of(RAISED.get(code, BROKEN)), "retry_after": delay, "details": {"rpc_code": code}}
 
 
 def by_cause(exc: BaseException) -> Verdict:
@@ -57,7 +27,7 @@ def by_cause(exc: BaseException) -> Verdict:
 def by_close_code(exc: Any) -> Verdict:
     """Depends on the close code that the peer sent."""
     code = peek(peek(exc, "rcvd"), "code")
-    return {"code": _CLOSE_CODES.get(code, "CONNECTION_LOST") if isinstance(code, int) else "CONNECTION_LOST",
+    return {"code": WEBSOCKET_CLOSES.get(code, "CONNECTION_LOST") if isinstance(code, int) else "CONNECTION_LOST",
             "outcome": "unknown"}  # fmt: skip
 
 
@@ -75,11 +45,6 @@ def by_last_attempt(exc: Any) -> Verdict:
     last = peek(exc, "last_attempt")
     inner = last.exception() if last is not None else None
     return inner if isinstance(inner, BaseException) else {"code": "SERVICE_UNAVAILABLE"}
-
-
-def by_first_address(exc: Any) -> Verdict:
-    """Depends on why the addresses could not be reached."""
-    return next(iter(as_dict(peek(exc, "errors")).values()), "CONNECTION_FAILED")
 
 
 _BUG: Rule = {"code": "INTERNAL_ERROR"}
@@ -155,19 +120,6 @@ _TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
         "WebSocketException": _LOST,
     },
     ("anyio", "trio"): _STREAMS,
-    ("paramiko",): {
-        "AuthenticationException": "UNAUTHORIZED",
-        "BadHostKeyException": "TLS_VERIFY_FAILED",
-        "NoValidConnectionsError": by_first_address,
-        "ChannelException": {"code": "CONNECTION_FAILED"},
-        "ProxyCommandFailure": "CONNECTION_FAILED",
-        "IncompatiblePeer": "CONFIG_ERROR",
-        "ConfigParseError": "CONFIG_ERROR",
-        "CouldNotCanonicalize": "HOST_NOT_FOUND",
-        "MessageOrderError": _UNUSABLE,
-        "SSHException": _LOST,
-        "SFTPError": "UPSTREAM_ERROR",
-    },
     ("dns",): {
         "NXDOMAIN": "HOST_NOT_FOUND",
         "NoAnswer": "NOT_FOUND",

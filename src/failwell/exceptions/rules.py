@@ -24,8 +24,22 @@ Rule = str | dict[str, Any] | Callable[[Any], Verdict]
 Rules = Mapping[tuple[str, str], Rule]
 """Rules by the top-level package of the class's module and the class's name."""
 
-TABLES = ("stdlib", "network", "web", "protocols", "formats", "databases", "sql", "cloud", "vendors")
-"""The modules of this package that hold rules, each as `RULES`."""
+FAMILIES = (
+    "stdlib",
+    "network",
+    "web",
+    "protocols",
+    "formats",
+    "databases",
+    "search",
+    "sql",
+    "aws",
+    "cloud",
+    "grpc",
+    "vendors",
+    "automation",
+)
+"""The modules of this package that hold rules, each as `RULES`: a library's exceptions stand in one of them."""
 
 Key = type[BaseException] | tuple[str, str]
 
@@ -52,7 +66,7 @@ def tables() -> Rules:
     """Return all our rules; the modules that hold them are imported by the first call."""
     if not _tables:
         merged: dict[tuple[str, str], Rule] = {}
-        for name in TABLES:
+        for name in FAMILIES:
             merged.update(importlib.import_module(f"{__package__}.{name}").RULES)
         _tables.update(merged)
     return _tables

@@ -1,10 +1,12 @@
-"""Rules for the standard library apart from its network: files, processes, timeouts, data formats, sqlite."""
+"""Rules for builtins and the standard library apart from its network modules: files, processes, formats, sqlite."""
 
 import errno
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
+from failwell.phrases.sql_codes import SQLITE_NAMES
+from failwell.phrases.system_codes import ERRNOS, EXIT_STATUSES
 
 _MOST_FRAMES = 200
 
@@ -22,71 +24,11 @@ def passed_through(exc: BaseException, packages: AbstractSet[str]) -> bool:
     return False
 
 
-ERRNOS: dict[str, tuple[str, ...]] = {
-    "FILE_NOT_FOUND": ("ENOENT", "ENXIO", "ENODEV"),
-    "ALREADY_EXISTS": ("EEXIST",),
-    "FORBIDDEN": ("EACCES", "EPERM"),
-    "WRONG_PATH_KIND": ("EISDIR", "ENOTDIR", "ELOOP", "EXDEV", "ENOTBLK"),
-    "DISK_FULL": ("ENOSPC", "EDQUOT"),
-    "READ_ONLY": ("EROFS",),
-    "RESOURCE_EXHAUSTED": ("EMFILE", "ENFILE", "EAGAIN", "EWOULDBLOCK", "ENOBUFS", "ENOMEM", "ENOLCK", "EUSERS"),
-    "RESOURCE_BUSY": ("EBUSY", "ETXTBSY", "EADDRINUSE", "EALREADY", "EINPROGRESS"),
-    "DEADLOCK": ("EDEADLK",),
-    "NOT_EMPTY": ("ENOTEMPTY",),
-    "INVALID_ARGUMENT": ("EINVAL", "ENAMETOOLONG", "EDOM", "ERANGE", "EADDRNOTAVAIL", "EILSEQ", "EDESTADDRREQ"),
-    "PAYLOAD_TOO_LARGE": ("EFBIG", "E2BIG", "EMSGSIZE", "EOVERFLOW"),
-    "NOT_IMPLEMENTED": ("ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EPROTONOSUPPORT", "EAFNOSUPPORT", "ENOPROTOOPT", "ENOTTY"),
-    "NOT_FOUND": ("ESRCH", "ECHILD"),
-    "CONNECTION_REFUSED": ("ECONNREFUSED",),
-    "CONNECTION_FAILED": ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EHOSTDOWN", "ENONET"),
-    "CONNECTION_LOST": (
-        "ECONNRESET",
-        "ECONNABORTED",
-        "EPIPE",
-        "ESHUTDOWN",
-        "ENETRESET",
-        "ENOTCONN",
-        "ENOLINK",
-        "ESTALE",
-    ),
-    "TIMEOUT": ("ETIMEDOUT", "ETIME"),
-    "UPSTREAM_ERROR": ("EIO", "EREMOTEIO"),
-}
-"""What the names of errno mean."""
-
-_BY_ERRNO: dict[int, str] = {
-    getattr(errno, name): code for code, names in ERRNOS.items() for name in names if hasattr(errno, name)
-}
 # A resource that was not to be had was not used; a device or a disk may have done half of it.
 _DIFFERING_OUTCOMES = {"RESOURCE_EXHAUSTED": "not_executed", "DISK_FULL": "unknown", "UPSTREAM_ERROR": "unknown"}
 _SEVERAL_AT_ONCE = "Multiple exceptions: "  # asyncio, when no address of a host could be reached
 
-_SQLITE: tuple[tuple[str, Rule], ...] = (
-    ("SQLITE_BUSY", "LOCK_TIMEOUT"),
-    ("SQLITE_LOCKED", "LOCK_TIMEOUT"),
-    ("SQLITE_PROTOCOL", "LOCK_TIMEOUT"),
-    ("SQLITE_CONSTRAINT_UNIQUE", "ALREADY_EXISTS"),
-    ("SQLITE_CONSTRAINT_PRIMARYKEY", "ALREADY_EXISTS"),
-    ("SQLITE_CONSTRAINT_ROWID", "ALREADY_EXISTS"),
-    ("SQLITE_CONSTRAINT_FOREIGNKEY", "FOREIGN_KEY_VIOLATION"),
-    ("SQLITE_CONSTRAINT", "CONSTRAINT_VIOLATION"),
-    ("SQLITE_FULL", {"code": "DISK_FULL", "outcome": "rejected"}),
-    ("SQLITE_READONLY", "READ_ONLY"),
-    ("SQLITE_PERM", "FORBIDDEN"),
-    ("SQLITE_AUTH", "FORBIDDEN"),
-    ("SQLITE_CANTOPEN", "FILE_NOT_FOUND"),
-    ("SQLITE_INTERRUPT", "QUERY_TIMEOUT"),
-    ("SQLITE_TOOBIG", "PAYLOAD_TOO_LARGE"),
-    ("SQLITE_MISMATCH", "INVALID_ARGUMENT"),
-    ("SQLITE_NOMEM", {"code": "RESOURCE_EXHAUSTED", "outcome": "rejected"}),
-    ("SQLITE_SCHEMA", "CONCURRENT_MODIFICATION"),
-    ("SQLITE_NOTADB", "PARSE_ERROR"),
-    ("SQLITE_CORRUPT", {"code": "INTERNAL_ERROR"}),
-    ("SQLITE_IOERR", {"code": "INTERNAL_ERROR"}),
-    ("SQLITE_ERROR", "QUERY_ERROR"),
-)
 _MISSING_IN_SQLITE = (("no such table", "TABLE_NOT_FOUND"), ("no such column", "COLUMN_NOT_FOUND"))
-_EXIT_STATUSES = {124: "PROCESS_TIMEOUT", 126: "FORBIDDEN", 127: "CONFIG_ERROR"}  # of `timeout` and of shells
 _HTTP_CLIENTS = frozenset({"httpx", "httpx2", "requests", "aiohttp", "urllib3", "http", "urllib", "niquests"})
 _STREAMS = frozenset(
     {"ftplib", "poplib", "imaplib", "multiprocessing", "telnetlib", "asyncio", "socketserver", "xmlrpc"}
@@ -96,7 +38,7 @@ _STREAMS = frozenset(
 def by_errno(exc: OSError) -> Verdict:
     """Depends on errno."""
     number = peek(exc, "errno")
-    code = _BY_ERRNO.get(number) if isinstance(number, int) else None
+    code = ERRNOS.get(number) if isinstance(number, int) else None
     if code is None:
         first = exc.args[0] if exc.args else None
         return "CONNECTION_FAILED" if isinstance(first, str) and first.startswith(_SEVERAL_AT_ONCE) else None
@@ -112,8 +54,7 @@ def by_sqlite_errorname(exc: Any) -> Verdict:
         for text, code in _MISSING_IN_SQLITE:
             if exc.args[0].startswith(text):
                 return code
-    verdict = next((verdict for prefix, verdict in _SQLITE if name.startswith(prefix)), None)
-    return None if callable(verdict) else verdict
+    return next((meaning for prefix, meaning in SQLITE_NAMES if name.startswith(prefix)), None)
 
 
 def by_exit_status(exc: Any) -> Verdict:
@@ -122,7 +63,7 @@ def by_exit_status(exc: Any) -> Verdict:
     if not isinstance(status, int):
         return "PROCESS_FAILED"
     return {
-        "code": _EXIT_STATUSES.get(status, "PROCESS_FAILED"),
+        "code": EXIT_STATUSES.get(status, "PROCESS_FAILED"),
         "outcome": "unknown",
         "details": {"exit_status": status},
     }
@@ -152,6 +93,11 @@ RULES: Rules = {
     ("builtins", "ProcessLookupError"): "NOT_FOUND",
     ("builtins", "InterruptedError"): {"code": "SERVICE_UNAVAILABLE"},
     ("builtins", "BlockingIOError"): {"code": "RESOURCE_EXHAUSTED", "outcome": "not_executed"},
+    ("builtins", "ConnectionError"): otherwise(by_errno, "CONNECTION_LOST"),
+    ("builtins", "ConnectionRefusedError"): "CONNECTION_REFUSED",
+    ("builtins", "ConnectionResetError"): "CONNECTION_LOST",
+    ("builtins", "ConnectionAbortedError"): "CONNECTION_LOST",
+    ("builtins", "BrokenPipeError"): "CONNECTION_LOST",
     ("builtins", "TimeoutError"): "TIMEOUT",
     ("builtins", "EOFError"): by_source_of_end,
     ("builtins", "UnicodeError"): "ENCODING_ERROR",

@@ -215,7 +215,8 @@ def _telling(word: str) -> int:
 @lru_cache(maxsize=4096)
 def _compiled(phrase: str) -> re.Pattern[str]:
     first, *rest = _tokens(phrase)
-    pattern, previous, has_gap = _first_piece(first), first, False
+    pattern, has_gap = _first_piece(first), False
+    previous: _Token | None = first
     if not pattern:
         pattern, previous, rest = _START if first.is_spaced else "", None, [first, *rest]
     for token in rest:

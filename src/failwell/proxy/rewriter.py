@@ -16,6 +16,7 @@ from failwell.advice import Hints
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import Sent
 from failwell.failure import Failure
+from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.events import Happening, Kind
 from failwell.reading.reader import read
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 ORIGINAL_KEY = "dev.failwell/original"
 """Where in `_meta` the answer of the server stands as it was, without its secrets."""
 
-# A client answers these by itself, or the request was none that a tool could fail at:
-# no JSON, no request, no such method, cancelled; header mismatch, missing capability, unsupported version, elicitation.
-_OF_THE_PROTOCOL = frozenset((-32700, -32600, -32601, -32800, -32020, -32021, -32022, -32042))
 _LONGEST_ORIGINAL = 10_000
 
 Message = dict[str, Any]
@@ -92,7 +90,7 @@ class Rewriter:
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
         if is_object(error := message.get("error")):
-            if call.is_task or error.get("code") in _OF_THE_PROTOCOL:
+            if call.is_task or error.get("code") in PROTOCOL_ERRORS:
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None

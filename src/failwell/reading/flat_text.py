@@ -10,7 +10,10 @@ from failwell import codes
 from failwell._json import parse_json
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import texts
+from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, code_of_status
 from failwell.phrases.language import plain
+from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
+from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
 from failwell.reading.blame import ADDRESS, completed
 from failwell.reading.bodies import Body, declares_error, find_body, only_text
@@ -27,17 +30,9 @@ _UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens"
 _STATED = re.compile(
     rf"(?:{_BEFORE}|\berror:? \(?|^\(?|[(\[])([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)", re.IGNORECASE
 )
-_REASONS = (
-    "client error|server error|bad request|unauthorized|payment required|forbidden|not found|method not allowed"
-    "|not acceptable|proxy auth|request timeout|conflict|gone|length required|precondition|payload too large"
-    "|request entity|uri too long|unsupported media|range not|unprocessable|locked|too many|internal server"
-    "|not implemented|bad gateway|service unavailable|service temporarily|gateway time"
-)
-_REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{_REASONS})", re.IGNORECASE)
+_REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{'|'.join(REASONS)})", re.IGNORECASE)
 _NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
 _STATUS_CONFIDENCE = 0.9
-UNSPECIFIC_STATUSES = frozenset((400, 403, 409, 422, 500))
-"""Statuses that services also use for what has a status of its own: clear words beat them."""
 
 
 def find_status(text: str) -> Finding | None:
@@ -48,11 +43,9 @@ def find_status(text: str) -> Finding | None:
 
 def status_in(status: int, span: tuple[int, int] | None = None) -> Finding:
     """Return what an HTTP status means."""
-    from failwell.exceptions.http import verdict_for_status  # rule tables are loaded when they are needed
-
     return Finding(
         rule=f"HTTP status {status}",
-        code=str(verdict_for_status(status)["code"]),
+        code=code_of_status(status),
         confidence=_STATUS_CONFIDENCE,
         retryable=None if status == 500 or status > 511 else UNSET,
         http_status=status,
@@ -70,7 +63,7 @@ _WRAPPER = re.compile(
     r"(?:Error (?:executing|calling|running) (?:the )?tool [^\s:]{1,200}: |MCP error -?\d{1,6}: "
     r"|Tool execution failed: |(?:Tool)?Error: |Input validation error: )"
 )
-_RPC = re.compile(r"MCP error -32602\b")
+_RPC = re.compile(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
 
 
@@ -147,7 +140,7 @@ def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Fi
         return worded if status is None else _surer(worded, status)
     status = find_status(_masked(text, context)) or (status_in(body.status) if body.status else None)
     coded = _by_code(body.codes)
-    if coded is not None and (status is None or status.http_status in UNSPECIFIC_STATUSES):
+    if coded is not None and (status is None or status.http_status in VAGUE_STATUSES):
         return worded if worded is not None and worded.confidence >= 0.9 else coded
     return worded if status is None else _surer(worded, status)
 
@@ -158,14 +151,12 @@ def _surer(worded: Finding | None, status: Finding) -> Finding:
         return status
     type_ = codes.type_of(worded.code)
     is_finer = worded.code == "QUOTA_EXHAUSTED" or type_ == codes.type_of(status.code)
-    if type_ != "INTERNAL" and (is_finer or status.http_status in UNSPECIFIC_STATUSES):
+    if type_ != "INTERNAL" and (is_finer or status.http_status in VAGUE_STATUSES):
         return msgspec.structs.replace(worded, http_status=status.http_status)
     return status
 
 
 def _by_code(stated: tuple[str, ...]) -> Finding | None:
-    from failwell.exceptions.http import known_code  # rule tables are loaded when they are needed
-
     for code in stated:
         row = codes.get(codes.screaming(code))
         meant = row.code if row else known_code(code)
@@ -177,7 +168,7 @@ def _by_code(stated: tuple[str, ...]) -> Finding | None:
 def _by_number(text: str) -> Finding | None:
     if _RPC.search(text) is None:
         return None
-    return Finding(rule="JSON-RPC -32602", code="INVALID_ARGUMENT", confidence=0.8)
+    return Finding(rule=f"JSON-RPC {INVALID_PARAMS}", code=RECEIVED[INVALID_PARAMS], confidence=0.8)
 
 
 def _by_schema(context: Context) -> Finding | None:

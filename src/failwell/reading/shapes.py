@@ -13,6 +13,8 @@ from failwell.dialects._open_part import code_at, read_failure, read_open_part, 
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.dialects._wire import Wire
 from failwell.failure import Failure, FieldProblem, join_path, seconds
+from failwell.phrases.http_codes import code_of_status
+from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC
 from failwell.reading import flat_text
 from failwell.reading.evidence import Context
 from failwell.reading.flat_text import CERTAIN, TextReading
@@ -20,22 +22,6 @@ from failwell.reading.result import take_apart
 
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
 
-# What the server that was called says of itself; of one behind it, `mapping.protocols` says something else.
-_CODE_OF_RPC: dict[int, str] = {
-    -32700: "PARSE_ERROR",
-    -32600: "INVALID_ARGUMENT",
-    -32601: "METHOD_NOT_FOUND",
-    -32602: "INVALID_ARGUMENT",
-    -32603: "INTERNAL_ERROR",
-    -32000: "CONNECTION_LOST",
-    -32001: "TIMEOUT",
-    -32002: "NOT_FOUND",
-    -32020: "INVALID_ARGUMENT",
-    -32021: "CONFIG_ERROR",
-    -32022: "CONFIG_ERROR",
-    -32023: "RATE_LIMITED",
-    -32042: "UNAUTHORIZED",
-}
 _TYPE_OF_CLASS: dict[str, Type] = {"reliability": "TRANSIENT", "governance": "PERMISSION", "capability": "INTERNAL"}
 _TYPE_OF_RECOVERY: dict[str, Type] = {"transient": "TRANSIENT", "correctable": "VALIDATION", "terminal": "INTERNAL"}
 _PROBLEM_KEYS = frozenset(("type", "title", "status", "detail", "instance"))
@@ -49,7 +35,7 @@ def from_rpc_error(error: dict[str, Any]) -> Failure:
         details["data"] = error["data"]
     details["jsonrpc_code"] = error["code"]
     if "code" not in values:
-        values["code"] = _CODE_OF_RPC.get(error["code"])
+        values["code"] = RECEIVED.get(error["code"])
         if values["code"] in (None, "INTERNAL_ERROR"):
             values.setdefault("retryable", None)
     return read_failure(values, error["message"])
@@ -143,13 +129,6 @@ def _problem_fields(errors: list[Any] | None) -> tuple[FieldProblem, ...]:
     return tuple(found)
 
 
-def code_of_status(status: int) -> str:
-    """Return the code that an HTTP status from upstream stands for."""
-    from failwell.exceptions.http import verdict_for_status  # rule tables are loaded when they are needed
-
-    return str(verdict_for_status(status)["code"])
-
-
 _DEEPEST_WRAPPER = 3
 
 
@@ -180,12 +159,6 @@ def wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
     return flat_text.classify("\n".join(texts))
 
 
-# Numbers that servers send for whatever went wrong: clear words beat them.
-_UNSPECIFIC = frozenset((-32000, -32001, -32600, -32602, -32603))
-# Numbers whose meaning differs from server to server: without clear words nobody knows.
-_UNSURE = frozenset((-32000, -32001))
-
-
 def in_rpc_error(error: dict[str, Any]) -> Failure | None:
     """Return the failure of a known shape that a JSON-RPC error carries, or None."""
     for payload in (error.get("data"), parse_object(error["message"])):
@@ -199,7 +172,7 @@ def from_rpc(error: dict[str, Any], context: Context) -> TextReading:
     stated = from_rpc_error(error)
     if stated.origin != "read" or (is_object(error.get("data")) and "code" in error["data"]):
         return TextReading(stated)
-    if error["code"] not in _UNSPECIFIC and stated.code is not None:
+    if error["code"] not in UNSPECIFIC and stated.code is not None:
         return TextReading(stated)
     reading = flat_text.verdict_on(error["message"], context)
     worded = reading.failure

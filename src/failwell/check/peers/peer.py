@@ -3,10 +3,10 @@
 from typing import Any, Protocol
 
 from failwell._json import is_array, is_object
+from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = "2025-06-18"
 _MOST_PAGES = 100
-_METHOD_NOT_FOUND = -32601
 _SHOWN = 200
 
 
@@ -75,7 +75,7 @@ async def list_tools(peer: Peer) -> list[dict[str, Any]]:
         answer = await peer.request("tools/list", {"cursor": cursor} if cursor else {})
         result = answer.get("result")
         error = answer.get("error")
-        if is_object(error) and error.get("code") == _METHOD_NOT_FOUND:
+        if is_object(error) and error.get("code") == METHOD_NOT_FOUND:
             break
         tools = result.get("tools") if is_object(result) else None
         if not is_object(result) or not is_array(tools) or not all(_is_tool(tool) for tool in tools):

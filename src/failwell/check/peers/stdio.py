@@ -11,6 +11,7 @@ from typing import Any
 
 from failwell._json import is_object
 from failwell.check.peers.peer import BadServer, PeerGone, one_line
+from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
 
 _CHUNK = 1 << 16
 _GRACE = 2.0
@@ -153,7 +154,7 @@ class StdioPeer:
         if asked["method"] == "ping":
             answer["result"] = {}
         else:
-            answer["error"] = {"code": -32601, "message": "Method not found"}
+            answer["error"] = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
         with contextlib.suppress(PeerGone):
             await self._send(answer)
 
