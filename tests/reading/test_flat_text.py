@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.phrases import texts
-from failwell.phrases.delays import delay_in_text
 from failwell.reading import flat_text
 from failwell.reading.reader import explain
 
@@ -163,24 +162,6 @@ CULPRITS = [
 @pytest.mark.parametrize(("text", "arguments", "names"), CULPRITS, ids=[row[0] for row in CULPRITS])
 def test_the_argument_at_fault_is_found(text: str, arguments: dict[str, Any], names: list[str]) -> None:
     assert [problem.path for problem in seen(text, arguments=arguments).fields] == names
-
-
-DELAYS = [
-    ("Rate limit exceeded, retry in 30s", 30),
-    ("Too many requests. Try again in 2 minutes.", 120),
-    ("rate limited; please wait 5 seconds", 5),
-    ("429 Too Many Requests\nRetry-After: 17", 17),
-    ("Rate limit: retry after 1500 ms", 1.5),
-    ("Please try again in 1m30s", 90),
-    ("connection timed out after 30 seconds", None),
-    ("failed after 3 retries", None),
-    ("wait for it", None),
-]
-
-
-@pytest.mark.parametrize(("text", "delay"), DELAYS)
-def test_the_wait_that_a_text_asks_for_is_read(text: str, delay: float | None) -> None:
-    assert delay_in_text(text) == delay
 
 
 BODIES = [
