@@ -5,7 +5,7 @@ from typing import Any
 from failwell import codes
 from failwell.exceptions.http import at, verdict_for_answer
 from failwell.exceptions.network import why_not_connected
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, Meaning, not_executed
 from failwell.phrases.vendor_codes import AWS
@@ -77,7 +77,7 @@ _ARGUMENTS = (
     "RangeError",
 )  # fmt: skip
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "botocore": {
         "ClientError": service_error,
         "BotoCoreError": "INTERNAL_ERROR",
@@ -121,5 +121,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "FatalError": "UPSTREAM_ERROR",
     },
 }  # fmt: skip
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases.meanings import BUG, not_executed
 from failwell.phrases.vendor_codes import AZURE
 
@@ -44,9 +44,8 @@ _KUBERNETES: dict[str, Rule] = {
     "FailToCreateError": "UPSTREAM_ERROR",
 }
 
-_TABLES: dict[str, dict[str, Rule]] = {
-    "kubernetes": _KUBERNETES,
-    "kubernetes_asyncio": _KUBERNETES,
+RULES: Family = {
+    "kubernetes kubernetes_asyncio": _KUBERNETES,
     "azure": {
         "HttpResponseError": azure_answer,
         "ClientAuthenticationError": "UNAUTHORIZED",
@@ -68,5 +67,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "AzureError": "UPSTREAM_ERROR",
     },
 }
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

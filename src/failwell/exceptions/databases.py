@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.http import at
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.exceptions.sql import connect_failure
 from failwell.phrases import names
 from failwell.phrases.meanings import BROKEN, BUG, PARTLY, RETRY_TRANSACTION, Meaning, fields_of, not_executed
@@ -80,7 +80,7 @@ def neo4j_error(exc: Any) -> Verdict:
     return names.code_of(word)
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "redis": {
         "RedisError": "INTERNAL_ERROR",
         "ConnectionError": redis_connection,
@@ -116,7 +116,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "OperationFailure": mongo_failure,
         "BulkWriteError": mongo_bulk,
         "ClientBulkWriteException": PARTLY,
-        "WriteConcernError": {"code": "OUTCOME_UNKNOWN"},
+        "WriteConcernError": "OUTCOME_UNKNOWN",
         "WTimeoutError": "UPSTREAM_TIMEOUT",
         "ConnectionFailure": "CONNECTION_LOST",
         "NetworkTimeout": "UPSTREAM_TIMEOUT",
@@ -172,5 +172,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         **dict.fromkeys(("ReadFailure", "WriteFailure", "CoordinationFailure"), "UPSTREAM_ERROR"),
     },
 }  # fmt: skip
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from failwell.exceptions.http import at, verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.failure import seconds
 from failwell.phrases.delays import delay_in_duration, delay_in_milliseconds
 from failwell.phrases.meanings import BROKEN, BUG, fields_of, not_executed
@@ -185,7 +185,7 @@ def token_refresh(exc: Any) -> Verdict:
     return not_executed("SERVICE_UNAVAILABLE" if peek(exc, "retryable") is True else "UNAUTHORIZED")
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "grpc": {
         "RpcError": call_error,
         "FutureTimeoutError": "TIMEOUT",
@@ -241,5 +241,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "ProxiesUnavailableError": "CONNECTION_FAILED",
     },
 }
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

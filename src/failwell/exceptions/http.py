@@ -204,7 +204,7 @@ def verdict_for_status(
     now: float | None = None,
 ) -> dict[str, Any]:
     """Return the fields of `Failure` that an HTTP answer gives. Never raises, whatever headers and body hold."""
-    said = lowered(headers)
+    said = lower_headers(headers)
     facts = read_body(body)
     verdict = _by_status(status, said)
     if (coded := _by_code(status, verdict, facts.codes)) is not None:
@@ -225,16 +225,7 @@ def verdict_for_status(
     return {name: value for name, value in verdict.items() if value is not None}
 
 
-def verdict_for_code(code: str) -> dict[str, Any] | None:
-    """Return the fields of `Failure` for an error code of a service (`NoSuchKey`, `rate_limit_exceeded`), or None."""
-    known = known_code(code)
-    if known is not None:
-        return {"code": known, "details": {"upstream_code": code}}
-    guessed = guessed_code(code)
-    return None if guessed is None else {"code": guessed, "outcome": "unknown", "details": {"upstream_code": code}}
-
-
-def lowered(headers: object) -> dict[str, str]:
+def lower_headers(headers: object) -> dict[str, str]:
     """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
     found: dict[str, str] = {}
     given: Any = headers
@@ -297,7 +288,7 @@ def verdict_for_answer(
     kept: dict[str, Any] = {name: verdict[name] for name in ("http_status", "details") if name in verdict}
     if row is not None and row.type in ("TRANSIENT", "CONFLICT"):
         limited = row.code == "RATE_LIMITED"
-        delay = delay_in_headers(lowered(headers), limited=limited)
+        delay = delay_in_headers(lower_headers(headers), limited=limited)
         kept["retry_after"] = verdict.get("retry_after") if delay is None else delay
         if "retryable" in verdict:
             kept["retryable"] = verdict["retryable"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
-from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
+from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERRORS, SMTP_REPLIES
 
 _MOST_HOPS = 8
@@ -40,9 +40,7 @@ def why_not_connected(exc: BaseException) -> Verdict:
         names = {cls.__name__ for cls in type(inner).__mro__ if cls.__module__ in ("socket", "ssl", "builtins")}
         if names.intersection(_TELLING_CAUSES) and inner is not exc:
             if "SSLError" in names:
-                return (
-                    {"code": "CONNECTION_FAILED"} if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
-                )
+                return "CONNECTION_FAILED" if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
             return inner
     return "CONNECTION_FAILED"
 
@@ -109,8 +107,7 @@ def by_imap_answer(exc: Any) -> Verdict:
     return "UNAUTHORIZED" if "AUTHENTICATIONFAILED" in text or "LOGIN" in text else "INVALID_ARGUMENT"
 
 
-_NOT_SENT: Rule = {"code": "CONNECTION_FAILED"}
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
+_NOT_SENT: Rule = "CONNECTION_FAILED"
 
 _SMTP: dict[str, Rule] = {
     "SMTPException": "SEND_FAILED",
@@ -131,36 +128,50 @@ _SMTP: dict[str, Rule] = {
     "SMTPConnectResponseError": _NOT_SENT,
 }
 
-RULES: Rules = {
-    ("socket", "gaierror"): by_name_error,
-    ("socket", "herror"): "HOST_NOT_FOUND",
-    ("ssl", "SSLError"): by_ssl_reason,
-    ("ssl", "SSLCertVerificationError"): "TLS_VERIFY_FAILED",
-    ("ssl", "SSLEOFError"): "CONNECTION_LOST",
-    ("ssl", "SSLZeroReturnError"): "CONNECTION_LOST",
-    ("ssl", "SSLSyscallError"): "CONNECTION_LOST",
-    ("ssl", "SSLWantReadError"): "RESOURCE_BUSY",
-    ("ssl", "SSLWantWriteError"): "RESOURCE_BUSY",
-    ("ssl", "CertificateError"): "TLS_VERIFY_FAILED",
-    ("urllib", "HTTPError"): by_http_status,
-    ("urllib", "URLError"): otherwise(by_reason, "CONNECTION_FAILED"),
-    ("urllib", "ContentTooShortError"): "CONNECTION_LOST",
-    ("http", "HTTPException"): "BAD_UPSTREAM_RESPONSE",
-    ("http", "RemoteDisconnected"): "CONNECTION_LOST",
-    ("http", "IncompleteRead"): "CONNECTION_LOST",
-    ("http", "NotConnected"): "CONNECTION_FAILED",
-    ("http", "InvalidURL"): {"code": "INVALID_URL", "outcome": "not_executed"},
-    ("http", "ImproperConnectionState"): _BUG,
-    ("http", "CookieError"): "BAD_UPSTREAM_RESPONSE",
-    ("xmlrpc", "ProtocolError"): by_http_status,
-    ("xmlrpc", "Fault"): "UPSTREAM_ERROR",
-    ("xmlrpc", "Error"): "BAD_UPSTREAM_RESPONSE",
-    ("ftplib", "error_temp"): {"code": "SERVICE_UNAVAILABLE"},
-    ("ftplib", "error_perm"): by_ftp_reply,
-    ("ftplib", "Error"): "BAD_UPSTREAM_RESPONSE",
-    ("imaplib", "error"): by_imap_answer,
-    ("imaplib", "abort"): "CONNECTION_LOST",
-    ("imaplib", "readonly"): "READ_ONLY",
-    ("poplib", "error_proto"): by_imap_answer,
-    **{(package, name): rule for package in ("smtplib", "aiosmtplib") for name, rule in _SMTP.items()},
+RULES: Family = {
+    "socket": {
+        "gaierror": by_name_error,
+        "herror": "HOST_NOT_FOUND",
+    },
+    "ssl": {
+        "SSLError": by_ssl_reason,
+        "SSLCertVerificationError": "TLS_VERIFY_FAILED",
+        "SSLEOFError": "CONNECTION_LOST",
+        "SSLZeroReturnError": "CONNECTION_LOST",
+        "SSLSyscallError": "CONNECTION_LOST",
+        "SSLWantReadError": "RESOURCE_BUSY",
+        "SSLWantWriteError": "RESOURCE_BUSY",
+        "CertificateError": "TLS_VERIFY_FAILED",
+    },
+    "urllib": {
+        "HTTPError": by_http_status,
+        "URLError": otherwise(by_reason, "CONNECTION_FAILED"),
+        "ContentTooShortError": "CONNECTION_LOST",
+    },
+    "http": {
+        "HTTPException": "BAD_UPSTREAM_RESPONSE",
+        "RemoteDisconnected": "CONNECTION_LOST",
+        "IncompleteRead": "CONNECTION_LOST",
+        "NotConnected": "CONNECTION_FAILED",
+        "InvalidURL": {"code": "INVALID_URL", "outcome": "not_executed"},
+        "ImproperConnectionState": "INTERNAL_ERROR",
+        "CookieError": "BAD_UPSTREAM_RESPONSE",
+    },
+    "xmlrpc": {
+        "ProtocolError": by_http_status,
+        "Fault": "UPSTREAM_ERROR",
+        "Error": "BAD_UPSTREAM_RESPONSE",
+    },
+    "ftplib": {
+        "error_temp": "SERVICE_UNAVAILABLE",
+        "error_perm": by_ftp_reply,
+        "Error": "BAD_UPSTREAM_RESPONSE",
+    },
+    "imaplib": {
+        "error": by_imap_answer,
+        "abort": "CONNECTION_LOST",
+        "readonly": "READ_ONLY",
+    },
+    "poplib": {"error_proto": by_imap_answer},
+    "smtplib aiosmtplib": _SMTP,
 }

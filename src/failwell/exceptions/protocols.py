@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.http import read_body, verdict_for_status
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases.meanings import BROKEN, fields_of
 from failwell.phrases.rpc_codes import RAISED
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
@@ -44,38 +44,34 @@ def by_last_attempt(exc: Any) -> Verdict:
     """Depends on the exception of the last attempt."""
     last = peek(exc, "last_attempt")
     inner = last.exception() if last is not None else None
-    return inner if isinstance(inner, BaseException) else {"code": "SERVICE_UNAVAILABLE"}
+    return inner if isinstance(inner, BaseException) else "SERVICE_UNAVAILABLE"
 
 
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
-_LOST: Rule = "CONNECTION_LOST"
-_UNUSABLE: Rule = "BAD_UPSTREAM_RESPONSE"
 _NO_HANDSHAKE: Rule = {"code": "BAD_UPSTREAM_RESPONSE", "outcome": "not_executed"}
-_BUSY: Rule = "RESOURCE_BUSY"
 
 _STREAMS: dict[str, Rule] = {  # anyio and trio call them the same
-    "BrokenResourceError": _LOST,
-    "ClosedResourceError": _LOST,
-    "EndOfStream": _LOST,
-    "EndOfChannel": _LOST,
-    "IncompleteRead": _LOST,
-    "DelimiterNotFound": _UNUSABLE,
-    "BusyResourceError": _BUSY,
-    "WouldBlock": _BUSY,
+    "BrokenResourceError": "CONNECTION_LOST",
+    "ClosedResourceError": "CONNECTION_LOST",
+    "EndOfStream": "CONNECTION_LOST",
+    "EndOfChannel": "CONNECTION_LOST",
+    "IncompleteRead": "CONNECTION_LOST",
+    "DelimiterNotFound": "BAD_UPSTREAM_RESPONSE",
+    "BusyResourceError": "RESOURCE_BUSY",
+    "WouldBlock": "RESOURCE_BUSY",
     "BrokenWorkerProcess": "WORKER_CRASHED",
     "BrokenWorkerInterpreter": "WORKER_CRASHED",
     "BrokenWorkerIntepreter": "WORKER_CRASHED",  # so spelt in anyio
     "ConnectionFailed": "CONNECTION_FAILED",
     "TooSlowError": "TIMEOUT",
-    "RunFinishedError": _BUG,
-    "NoEventLoopError": _BUG,
-    "TrioInternalError": _BUG,
-    "NeedHandshakeError": _BUG,
-    "TypedAttributeLookupError": _BUG,
+    "RunFinishedError": "INTERNAL_ERROR",
+    "NoEventLoopError": "INTERNAL_ERROR",
+    "TrioInternalError": "INTERNAL_ERROR",
+    "NeedHandshakeError": "INTERNAL_ERROR",
+    "TypedAttributeLookupError": "INTERNAL_ERROR",
 }
 
-_TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
-    ("mcp",): {
+RULES: Family = {
+    "mcp": {
         "MCPError": by_rpc_code,
         "McpError": by_rpc_code,
         "UrlElicitationRequiredError": {"code": "UNAUTHORIZED", "outcome": "not_executed"},
@@ -85,25 +81,25 @@ _TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
         "MCPServerError": by_cause,
         "FastMCPError": by_cause,
         "ResourceNotFoundError": "NOT_FOUND",
-        "InvalidSignature": _BUG,
-        "ValidationError": _UNUSABLE,
+        "InvalidSignature": "INTERNAL_ERROR",
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
         "AuthorizeError": "FORBIDDEN",
         "TokenError": "UNAUTHORIZED",
         "RegistrationError": "UNAUTHORIZED",
         "OAuthFlowError": "UNAUTHORIZED",
     },
-    ("fastmcp",): {
+    "fastmcp": {
         "FastMCPError": by_cause,
-        "ValidationError": _UNUSABLE,
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
         "NotFoundError": "NOT_FOUND",
         "DisabledError": "NOT_FOUND",
         "AuthorizationError": "FORBIDDEN",
         "ClientError": by_cause,
-        "InvalidSignature": _BUG,
+        "InvalidSignature": "INTERNAL_ERROR",
         "RateLimitError": "RATE_LIMITED",
     },
-    ("tenacity",): {"RetryError": by_last_attempt, "TryAgain": "SERVICE_UNAVAILABLE"},
-    ("websockets",): {
+    "tenacity": {"RetryError": by_last_attempt, "TryAgain": "SERVICE_UNAVAILABLE"},
+    "websockets": {
         "ConnectionClosed": by_close_code,
         "InvalidStatus": by_handshake,
         "InvalidStatusCode": by_handshake,
@@ -112,42 +108,38 @@ _TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
         "ProxyError": "CONNECTION_FAILED",
         "InvalidMessage": {"code": "CONNECTION_LOST", "outcome": "not_executed"},
         "InvalidHandshake": _NO_HANDSHAKE,
-        "ProtocolError": _UNUSABLE,
-        "PayloadTooBig": _UNUSABLE,
-        "TooManyFragments": _UNUSABLE,
-        "InvalidState": _BUG,
-        "ConcurrencyError": _BUG,
-        "WebSocketException": _LOST,
+        "ProtocolError": "BAD_UPSTREAM_RESPONSE",
+        "PayloadTooBig": "BAD_UPSTREAM_RESPONSE",
+        "TooManyFragments": "BAD_UPSTREAM_RESPONSE",
+        "InvalidState": "INTERNAL_ERROR",
+        "ConcurrencyError": "INTERNAL_ERROR",
+        "WebSocketException": "CONNECTION_LOST",
     },
-    ("anyio", "trio"): _STREAMS,
-    ("dns",): {
+    "anyio trio": _STREAMS,
+    "dns": {
         "NXDOMAIN": "HOST_NOT_FOUND",
         "NoAnswer": "NOT_FOUND",
         "EmptyHostAnswers": "NOT_FOUND",
-        "Timeout": {"code": "DNS_TEMPORARY"},
-        "NoNameservers": {"code": "DNS_TEMPORARY"},
+        "Timeout": "DNS_TEMPORARY",
+        "NoNameservers": "DNS_TEMPORARY",
         "NoResolverConfiguration": "CONFIG_ERROR",
-        "FormError": _UNUSABLE,
+        "FormError": "BAD_UPSTREAM_RESPONSE",
         "SyntaxError": "INVALID_ARGUMENT",
         "DeniedByPolicy": "FORBIDDEN",
         "TooBig": "PAYLOAD_TOO_LARGE",
         "NoDOH": "CONFIG_ERROR",
         "NoDOQ": "CONFIG_ERROR",
-        "DNSException": {"code": "UPSTREAM_ERROR"},
+        "DNSException": "UPSTREAM_ERROR",
     },
-    ("filelock",): {"Timeout": "LOCK_TIMEOUT"},
-    ("pybreaker", "aiobreaker", "purgatory", "circuitbreaker"): {
+    "filelock": {"Timeout": "LOCK_TIMEOUT"},
+    "pybreaker aiobreaker purgatory circuitbreaker": {
         "CircuitBreakerError": "CIRCUIT_OPEN",
         "OpenedState": "CIRCUIT_OPEN",
     },
-    ("jwt",): {
+    "jwt": {
         "PyJWTError": "UNAUTHORIZED",
         "PyJWKClientConnectionError": "CONNECTION_FAILED",
         "PyJWKClientError": "CONFIG_ERROR",
         "InvalidKeyError": "CONFIG_ERROR",
     },
-}
-
-RULES: Rules = {
-    (package, name): rule for packages, rules in _TABLES.items() for package in packages for name, rule in rules.items()
 }

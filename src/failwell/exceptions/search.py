@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.http import at, verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases.meanings import BUG, PARTLY
 from failwell.phrases.vendor_codes import SEARCH
 
@@ -36,7 +36,7 @@ def _search_answer(status: object, headers: Any, body: object) -> Verdict:
     return verdict_for_answer(status, headers, body, meaning=next((meaning for meaning in found if meaning), None))
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "elastic_transport": {
         "ApiError": elastic_answer,
         "ConnectionError": elastic_transport,
@@ -67,5 +67,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "OpenSearchException": "INTERNAL_ERROR",
     },
 }
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

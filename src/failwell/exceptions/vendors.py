@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.http import at, read_body, verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, fields_of, not_executed
 from failwell.phrases.vendor_codes import MODEL, SLACK, STRIPE
@@ -70,8 +70,8 @@ _MODEL_PROVIDERS: dict[str, Rule] = {
     "APIResponseValidationError": "BAD_UPSTREAM_RESPONSE",
 }
 
-_TABLES: dict[str, dict[str, Rule]] = {
-    **dict.fromkeys(("groq", "cerebras", "together", "cloudflare", "perplexity"), _MODEL_PROVIDERS),
+RULES: Family = {
+    "groq cerebras together cloudflare perplexity": _MODEL_PROVIDERS,
     "openai": {
         **_MODEL_PROVIDERS,
         "OpenAIError": "CONFIG_ERROR",
@@ -134,5 +134,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "QuotaExceededError": "QUOTA_EXHAUSTED",
     },
 }  # fmt: skip
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

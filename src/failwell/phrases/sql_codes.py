@@ -102,7 +102,7 @@ SQLSTATES: dict[str, Meaning] = {
 here, nor are 00 and 01, which are no errors."""
 
 
-def verdict_for_sqlstate(state: object) -> Meaning | None:
+def meaning_of_sqlstate(state: object) -> Meaning | None:
     """Return what a SQLSTATE means, by the whole of it or by its class; None if that tells nothing."""
     if not isinstance(state, str) or not _SQLSTATE.fullmatch(state):
         return None

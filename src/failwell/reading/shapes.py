@@ -16,9 +16,9 @@ from failwell.failure import Failure, FieldProblem, join_path, seconds
 from failwell.phrases.http_codes import code_of_status
 from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC
 from failwell.reading import flat_text
-from failwell.reading.evidence import Context
-from failwell.reading.flat_text import CERTAIN, TextReading
-from failwell.reading.result import take_apart
+from failwell.reading.context import Context
+from failwell.reading.flat_text import CERTAIN, Reading
+from failwell.reading.raw_result import parse_result
 
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
 
@@ -142,24 +142,24 @@ def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
         or _compact.from_payload(payload)
         or from_adcp(payload.get("adcp_error"))
         or from_problem(payload)
-        or wrapped(payload, depth)
+        or from_nested_result(payload, depth)
     )
 
 
-def wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
+def from_nested_result(payload: dict[str, Any], depth: int) -> Failure | None:
     """Return the failure in a result that was itself written as text, if it says `isError`."""
     if payload.get("isError") is not True or depth > _DEEPEST_WRAPPER:
         return None
-    inner = take_apart(payload)
+    inner = parse_result(payload)
     texts = inner.texts if inner else []
     for text in texts:
         found = parse_object(text)
         if failure := _xml.decode(Wire(text)) or (from_shape(found, depth + 1) if found else None):
             return failure
-    return flat_text.classify("\n".join(texts))
+    return flat_text.read_error_text("\n".join(texts), Context()).failure
 
 
-def in_rpc_error(error: dict[str, Any]) -> Failure | None:
+def from_rpc_data(error: dict[str, Any]) -> Failure | None:
     """Return the failure of a known shape that a JSON-RPC error carries, or None."""
     for payload in (error.get("data"), parse_object(error["message"])):
         if is_object(payload) and (found := from_shape(payload)):
@@ -167,17 +167,17 @@ def in_rpc_error(error: dict[str, Any]) -> Failure | None:
     return None
 
 
-def from_rpc(error: dict[str, Any], context: Context) -> TextReading:
+def from_rpc(error: dict[str, Any], context: Context) -> Reading:
     """Return the failure that the number and the words of a JSON-RPC error tell of."""
-    stated = from_rpc_error(error)
-    if stated.origin != "read" or (is_object(error.get("data")) and "code" in error["data"]):
-        return TextReading(stated)
-    if error["code"] not in UNSPECIFIC and stated.code is not None:
-        return TextReading(stated)
-    reading = flat_text.verdict_on(error["message"], context)
+    numbered = from_rpc_error(error)
+    if numbered.origin != "read" or (is_object(error.get("data")) and "code" in error["data"]):
+        return Reading(numbered)
+    if error["code"] not in UNSPECIFIC and numbered.code is not None:
+        return Reading(numbered)
+    reading = flat_text.read_error_text(error["message"], context)
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
-        return TextReading(stated)
-    if worded.type == stated.type and not worded.fields:
-        return TextReading(stated)
-    return TextReading(worded.replace(details=stated.details, message=stated.message), reading.rule)
+        return Reading(numbered)
+    if worded.type == numbered.type and not worded.fields:
+        return Reading(numbered)
+    return Reading(worded.replace(details=numbered.details, message=numbered.message), reading.rule)
