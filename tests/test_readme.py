@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from failwell.exceptions.rules import tables
+from failwell.exceptions.rules import all_rules
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_a_file_of_tests_that_proves_something_tests() -> None:
 def test_its_numbers_are_those_of_the_project() -> None:
     stacks = list((ROOT / "tests" / "stacks" / "constraints").glob("*.txt"))
     sdks = list((ROOT / "tests" / "matrix" / "constraints").glob("*.txt"))
-    packages = {package for package, _ in tables()} - sys.stdlib_module_names
+    packages = {package for package, _ in all_rules()} - sys.stdlib_module_names
 
     assert f"[{len(stacks)} agent stacks]" in README
     assert len(sdks) == 6

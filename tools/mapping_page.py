@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from failwell import codes
-from failwell.exceptions.rules import listed
+from failwell.exceptions.rules import list_rules
 
 _INTRODUCTION = """\
 # Exceptions
@@ -64,7 +64,7 @@ def page() -> str:
 
 
 def _tables() -> Iterator[str]:
-    for package, rules in groupby(listed(), key=lambda row: row[0]):
+    for package, rules in groupby(list_rules(), key=lambda row: row[0]):
         yield f"\n### {package}\n\n| class | becomes |\n|---|---|"
         for _, name, meaning in rules:
             yield f"| `{name}` | {_linked(meaning)} |"

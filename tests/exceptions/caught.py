@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from failwell import codes
-from failwell.exceptions.engine import from_exception
-from failwell.failure import Failure
+from failwell import Failure, codes, from_exception
 
 UNMAPPED = Failure(
     code="INTERNAL_ERROR",

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from failwell.exceptions.engine import from_exception
-from failwell.failure import Failure
+from failwell import Failure, from_exception
 
 PLANTED = "planted"
 """In every secret, parameter and text of a server that the tests send around; in no failure."""

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import failwell as fw
 from failwell.exceptions import rules
 
 LIBRARIES = {
@@ -41,6 +42,45 @@ STANDARD = [
     "urllib.error", "webbrowser", "xml.dom", "xml.etree.ElementTree", "xml.parsers.expat", "xml.sax", "xmlrpc.client",
     "zipfile", "zipimport", "zlib", "zoneinfo",
 ]  # fmt: skip
+
+SERVICES = {
+    "sqlalchemy": ["sqlalchemy.exc", "sqlalchemy.orm.exc"],
+    "psycopg": ["psycopg", "psycopg.errors"],
+    "psycopg_pool": ["psycopg_pool"],
+    "psycopg2": ["psycopg2", "psycopg2.errors", "psycopg2.extensions", "psycopg2.pool"],
+    "asyncpg": ["asyncpg", "asyncpg.exceptions"],
+    "pymysql": ["pymysql", "pymysql.err"],
+    "mysql": ["mysql.connector", "mysql.connector.errors"],
+    "_duckdb": ["duckdb"],
+    "redis": ["redis", "redis.exceptions", "redis.sentinel"],
+    "pymongo": ["pymongo.errors"],
+    "bson": ["bson.errors"],
+    "gridfs": ["gridfs.errors"],
+    "elastic_transport": ["elastic_transport"],
+    "elasticsearch": ["elasticsearch", "elasticsearch.helpers", "elasticsearch.dsl.exceptions"],
+    "opensearchpy": ["opensearchpy", "opensearchpy.exceptions", "opensearchpy.helpers"],
+    "botocore": ["botocore.exceptions"],
+    "boto3": ["boto3.exceptions"],
+    "s3transfer": ["s3transfer.exceptions", "s3transfer"],
+    "google": ["google.api_core.exceptions", "google.auth.exceptions"],
+    "googleapiclient": ["googleapiclient.errors"],
+    "grpc": ["grpc", "grpc.aio"],
+    "kubernetes": ["kubernetes.client.exceptions", "kubernetes.config"],
+    "azure": ["azure.core.exceptions"],
+    "openai": ["openai._exceptions"],
+    "anthropic": ["anthropic"],
+    "github": ["github.GithubException"],
+    "slack_sdk": ["slack_sdk.errors"],
+    "stripe": ["stripe._error", "stripe.oauth_error"],
+}
+
+SERVICES_WITHOUT_A_RULE = {
+    "psycopg.Rollback": "ends a block of psycopg's own, and never leaves it",
+    "psycopg.Warning": "named in PEP 249, raised by nobody",
+    "psycopg2.Warning": "named in PEP 249, raised by nobody",
+    "mysql.Warning": "named in PEP 249, raised by nobody",
+    "_duckdb.Warning": "named in PEP 249, raised by nobody",
+}
 
 WITHOUT_A_RULE = {
     "ProcessError": "multiprocessing's base class, never raised itself",
@@ -78,6 +118,22 @@ def test_every_exception_of_a_library_has_a_rule(package: str) -> None:
     assert [cls.__qualname__ for cls in classes if not rules.plan_of(cls).libraries] == []
 
 
+@pytest.mark.parametrize("package", SERVICES)
+def test_every_exception_of_a_service_has_a_rule_or_a_reason(package: str) -> None:
+    classes = exception_classes(SERVICES[package], package)
+    bare = {f"{package}.{cls.__name__}" for cls in classes if not rules.plan_of(cls).libraries}
+
+    assert classes
+    assert sorted(bare - set(SERVICES_WITHOUT_A_RULE)) == []
+
+
+def test_a_reason_is_given_only_where_there_is_no_rule() -> None:
+    classes = [cls for package, modules in SERVICES.items() for cls in exception_classes(modules, package)]
+    bare = {f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes if not rules.plan_of(cls).libraries}
+
+    assert set(SERVICES_WITHOUT_A_RULE) - bare == set()
+
+
 def test_every_exception_of_the_standard_library_has_a_rule_or_a_reason() -> None:
     classes = [cls for cls in exception_classes(STANDARD) if cls.__module__ != "builtins"]
 
@@ -90,7 +146,7 @@ def test_every_exception_of_the_standard_library_has_a_rule_or_a_reason() -> Non
 
 
 def test_every_rule_says_its_code_or_what_it_depends_on() -> None:
-    listed = list(rules.listed())
+    listed = list(rules.list_rules())
 
     assert [(package, name) for package, name, meaning in listed if not meaning] == []
     assert all(package and name for package, name, _ in listed)
@@ -98,13 +154,10 @@ def test_every_rule_says_its_code_or_what_it_depends_on() -> None:
 
 
 def test_every_fixed_verdict_makes_a_failure_of_a_catalog_code() -> None:
-    from failwell import codes
-    from failwell.exceptions.verdicts import failure_from
+    fixed = [(key, rule) for key, rule in rules.all_rules().items() if not callable(rule)]
 
-    fixed = [rule for rule in rules.tables().values() if not callable(rule)]
-
-    for verdict in fixed:
-        failure = failure_from(verdict)
-        assert codes.get(failure.code) is not None
+    for (package, name), _ in fixed:
+        failure = fw.from_exception(type(name, (Exception,), {"__module__": package})())
+        assert fw.codes.get(failure.code) is not None
         assert failure.origin == "mapped"
     assert len(fixed) > 200

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell import errors
-from failwell.exceptions.engine import from_exception
+from failwell import errors, from_exception
 from tests.exceptions.caught import UNMAPPED, raised
 
 
@@ -208,7 +207,7 @@ def test_classes_made_on_the_fly_are_not_kept() -> None:
 def test_rules_are_not_loaded_before_the_first_exception() -> None:
     program = """
 import sys, failwell.exceptions.rules, failwell.exceptions.engine
-tables = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.TABLES]
+tables = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.FAMILIES]
 assert not [name for name in tables if name in sys.modules], sys.modules
 failwell.from_exception(TimeoutError())
 assert all(name in sys.modules for name in tables)
@@ -216,6 +215,81 @@ assert not {"httpx", "requests", "aiohttp", "pydantic", "sqlite3", "ssl", "email
 """
     bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # coverage loads much
     subprocess.run([sys.executable, "-c", program], check=True, env=bare)
+
+
+def _like(**attributes: Any) -> Exception:
+    return type("AcmeThing", (Exception,), attributes)("hunter2")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code"),
+    [
+        ({"status_code": 404}, "NOT_FOUND"),
+        ({"status": 503}, "SERVICE_UNAVAILABLE"),
+        ({"http_status": 429}, "RATE_LIMITED"),
+        ({"code": 401}, "UNAUTHORIZED"),
+        ({"status_code": "409"}, "CONFLICT"),
+        ({"response": SimpleNamespace(status_code=403, headers={})}, "FORBIDDEN"),
+        ({"response": SimpleNamespace(status=500)}, "UPSTREAM_ERROR"),
+        ({"status_code": 400, "code": "rate_limit_exceeded"}, "RATE_LIMITED"),
+        ({"status_code": 429, "body": {"error": {"code": "insufficient_quota"}}}, "QUOTA_EXHAUSTED"),
+        ({"sqlstate": "40P01"}, "DEADLOCK"),
+        ({"pgcode": "23505"}, "ALREADY_EXISTS"),
+        ({"code": "NoSuchKey"}, "NOT_FOUND"),
+        ({"code": "WidgetNotFound"}, "NOT_FOUND"),
+        ({"code": "Xyzzy"}, "INTERNAL_ERROR"),
+        ({"error_code": "AccessDenied"}, "FORBIDDEN"),
+        ({"retry_after": 3}, "RATE_LIMITED"),
+        ({"status_code": 200}, "INTERNAL_ERROR"),
+        ({"code": 1045}, "INTERNAL_ERROR"),
+        ({"code": True}, "INTERNAL_ERROR"),
+    ],
+)
+def test_unknown_libraries_are_understood_by_their_attributes(attributes: dict[str, Any], code: str) -> None:
+    failure = from_exception(_like(**attributes))
+
+    assert failure.code == code
+    assert failure.details == {}
+
+
+def test_a_delay_is_read_from_an_unknown_exception_and_from_its_response() -> None:
+    headers = {"Retry-After": "11"}
+
+    assert from_exception(_like(status_code=429, response=SimpleNamespace(headers=headers))).retry_after == 11
+    assert from_exception(_like(status_code=429, headers=headers)).retry_after == 11
+    assert from_exception(_like(status_code=503, retry_after=2)).retry_after == 2
+    assert from_exception(_like(retry_after=2.5)).retry_after == 2.5
+
+
+def test_reply_codes_of_mail_servers_are_not_taken_for_http() -> None:
+    exc = type("AcmeSmtpError", (Exception,), {"code": 550})()
+
+    assert from_exception(exc) == UNMAPPED
+
+
+def test_a_guess_gives_way_to_a_surer_verdict_of_the_same_type() -> None:
+    network_error = type("AcmeNetworkError", (Exception,), {})
+    missing = type("AcmeNotFound", (Exception,), {})
+    inner = ConnectionRefusedError(111, "x")
+
+    assert from_exception(raised(network_error("x"), cause=inner)) == from_exception(inner)
+    assert from_exception(raised(missing("x"), cause=inner)).code == "NOT_FOUND"
+
+
+def test_the_nearest_class_decides_between_a_name_and_a_builtin_base() -> None:
+    limited = type("AcmeRateLimitError", (ConnectionError,), {})
+    slow = type("AcmeTimeout", (TimeoutError,), {})
+    refused = type("AcmeConnectionError", (ConnectionRefusedError,), {})
+
+    assert from_exception(limited()).code == "RATE_LIMITED"
+    assert from_exception(slow()).code == "TIMEOUT"
+    assert from_exception(refused()).outcome == "not_executed"
+
+
+def test_a_validation_error_of_an_unknown_library_is_not_blamed_on_the_caller() -> None:
+    unknown = type("ValidationError", (Exception,), {"__module__": "acme.models"})
+
+    assert from_exception(unknown("x")).code == "INTERNAL_ERROR"
 
 
 exceptions = st.sampled_from(

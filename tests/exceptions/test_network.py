@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from failwell.exceptions.engine import from_exception
+from failwell import from_exception
 from tests.exceptions import loopback
 from tests.exceptions.caught import caught, judgement
 

@@ -22,7 +22,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 
-from failwell.exceptions.engine import from_exception
+from failwell import from_exception
 from tests.exceptions import loopback
 from tests.exceptions.caught import caught, judgement
 

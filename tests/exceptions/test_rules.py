@@ -1,16 +1,36 @@
 """Rules of users, and how they stand to ours."""
 
+import importlib
 import logging
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
-from failwell import errors
+from failwell import Failure, errors, exceptions, from_exception, rule
 from failwell.exceptions import rules
-from failwell.exceptions.engine import from_exception
-from failwell.exceptions.rules import rule
-from failwell.failure import Failure
 from tests.exceptions.caught import UNMAPPED
+
+
+def test_every_module_with_rules_is_listed() -> None:
+    modules = [
+        importlib.import_module(f"{exceptions.__name__}.{info.name}") for info in iter_modules(exceptions.__path__)
+    ]
+    families = [module.__name__.rpartition(".")[2] for module in modules if hasattr(module, "RULES")]
+
+    assert sorted(rules.FAMILIES) == sorted(families)
+    assert len(families) > 10
+
+
+def test_every_library_stands_in_one_family() -> None:
+    families: dict[str, list[str]] = {}
+    for family in rules.FAMILIES:
+        for packages in importlib.import_module(f"{exceptions.__name__}.{family}").RULES:
+            for package in packages.split():
+                families.setdefault(package, []).append(family)
+
+    assert {package: found for package, found in families.items() if len(found) > 1} == {}
+    assert len(families) > 50
 
 
 class AcmeError(Exception):
@@ -117,9 +137,9 @@ def test_taking_a_rule_back_twice_does_no_harm() -> None:
 
 
 def test_user_rules_leave_the_tables_alone() -> None:
-    before = dict(rules.tables())
+    before = dict(rules.all_rules())
 
     with rule(TimeoutError, "GONE"):
         from_exception(TimeoutError())
 
-    assert dict(rules.tables()) == before
+    assert dict(rules.all_rules()) == before

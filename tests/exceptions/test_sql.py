@@ -20,7 +20,6 @@ import sqlalchemy
 import sqlalchemy.orm
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from failwell.phrases import sql_codes
 from tests.exceptions import loopback
 from tests.exceptions.caught import caught
 from tests.exceptions.seen import mapped, seen
@@ -499,28 +498,3 @@ def test_what_duckdb_refuses_is_told_by_its_class(statement: str) -> None:
         exc = caught(connection.execute, statement)
 
     assert seen(exc) == DUCKDB[statement]
-
-
-def test_every_sqlstate_that_psycopg_has_a_class_for_means_something() -> None:
-    found = (getattr(cls, "sqlstate", None) for cls in vars(psycopg.errors).values())
-    states = {state for state in found if isinstance(state, str)}
-
-    unknown = {state for state in states if sql_codes.verdict_for_sqlstate(state) is None}
-
-    assert len(states) > 200
-    assert unknown == set()
-
-
-@pytest.mark.parametrize(
-    "state",
-    ["00000", "01000", "HY000", "", "4000", "40001 ", "\uff14\uff10\uff10\uff10\uff11", "40p01", None, 40001, b"40001"],
-)
-def test_what_is_no_sqlstate_of_an_error_means_nothing(state: object) -> None:
-    assert sql_codes.verdict_for_sqlstate(state) is None
-
-
-@pytest.mark.parametrize("rows", [sql_codes.MYSQL_ROWS, sql_codes.ORACLE_ROWS, sql_codes.SQL_SERVER_ROWS])
-def test_a_number_has_one_meaning(rows: tuple[tuple[Any, str], ...]) -> None:
-    numbers = [number for _, row in rows for number in row.split()]
-
-    assert len(numbers) == len(set(numbers)) > 50

@@ -16,7 +16,7 @@ import requests.adapters
 import urllib3
 import urllib3.exceptions
 
-from failwell.exceptions.engine import from_exception
+from failwell import from_exception
 from tests.exceptions import loopback
 from tests.exceptions.caught import caught, judgement
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell.phrases.delays import delay_in_duration, delay_in_headers, delay_in_retry_after
+from failwell.phrases.delays import delay_in_duration, delay_in_headers, delay_in_retry_after, delay_in_text
 
 NOW = 1_700_000_000.0
 
@@ -102,6 +102,8 @@ def test_what_is_no_delay_is_none(value: object) -> None:
         ("3.5s", 3.5),
         ("1h2m3s", 3723),
         ("250ms", 0.25),
+        ("1h 30 min", 5400),
+        ("30s1h", None),
         ({"seconds": 4, "nanos": 500_000_000}, 4.5),
         ({"seconds": "4"}, 4),
         (SimpleNamespace(seconds=2, nanos=0), 2),
@@ -114,6 +116,30 @@ def test_what_is_no_delay_is_none(value: object) -> None:
 )
 def test_durations_of_rpc_details(value: object, delay: float | None) -> None:
     assert delay_in_duration(value) == delay
+
+
+DELAYS = [
+    ("Rate limit exceeded, retry in 30s", 30),
+    ("Too many requests. Try again in 2 minutes.", 120),
+    ("rate limited; please wait 5 seconds", 5),
+    ("429 Too Many Requests\nRetry-After: 17", 17),
+    ("Rate limit: retry after 1500 ms", 1.5),
+    ("Please try again in 1m30s", 90),
+    ("Too many requests. Try again in 1 minute and 5 seconds.", 65),
+    ("available in 1 hour, 5 minutes 10 s", 3910),
+    ("wait 5 minutes, 3 attempts left", 300),
+    ("retry in 3 attempts, or wait 10 ms", 3),
+    ("wait 5, or retry in 2 hrs", 7200),
+    ("retry after 1700000000", None),
+    ("connection timed out after 30 seconds", None),
+    ("failed after 3 retries", None),
+    ("wait for it", None),
+]
+
+
+@pytest.mark.parametrize(("text", "delay"), DELAYS)
+def test_the_wait_that_a_text_asks_for_is_read(text: str, delay: float | None) -> None:
+    assert delay_in_text(text) == delay
 
 
 @given(st.text(max_size=60) | st.from_regex(r"[0-9.smhd:\-]{0,40}"), st.booleans())

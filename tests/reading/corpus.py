@@ -16,12 +16,12 @@ from msgspec import Struct
 
 import failwell as fw
 from failwell.phrases import texts
-from failwell.reading import flat_text
-from failwell.reading.evidence import Context
+from failwell.reading.context import Context
 from failwell.reading.flat_text import deciding_phrase
 
 DATA = Path(__file__).parents[1] / "data"
-CERTAIN = flat_text.CERTAIN
+CERTAIN = 0.7
+"""Below this confidence a reader does not claim to know."""
 
 Row = dict[str, Any]
 

@@ -3,7 +3,6 @@
 import pytest
 
 import failwell as fw
-from failwell.reading import flat_text
 from tests.reading import corpus
 from tests.reading.corpus import Row
 
@@ -109,7 +108,7 @@ def test_repairs_that_a_real_server_accepted_are_proposed_again() -> None:
 
 
 def test_every_likely_repair_was_accepted_by_its_server() -> None:
-    likely = [row for row in corpus.repairs() if row.get("confidence", 0) >= flat_text.CERTAIN]
+    likely = [row for row in corpus.repairs() if row.get("confidence", 0) >= corpus.CERTAIN]
 
     assert len(likely) >= 300
     assert [row for row in likely if not row["accepted"]] == []

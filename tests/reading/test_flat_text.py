@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.phrases import language, texts
-from failwell.phrases.delays import delay_in_text
-from failwell.reading import flat_text
+from failwell.phrases import texts
 from failwell.reading.reader import explain
+from tests.reading.corpus import CERTAIN
 
 SCHEMA = {
     "type": "object",
@@ -84,7 +83,7 @@ def test_what_software_says_is_understood(text: str, code: str) -> None:
 
     assert (found.code, found.origin) == (code, "inferred")
     assert found.confidence is not None
-    assert found.confidence >= flat_text.CERTAIN
+    assert found.confidence >= CERTAIN
 
 
 VALIDATORS = [
@@ -165,24 +164,6 @@ def test_the_argument_at_fault_is_found(text: str, arguments: dict[str, Any], na
     assert [problem.path for problem in seen(text, arguments=arguments).fields] == names
 
 
-DELAYS = [
-    ("Rate limit exceeded, retry in 30s", 30),
-    ("Too many requests. Try again in 2 minutes.", 120),
-    ("rate limited; please wait 5 seconds", 5),
-    ("429 Too Many Requests\nRetry-After: 17", 17),
-    ("Rate limit: retry after 1500 ms", 1.5),
-    ("Please try again in 1m30s", 90),
-    ("connection timed out after 30 seconds", None),
-    ("failed after 3 retries", None),
-    ("wait for it", None),
-]
-
-
-@pytest.mark.parametrize(("text", "delay"), DELAYS)
-def test_the_wait_that_a_text_asks_for_is_read(text: str, delay: float | None) -> None:
-    assert delay_in_text(text) == delay
-
-
 BODIES = [
     ('GitHub API error: {"message": "Not Found", "status": "404"}', "NOT_FOUND"),
     ('{"error": {"code": 429, "message": "Exhausted", "status": "RESOURCE_EXHAUSTED"}}', "RATE_LIMITED"),
@@ -196,6 +177,39 @@ BODIES = [
 @pytest.mark.parametrize(("text", "code"), BODIES)
 def test_the_answer_of_a_service_inside_a_text_is_read(text: str, code: str) -> None:
     assert seen(text).code == code
+
+
+PREFIXES = [
+    "Error executing tool find_it: ",
+    "Error calling tool 'find_it': ",
+    "Error running the tool find_it: ",
+    "MCP error -32603: ",
+    "Tool execution failed: ",
+    "ToolError: ",
+    "Error: ",
+    "Input validation error: ",
+    "Error executing tool find_it: Error: MCP error -32000: ",
+]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_what_an_sdk_puts_before_an_error_hides_nothing(prefix: str) -> None:
+    payload = fw.encode(fw.NotFound("No such note.", suggestion="List them."), "flat")["content"][0]["text"]
+
+    assert seen(prefix + payload).replace(details={}) == seen(payload).replace(details={})
+    assert seen(f"{prefix}item 7 does not exist").code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_prefix_with_nothing_behind_it_stays(prefix: str) -> None:
+    assert seen(prefix).message == prefix.strip()
+
+
+def test_a_name_with_blanks_counts_only_before_a_payload() -> None:
+    payload = fw.encode(fw.NotFound("No such note."), "flat")["content"][0]["text"]
+
+    assert seen(f"Error executing tool find a note: {payload}").origin == "read"
+    assert seen("Error executing tool because access was denied: 7").code == "FORBIDDEN"
 
 
 RPC = [
@@ -222,7 +236,7 @@ def test_it_says_that_it_does_not_know(text: str) -> None:
 
     assert (found.type, found.code, found.retryable) == ("INTERNAL", None, None)
     assert found.confidence is not None
-    assert found.confidence < flat_text.CERTAIN
+    assert found.confidence < CERTAIN
 
 
 def test_arguments_that_do_not_fit_the_schema_explain_a_text_that_says_nothing() -> None:
@@ -394,15 +408,15 @@ def test_bait_for_slow_rules_is_read_in_bounded_time(name: str) -> None:
 def test_whatever_is_known_of_the_call_nothing_raises(text: str, arguments: Any, schema: Any) -> None:
     how = {"arguments": arguments, "input_schema": schema}
 
-    assert isinstance(flat_text.classify(text, **how), fw.Failure)
-    assert isinstance(flat_text.find_in_text(text, **how), fw.Failure | None)
+    assert isinstance(fw.read({"content": [{"text": text}], "isError": True}, **how), fw.Failure)
+    assert isinstance(fw.read({"content": [{"text": text}]}, **how, unflagged=True), fw.Failure | None)
 
 
 def test_every_rule_has_evidence_and_a_code_of_the_catalog() -> None:
     for rule in texts.RULES:
         assert fw.codes.get(rule.code) is not None, rule.name
         assert rule.evidence.endswith(".")
-        assert flat_text.CERTAIN <= rule.confidence < 1
+        assert CERTAIN <= rule.confidence < 1
     assert len({rule.name for rule in texts.RULES}) == len(texts.RULES)
 
 
@@ -411,13 +425,6 @@ def test_only_what_surely_passes_is_called_retryable() -> None:
     sure = {code for code in retryable if fw.Failure(message="m", code=code).retryable}
 
     assert {fw.codes.type_of(code) for code in sure} <= {"TRANSIENT", "CONFLICT"}
-
-
-def test_a_phrase_without_a_fixed_word_is_refused() -> None:
-    rule = language.Rule(name="n", code="NOT_FOUND", phrases="any* ~ thing*", evidence="None.")
-
-    with pytest.raises(ValueError, match="needs a word"):
-        language.Table([rule])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from failwell.check.probes.probe import Probe
 from failwell.check.report import Ending
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.failure import Failure, last_key
-from failwell.reading.flat_text import TextReading
+from failwell.reading.flat_text import Reading
 from failwell.reading.reader import explain
 
 _WORD_ENDS = r"(?<![A-Za-z0-9_]){}(?![A-Za-z0-9_])"
@@ -104,7 +104,7 @@ def read_evidence(
     )
 
 
-def _ending(response: dict[str, Any], found: TextReading | None) -> Ending:
+def _ending(response: dict[str, Any], found: Reading | None) -> Ending:
     result = response.get("result")
     if found is None:
         return "accepted"
@@ -118,7 +118,7 @@ def _has_our_failure(response: dict[str, Any]) -> bool:
     return is_object(meta) and read_whole(meta.get(META_KEY)) is not None
 
 
-def _is_structured(reading: TextReading | None) -> bool:
+def _is_structured(reading: Reading | None) -> bool:
     """Tell whether a failure was read and not guessed. What nobody could guess has no rule either."""
     return reading is not None and reading.rule is None and reading.failure.confidence != 0
 

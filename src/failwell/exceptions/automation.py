@@ -3,7 +3,7 @@
 from typing import Any
 
 from failwell.exceptions.network import why_not_connected
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases.meanings import BROKEN, BUG, not_executed
 
 
@@ -19,7 +19,7 @@ def ssh_hosts(exc: Any) -> Verdict:
     return tried if isinstance(tried, BaseException) else "CONNECTION_FAILED"
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "docker": {
         "DockerException": docker_client,
         "ContainerError": "PROCESS_FAILED",
@@ -77,6 +77,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "ProxyCommandFailure": "CONNECTION_FAILED",
         **dict.fromkeys(("ConfigParseError", "IncompatiblePeer", "UnknownKeyType"), "CONFIG_ERROR"),
         "CouldNotCanonicalize": "HOST_NOT_FOUND",
+        "MessageOrderError": "BAD_UPSTREAM_RESPONSE",
         "SFTPError": "UPSTREAM_ERROR",
     },
     "celery": {
@@ -102,5 +103,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "WorkerLostError": "WORKER_CRASHED",
     },
 }  # fmt: skip
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

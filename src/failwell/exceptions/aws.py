@@ -5,87 +5,10 @@ from typing import Any
 from failwell import codes
 from failwell.exceptions.http import at, verdict_for_answer
 from failwell.exceptions.network import why_not_connected
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, Meaning, not_executed
-
-# Codes whose words or status say less, or something else.
-CODES: dict[str, Meaning] = {
-    **dict.fromkeys((
-        "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottledException", "RequestThrottled",
-        "TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown",
-        "BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete", "EC2ThrottledException",
-        "TransactionInProgressException", "ThroughputExceeded", "KMSThrottlingException", "TooManyRequests",
-    ), "RATE_LIMITED"),
-    **dict.fromkeys((
-        "ServiceQuotaExceededException", "InstanceLimitExceeded", "VcpuLimitExceeded", "AddressLimitExceeded",
-        "QuotaExceededException", "BucketLimitExceeded", "TooManyBuckets", "ResourceLimitExceeded", "LimitExceeded",
-        "VpcLimitExceeded", "ResourceLimitExceededException", "LimitExceededFault",
-    ), "QUOTA_EXHAUSTED"),
-    **dict.fromkeys((
-        "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException",
-        "RequestExpired", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthFailure", "MissingAuthenticationToken",
-        "TokenRefreshRequired", "MissingAuthenticationTokenException", "IncompleteSignature",
-        "InvalidSignatureException", "InvalidToken", "NotAuthorizedException", "MissingSecurityHeader",
-        "RequestTimeTooSkewed",
-    ), "UNAUTHORIZED"),
-    **dict.fromkeys((
-        "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedException",
-        "AllAccessDisabled", "AccountProblem", "OptInRequired", "Blocked", "KMSAccessDeniedException", "InvalidPayer",
-        "NotAuthorized", "ExplicitDeny", "Client.UnauthorizedOperation", "AuthorizationError",
-        "AuthorizationErrorException",
-    ), "FORBIDDEN"),
-    **dict.fromkeys((
-        "NoSuchKey", "NoSuchBucket", "NoSuchEntity", "NoSuchUpload", "NoSuchVersion", "404",
-        "ResourceNotFoundException", "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
-        "NonExistentQueue", "InvalidGroup.NotFound", "InvalidInstanceID.NotFound", "StackSetNotFoundException",
-        "ParameterNotFound", "RepositoryNotFoundException", "DBInstanceNotFound", "UserNotFoundException",
-        "NotFoundException", "FunctionDoesNotExist", "NoSuchHostedZone",
-    ), "NOT_FOUND"),
-    **dict.fromkeys((
-        "BucketAlreadyExists", "BucketAlreadyOwnedByYou", "EntityAlreadyExists", "ResourceAlreadyExistsException",
-        "AlreadyExistsException", "QueueAlreadyExists", "QueueNameExists", "ResourceExistsException",
-        "TableAlreadyExistsException", "InvalidGroup.Duplicate", "InvalidKeyPair.Duplicate",
-        "DBInstanceAlreadyExists", "UsernameExistsException",
-    ), "ALREADY_EXISTS"),
-    "ConditionalCheckFailedException": "PRECONDITION_FAILED",
-    "ConditionalRequestConflict": {"code": "CONCURRENT_MODIFICATION", "retryable": True},
-    "TransactionConflictException": {"code": "CONCURRENT_MODIFICATION", "outcome": "not_executed", "retryable": True},
-    "TransactionCanceledException": {"code": "CONFLICT", "outcome": "not_executed"},
-    "OperationAborted": {"code": "CONCURRENT_MODIFICATION", "retryable": True},
-    "ConcurrentModificationException": "CONCURRENT_MODIFICATION",
-    "OptimisticLockException": "CONCURRENT_MODIFICATION",
-    "IdempotentParameterMismatch": "IDEMPOTENCY_MISMATCH",
-    "IdempotentParameterMismatchException": "IDEMPOTENCY_MISMATCH",
-    "IdempotencyParameterMismatchException": "IDEMPOTENCY_MISMATCH",
-    "BucketNotEmpty": "NOT_EMPTY",
-    "DeleteConflict": "CONFLICT",
-    "DependencyViolation": "CONFLICT",
-    "ResourceInUseException": "RESOURCE_BUSY",
-    "ResourceConflictException": "CONFLICT",
-    "IncorrectInstanceState": "PRECONDITION_FAILED",
-    "InvalidObjectState": "PRECONDITION_FAILED",
-    "PreconditionFailed": "PRECONDITION_FAILED",
-    "InvalidRange": "OUT_OF_RANGE",
-    "RequestTimeout": "UPSTREAM_TIMEOUT",
-    "RequestTimeoutException": "UPSTREAM_TIMEOUT",
-    "ModelTimeoutException": "UPSTREAM_TIMEOUT",
-    "InternalError": "UPSTREAM_ERROR",
-    "InternalFailure": "UPSTREAM_ERROR",
-    "InternalServerError": "UPSTREAM_ERROR",
-    "InternalServerException": "UPSTREAM_ERROR",
-    "ServiceUnavailable": "SERVICE_UNAVAILABLE",
-    "ServiceUnavailableException": "SERVICE_UNAVAILABLE",
-    "ModelNotReadyException": not_executed("SERVICE_UNAVAILABLE"),
-    "InsufficientInstanceCapacity": not_executed("RESOURCE_EXHAUSTED"),
-    "RequestEntityTooLarge": "PAYLOAD_TOO_LARGE",
-    "RequestEntityTooLargeException": "PAYLOAD_TOO_LARGE",
-    "EntityTooLarge": "PAYLOAD_TOO_LARGE",
-    "DryRunOperation": "PRECONDITION_FAILED",
-    "PermanentRedirect": "CONFIG_ERROR",
-    "AuthorizationHeaderMalformed": "CONFIG_ERROR",
-    "IllegalLocationConstraintException": "CONFIG_ERROR",
-}  # fmt: skip
+from failwell.phrases.vendor_codes import AWS
 
 
 def service_error(exc: Any) -> Verdict:
@@ -103,8 +26,8 @@ def service_error(exc: Any) -> Verdict:
 
 
 def _meaning(code: object, status: object) -> Meaning | None:
-    if not isinstance(code, str) or code in CODES:
-        return CODES.get(code) if isinstance(code, str) else None
+    if not isinstance(code, str) or code in AWS:
+        return AWS.get(code) if isinstance(code, str) else None
     guess = names.code_of(code) if status == 400 else None
     # With 400 the service refused, whatever the words say; that it will pass is too much to read into them.
     return guess if codes.type_of(guess) in ("NOT_FOUND", "CONFLICT", "PERMISSION", "VALIDATION") else None
@@ -154,7 +77,7 @@ _ARGUMENTS = (
     "RangeError",
 )  # fmt: skip
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "botocore": {
         "ClientError": service_error,
         "BotoCoreError": "INTERNAL_ERROR",
@@ -198,5 +121,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "FatalError": "UPSTREAM_ERROR",
     },
 }  # fmt: skip
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

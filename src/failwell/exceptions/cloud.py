@@ -1,31 +1,11 @@
-"""Rules for clouds: AWS, Google and gRPC from their modules, Kubernetes and Azure here."""
+"""Rules for Azure and Kubernetes."""
 
 from typing import Any
 
-from failwell.exceptions import aws, grpc
 from failwell.exceptions.http import verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
-from failwell.phrases.meanings import BUG, Meaning, not_executed
-
-# Codes of Azure services whose words or status say less, or something else.
-_AZURE_CODES: dict[str, Meaning] = {
-    "ServerBusy": "SERVER_BUSY",
-    "OperationTimedOut": "UPSTREAM_TIMEOUT",
-    "AuthenticationFailed": "UNAUTHORIZED",
-    "InvalidAuthenticationInfo": "UNAUTHORIZED",
-    "AccountIsDisabled": "FORBIDDEN",
-    "ConditionNotMet": "PRECONDITION_FAILED",
-    "TargetConditionNotMet": "PRECONDITION_FAILED",
-    "UpdateConditionNotSatisfied": "CONCURRENT_MODIFICATION",
-    "ContainerBeingDeleted": "RESOURCE_BUSY",
-    "QueueBeingDeleted": "RESOURCE_BUSY",
-    "TableBeingDeleted": "RESOURCE_BUSY",
-    "AnotherOperationInProgress": "RESOURCE_BUSY",
-    "QuotaExceeded": "QUOTA_EXHAUSTED",
-    "SubscriptionRequestsThrottled": "RATE_LIMITED",
-    "DirectoryNotEmpty": "NOT_EMPTY",
-    **dict.fromkeys(("LeaseAlreadyPresent", "LeaseIdMissing", "LeaseIdMismatchWithBlobOperation"), "LOCKED"),
-}
+from failwell.exceptions.rules import Family, Rule, Verdict, peek
+from failwell.phrases.meanings import BUG, not_executed
+from failwell.phrases.vendor_codes import AZURE
 
 
 def kubernetes_answer(exc: Any) -> Verdict:
@@ -40,7 +20,7 @@ def azure_answer(exc: Any) -> Verdict:
     name = str(peek(code, "value") or code)[:80] if code else ""
     body = {"error": {"code": name, "innererror": peek(error, "innererror")}}
     headers = peek(peek(exc, "response"), "headers")
-    return verdict_for_answer(peek(exc, "status_code"), headers, body, meaning=_AZURE_CODES.get(name))
+    return verdict_for_answer(peek(exc, "status_code"), headers, body, meaning=AZURE.get(name))
 
 
 def azure_exists(exc: Any) -> Verdict:
@@ -64,9 +44,8 @@ _KUBERNETES: dict[str, Rule] = {
     "FailToCreateError": "UPSTREAM_ERROR",
 }
 
-_TABLES: dict[str, dict[str, Rule]] = {
-    "kubernetes": _KUBERNETES,
-    "kubernetes_asyncio": _KUBERNETES,
+RULES: Family = {
+    "kubernetes kubernetes_asyncio": _KUBERNETES,
     "azure": {
         "HttpResponseError": azure_answer,
         "ClientAuthenticationError": "UNAUTHORIZED",
@@ -87,10 +66,4 @@ _TABLES: dict[str, dict[str, Rule]] = {
         **dict.fromkeys(("StreamConsumedError", "StreamClosedError", "ResponseNotReadError"), "INTERNAL_ERROR"),
         "AzureError": "UPSTREAM_ERROR",
     },
-}
-
-RULES: Rules = {
-    **aws.RULES,
-    **grpc.RULES,
-    **{(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()},
 }

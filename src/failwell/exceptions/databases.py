@@ -1,36 +1,13 @@
-"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra, and the search engines."""
+"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from failwell.exceptions import search
 from failwell.exceptions.http import at
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.exceptions.sql import connect_failure
 from failwell.phrases import names
-from failwell.phrases.meanings import BROKEN, BUG, PARTLY, Meaning, fields_of, not_executed
-
-_RETRY_TRANSACTION: dict[str, Any] = {
-    "code": "CONCURRENT_MODIFICATION", "outcome": "not_executed", "retryable": True,
-}  # fmt: skip
-
-# The word that a reply begins with; where redis-py has a class of its own for it, that class has a row below.
-_REDIS_REPLIES: dict[str, Meaning] = {
-    "WRONGTYPE": "INVALID_ARGUMENT",
-    "BUSYGROUP": "ALREADY_EXISTS",
-    "BUSYKEY": "ALREADY_EXISTS",
-    "NOGROUP": "NOT_FOUND",
-    "NOTBUSY": "NOT_FOUND",
-    "BUSY": "RESOURCE_BUSY",
-    "UNKILLABLE": "RESOURCE_BUSY",
-    "INPROG": "RESOURCE_BUSY",
-    "NOREPLICAS": not_executed("SERVICE_UNAVAILABLE"),
-    "NOGOODSLAVE": not_executed("SERVICE_UNAVAILABLE"),
-    "MISCONF": not_executed("SERVICE_UNAVAILABLE"),
-    "IOERR": "UPSTREAM_ERROR",
-    "DENIED": "FORBIDDEN",
-    "NOPROTO": "NOT_IMPLEMENTED",
-}
+from failwell.phrases.meanings import BROKEN, BUG, PARTLY, RETRY_TRANSACTION, Meaning, fields_of, not_executed
+from failwell.phrases.vendor_codes import MONGO, REDIS
 
 
 def redis_reply(exc: Any) -> Verdict:
@@ -38,7 +15,7 @@ def redis_reply(exc: Any) -> Verdict:
     arguments = peek(exc, "args")
     first = arguments[0] if arguments else None
     word = first.partition(" ")[0] if isinstance(first, str) else ""
-    return _REDIS_REPLIES.get(word, "INVALID_ARGUMENT")
+    return REDIS.get(word, "INVALID_ARGUMENT")
 
 
 def redis_connection(exc: Any) -> Verdict:
@@ -58,37 +35,6 @@ def redis_timeout(exc: Any) -> Verdict:
     return "CONNECT_TIMEOUT" if arguments and "connecting" in str(arguments[0])[:300] else "UPSTREAM_TIMEOUT"
 
 
-def _mongo_rows() -> Iterator[tuple[int, Meaning]]:
-    rows: tuple[tuple[Meaning, str], ...] = (
-        ("UNAUTHORIZED", "11 18 8000"),
-        ("FORBIDDEN", "13 31 33 8003"),
-        ("NOT_FOUND", "26 27 47"),
-        ("GONE", "43 237"),
-        ("ALREADY_EXISTS", "48 68 11000 11001 12582"),
-        ("CONFLICT", "85 86 117"),
-        ("CONSTRAINT_VIOLATION", "66 121"),
-        ("INVALID_ARGUMENT", "2 3 4 14 15 16 20 28 40 52 53 54 55 56 57 72 73 167"),
-        ("QUERY_ERROR", "9 67 168"),
-        ("PAYLOAD_TOO_LARGE", "10334 17280 17419 17420"),
-        ("NOT_IMPLEMENTED", "59 115 238"),
-        ({"code": "QUERY_TIMEOUT", "outcome": "unknown"}, "50 262 11601"),
-        ("LOCK_TIMEOUT", "24 46"),
-        (_RETRY_TRANSACTION, "112 225 251"),
-        ({"code": "UPSTREAM_TIMEOUT"}, "64 89 202"),
-        ("CONNECTION_LOST", "6 9001"),
-        ("HOST_NOT_FOUND", "7"),
-        ("SERVICE_UNAVAILABLE", "91 189 11600 11602"),
-        (not_executed("READ_ONLY_REPLICA"), "10107 10058 13435 13436"),
-        ("CONFIG_ERROR", "79 93 100"),
-        (not_executed("RESOURCE_EXHAUSTED"), "146 292"),
-        ("DISK_FULL", "14031"),
-        (not_executed("OVERLOADED"), "462"),
-    )
-    for meaning, numbers in rows:
-        yield from ((int(number), meaning) for number in numbers.split())
-
-
-MONGO_CODES: dict[int, Meaning] = dict(_mongo_rows())
 _MONGO_ASSERTIONS_FROM = 10_000  # numbers of places in the server's source where queries are refused
 
 
@@ -96,7 +42,7 @@ def mongo_failure(exc: Any) -> Verdict:
     """Depends on the server's error code, with what its labels say about the transaction."""
     details = peek(exc, "details")
     code = peek(exc, "code")
-    found = MONGO_CODES.get(code) if isinstance(code, int) else None
+    found = MONGO.get(code) if isinstance(code, int) else None
     if found is None:
         found = "QUERY_ERROR" if isinstance(code, int) and code >= _MONGO_ASSERTIONS_FROM else BROKEN
     return _labelled(found, at(details, "errorLabels") or ())
@@ -109,7 +55,7 @@ def mongo_bulk(exc: Any) -> Verdict:
     if code is None:
         code = at(details, "writeConcernErrors", 0, "code")
     written = any(at(details, count) for count in ("nInserted", "nModified", "nRemoved", "nUpserted"))
-    found = MONGO_CODES.get(code) if isinstance(code, int) else None
+    found = MONGO.get(code) if isinstance(code, int) else None
     verdict = fields_of(found or BROKEN)
     return {**verdict, "outcome": "unknown"} if written else verdict
 
@@ -134,7 +80,7 @@ def neo4j_error(exc: Any) -> Verdict:
     return names.code_of(word)
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "redis": {
         "RedisError": "INTERNAL_ERROR",
         "ConnectionError": redis_connection,
@@ -149,7 +95,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
                          "MaxConnectionsError", "MasterNotFoundError", "SlaveNotFoundError", "SlotNotCoveredError"),
                         not_executed("SERVICE_UNAVAILABLE")),
         **dict.fromkeys(("AskError", "MovedError"), "MISDIRECTED"),
-        "WatchError": _RETRY_TRANSACTION,
+        "WatchError": RETRY_TRANSACTION,
         "LockError": {"code": "LOCKED", "outcome": "not_executed"},
         "LockNotOwnedError": "CONCURRENT_MODIFICATION",
         "OutOfMemoryError": not_executed("RESOURCE_EXHAUSTED"),
@@ -170,7 +116,7 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "OperationFailure": mongo_failure,
         "BulkWriteError": mongo_bulk,
         "ClientBulkWriteException": PARTLY,
-        "WriteConcernError": {"code": "OUTCOME_UNKNOWN"},
+        "WriteConcernError": "OUTCOME_UNKNOWN",
         "WTimeoutError": "UPSTREAM_TIMEOUT",
         "ConnectionFailure": "CONNECTION_LOST",
         "NetworkTimeout": "UPSTREAM_TIMEOUT",
@@ -226,8 +172,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         **dict.fromkeys(("ReadFailure", "WriteFailure", "CoordinationFailure"), "UPSTREAM_ERROR"),
     },
 }  # fmt: skip
-
-RULES: Rules = {
-    **{(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()},
-    **search.RULES,
-}

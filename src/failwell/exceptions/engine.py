@@ -14,16 +14,14 @@ from typing import Any
 
 from failwell._log import log
 from failwell.errors import ToolFailure
-from failwell.exceptions.http import verdict_for_code, verdict_for_status
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek, plan_of
-from failwell.exceptions.verdicts import failure_from, unmapped
+from failwell.exceptions.http import guessed_code, verdict_for_status
+from failwell.exceptions.rules import Rule, Verdict, peek, plan_of
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
-from failwell.phrases.sql_codes import verdict_for_sqlstate
-
-__all__ = ["Rule", "Rules", "Verdict", "from_exception"]
-
+from failwell.phrases.meanings import failure_from, fields_of, unmapped
+from failwell.phrases.sql_codes import meaning_of_sqlstate
+from failwell.phrases.vendor_codes import known_code
 
 _STATUS_NAMES = (
     "status_code", "status", "http_status", "http_status_code", "http_code", "response_code", "statusCode",
@@ -48,8 +46,8 @@ def by_attributes(exc: BaseException) -> dict[str, Any] | None:
         verdict.setdefault("retry_after", _delay(exc))
         return verdict
     for name in _SQLSTATE_NAMES:
-        if (meaning := verdict_for_sqlstate(peek(exc, name))) is not None:
-            return {"code": meaning} if isinstance(meaning, str) else dict(meaning)
+        if (meaning := meaning_of_sqlstate(peek(exc, name))) is not None:
+            return fields_of(meaning)
     return _by_code(exc) or _by_delay(exc)
 
 
@@ -81,8 +79,8 @@ def _codes(exc: BaseException) -> dict[str, str]:
 
 def _by_code(exc: BaseException) -> dict[str, Any] | None:
     for value in _codes(exc).values():
-        if (verdict := verdict_for_code(value)) is not None:
-            return {"code": verdict["code"], "outcome": "unknown", "retry_after": _delay(exc)}
+        if (code := known_code(value) or guessed_code(value)) is not None:
+            return {"code": code, "outcome": "unknown", "retry_after": _delay(exc)}
     return None
 
 
@@ -139,7 +137,7 @@ def from_exception(exc: BaseException) -> Failure:
     and the answer is INTERNAL_ERROR.
     """
     try:
-        return _walk(exc, 0)
+        return _follow(exc, 0)
     except Exception:
         log.exception("failwell could not map an exception")
         return unmapped()
@@ -154,30 +152,30 @@ def is_terminal(what: Failure | BaseException) -> bool:
     return (what.failure if isinstance(what, ToolFailure) else what).retryable is False
 
 
-def _walk(exc: BaseException | None, depth: int) -> Failure:
+def _follow(exc: BaseException | None, depth: int) -> Failure:
     if (declared := _declared(exc)) is not None:
         return declared
     guess: Failure | None = None
-    besides: Failure | None = None
+    fallback: Failure | None = None
     seen: set[int] = set()
     while exc is not None and len(seen) < _MOST_HOPS and id(exc) not in seen:
         seen.add(id(exc))
         if issubclass(type(exc), BaseExceptionGroup):
             leaves = list(_leaves(exc, 0))
             if len(leaves) > 1:
-                return _together(leaves, depth)
+                return _combined(leaves, depth)
             exc = leaves[0] if leaves else None
             continue
-        found, is_sure = _judged(exc)
+        found, is_sure = _own_verdict(exc)
         if isinstance(found, BaseException):
-            besides = besides or _besides(exc)
+            fallback = fallback or _fallback(exc)
             exc = found
             continue
         if found is not None and is_sure:
-            return found if guess is None or _is_surpassed(guess, found) else guess
+            return found if guess is None or _is_refined(guess, found) else guess
         guess = guess or found
         exc = _raised_from(exc)
-    return guess or besides or unmapped()
+    return guess or fallback or unmapped()
 
 
 def _declared(exc: BaseException | None) -> Failure | None:
@@ -191,7 +189,7 @@ def _declared(exc: BaseException | None) -> Failure | None:
     return None
 
 
-def _judged(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
+def _own_verdict(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
     """Return what the exception's own class and attributes say, and whether that is sure."""
     if issubclass(type(exc), ToolFailure):
         return _declared(exc), True
@@ -209,7 +207,7 @@ def _judged(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
     return _by_standard(plan.standard, exc)
 
 
-def _besides(exc: BaseException) -> Failure | None:
+def _fallback(exc: BaseException) -> Failure | None:
     """Return what a class says where the exception that its rule points to says nothing."""
     plan = plan_of(type(exc))
     rules = (*plan.libraries, *(rule for rule, _ in plan.standard))
@@ -228,20 +226,20 @@ def _by_standard(
         found = _by_rule(rule, exc)
         if isinstance(found, Failure) and is_guess:
             guess = found
-        elif isinstance(found, Failure) and guess is not None and not _is_surpassed(guess, found):
+        elif isinstance(found, Failure) and guess is not None and not _is_refined(guess, found):
             return guess, False
         elif found is not None:
             return found, True
     return guess, False
 
 
-def _is_surpassed(guess: Failure, sure: Failure) -> bool:
+def _is_refined(guess: Failure, sure: Failure) -> bool:
     return guess.type == sure.type and guess.code not in _TELLING_GUESSES
 
 
 def _by_users_rule(rule: Rule, exc: BaseException) -> Failure | BaseException | None:
     try:
-        return _settled(rule(exc) if callable(rule) else rule)
+        return _as_failure(rule(exc) if callable(rule) else rule)
     except Exception:
         log.exception("a rule for %s failed; the built-in rules decide", type(exc).__name__)
         return None
@@ -249,13 +247,13 @@ def _by_users_rule(rule: Rule, exc: BaseException) -> Failure | BaseException | 
 
 def _by_rule(rule: Rule, exc: BaseException) -> Failure | BaseException | None:
     try:
-        return _settled(rule(exc) if callable(rule) else rule)
+        return _as_failure(rule(exc) if callable(rule) else rule)
     except Exception:  # an exception whose attributes are not what its library makes them: another rule may know it
         log.debug("the rule for %s does not fit it", type(exc).__name__, exc_info=True)
         return None
 
 
-def _settled(verdict: Verdict) -> Failure | BaseException | None:
+def _as_failure(verdict: Verdict) -> Failure | BaseException | None:
     if verdict is None or isinstance(verdict, Failure | BaseException):
         return verdict
     return failure_from(verdict)
@@ -272,24 +270,24 @@ def _raised_from(exc: BaseException) -> BaseException | None:
 
 def _leaves(exc: Any, depth: int) -> Iterator[BaseException]:
     """Yield what a group holds, groups in it opened; mere cancellations only if there is nothing else."""
-    found = list(_opened(exc, depth))
+    found = list(_flattened(exc, depth))
     ordinary = [leaf for leaf in found if issubclass(type(leaf), Exception)]
     yield from (ordinary or found)[:_MOST_LEAVES]
 
 
-def _opened(exc: Any, depth: int) -> Iterator[BaseException]:
+def _flattened(exc: Any, depth: int) -> Iterator[BaseException]:
     inside: tuple[Any, ...] = tuple(peek(exc, "exceptions") or ())
     for inner in inside[:_MOST_LEAVES]:
         if not issubclass(type(inner), BaseExceptionGroup):
             yield inner
         elif depth < _MOST_HOPS:
-            yield from _opened(inner, depth + 1)
+            yield from _flattened(inner, depth + 1)
 
 
-def _together(leaves: list[BaseException], depth: int) -> Failure:
+def _combined(leaves: list[BaseException], depth: int) -> Failure:
     if depth >= _MOST_HOPS:
         return unmapped()
-    failures = [_walk(leaf, depth + 1) for leaf in leaves]
+    failures = [_follow(leaf, depth + 1) for leaf in leaves]
     worst = max(failures, key=lambda failure: _STANDING.index(failure.type))
     outcome = max((failure.outcome for failure in failures), key=_OUTCOMES.index)
     delays = [failure.retry_after for failure in failures if failure.retry_after is not None]

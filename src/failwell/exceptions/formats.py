@@ -4,67 +4,70 @@ A validation error from inside a tool's body says that data the tool got or made
 arguments are: those are checked before the body runs.
 """
 
-from failwell.exceptions.rules import Rule, Rules
+from failwell.exceptions.rules import Family
 from failwell.exceptions.stdlib import by_source_of_text
 
-_UNUSABLE: Rule = "BAD_UPSTREAM_RESPONSE"
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
-
-_TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
-    ("pydantic", "pydantic_core"): {
-        "ValidationError": _UNUSABLE,
-        "PydanticUserError": _BUG,
-        "PydanticErrorMixin": _BUG,
-        "PydanticSerializationError": _BUG,
-        "PydanticSerializationUnexpectedValue": _BUG,
-        "PydanticCustomError": _UNUSABLE,
-        "PydanticKnownError": _UNUSABLE,
-        "PydanticOmit": _BUG,
-        "PydanticUseDefault": _BUG,
-        "SchemaError": _BUG,
+RULES: Family = {
+    "pydantic pydantic_core": {
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
+        "PydanticUserError": "INTERNAL_ERROR",
+        "PydanticErrorMixin": "INTERNAL_ERROR",
+        "PydanticSerializationError": "INTERNAL_ERROR",
+        "PydanticSerializationUnexpectedValue": "INTERNAL_ERROR",
+        "PydanticCustomError": "BAD_UPSTREAM_RESPONSE",
+        "PydanticKnownError": "BAD_UPSTREAM_RESPONSE",
+        "PydanticOmit": "INTERNAL_ERROR",
+        "PydanticUseDefault": "INTERNAL_ERROR",
+        "SchemaError": "INTERNAL_ERROR",
     },
-    ("pydantic_settings",): {"SettingsError": "CONFIG_ERROR"},
-    ("jsonschema",): {
-        "ValidationError": _UNUSABLE,
-        "FormatError": _UNUSABLE,
-        "SchemaError": _BUG,
-        "UndefinedTypeCheck": _BUG,
-        "UnknownType": _BUG,
-        "_RefResolutionError": _BUG,
+    "pydantic_settings": {"SettingsError": "CONFIG_ERROR"},
+    "jsonschema": {
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
+        "FormatError": "BAD_UPSTREAM_RESPONSE",
+        "SchemaError": "INTERNAL_ERROR",
+        "UndefinedTypeCheck": "INTERNAL_ERROR",
+        "UnknownType": "INTERNAL_ERROR",
+        "_RefResolutionError": "INTERNAL_ERROR",
     },
-    ("referencing",): {"Unresolvable": _BUG, "NoSuchResource": _BUG},
-    ("jsonschema_rs",): {"ValidationError": _UNUSABLE, "ReferencingError": _BUG},
-    ("fastjsonschema",): {"JsonSchemaValueException": _UNUSABLE, "JsonSchemaException": _BUG},
-    ("msgspec",): {
-        "ValidationError": _UNUSABLE,
+    "referencing": {"Unresolvable": "INTERNAL_ERROR", "NoSuchResource": "INTERNAL_ERROR"},
+    "jsonschema_rs": {"ValidationError": "BAD_UPSTREAM_RESPONSE", "ReferencingError": "INTERNAL_ERROR"},
+    "fastjsonschema": {
+        "JsonSchemaValueException": "BAD_UPSTREAM_RESPONSE",
+        "JsonSchemaException": "INTERNAL_ERROR",
+    },
+    "msgspec": {
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
         "DecodeError": by_source_of_text,
-        "EncodeError": _BUG,
-        "MsgspecError": _BUG,
+        "EncodeError": "INTERNAL_ERROR",
+        "MsgspecError": "INTERNAL_ERROR",
     },
-    ("marshmallow",): {"ValidationError": _UNUSABLE, "MarshmallowError": _BUG, "RegistryError": _BUG},
-    ("cattrs",): {
-        "BaseValidationError": _UNUSABLE,
-        "StructureHandlerNotFoundError": _BUG,
-        "ForbiddenExtraKeysError": _UNUSABLE,
+    "marshmallow": {
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
+        "MarshmallowError": "INTERNAL_ERROR",
+        "RegistryError": "INTERNAL_ERROR",
     },
-    ("voluptuous",): {"Invalid": _UNUSABLE, "SchemaError": _BUG},
-    ("schema",): {"SchemaError": _UNUSABLE},
-    ("cerberus",): {"DocumentError": _UNUSABLE, "SchemaError": _BUG},
-    ("typeguard",): {"TypeCheckError": _BUG},
-    ("beartype",): {"BeartypeException": _BUG},
-    ("yaml",): {"YAMLError": by_source_of_text},
-    ("ruamel",): {"YAMLError": by_source_of_text},
-    ("orjson", "simplejson", "ujson", "rapidjson"): {"JSONDecodeError": by_source_of_text, "JSONEncodeError": _BUG},
-    ("tomli", "tomlkit", "toml"): {
+    "cattrs": {
+        "BaseValidationError": "BAD_UPSTREAM_RESPONSE",
+        "StructureHandlerNotFoundError": "INTERNAL_ERROR",
+        "ForbiddenExtraKeysError": "BAD_UPSTREAM_RESPONSE",
+    },
+    "voluptuous": {"Invalid": "BAD_UPSTREAM_RESPONSE", "SchemaError": "INTERNAL_ERROR"},
+    "schema": {"SchemaError": "BAD_UPSTREAM_RESPONSE"},
+    "cerberus": {"DocumentError": "BAD_UPSTREAM_RESPONSE", "SchemaError": "INTERNAL_ERROR"},
+    "typeguard": {"TypeCheckError": "INTERNAL_ERROR"},
+    "beartype": {"BeartypeException": "INTERNAL_ERROR"},
+    "yaml": {"YAMLError": by_source_of_text},
+    "ruamel": {"YAMLError": by_source_of_text},
+    "orjson simplejson ujson rapidjson": {
+        "JSONDecodeError": by_source_of_text,
+        "JSONEncodeError": "INTERNAL_ERROR",
+    },
+    "tomli tomlkit toml": {
         "TOMLDecodeError": by_source_of_text,
         "TomlDecodeError": by_source_of_text,
         "ParseError": by_source_of_text,
     },
-    ("lxml",): {"LxmlError": by_source_of_text, "XPathEvalError": "QUERY_ERROR", "XPathSyntaxError": "QUERY_ERROR"},
-    ("dateutil",): {"ParserError": "PARSE_ERROR"},
-    ("jinja2",): {"TemplateNotFound": "CONFIG_ERROR", "TemplateError": _BUG},
-}
-
-RULES: Rules = {
-    (package, name): rule for packages, rules in _TABLES.items() for package in packages for name, rule in rules.items()
+    "lxml": {"LxmlError": by_source_of_text, "XPathEvalError": "QUERY_ERROR", "XPathSyntaxError": "QUERY_ERROR"},
+    "dateutil": {"ParserError": "PARSE_ERROR"},
+    "jinja2": {"TemplateNotFound": "CONFIG_ERROR", "TemplateError": "INTERNAL_ERROR"},
 }

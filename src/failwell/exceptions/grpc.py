@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from failwell.exceptions.http import at, verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.failure import seconds
 from failwell.phrases.delays import delay_in_duration, delay_in_milliseconds
-from failwell.phrases.meanings import BROKEN, BUG, Meaning, fields_of, not_executed
+from failwell.phrases.meanings import BROKEN, BUG, fields_of, not_executed
+from failwell.phrases.rpc_codes import GRPC
+from failwell.phrases.vendor_codes import GOOGLE
 
 _LARGEST_DETAILS = 16 * 1024
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -89,46 +91,13 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
     raise ValueError("a number too long")
 
 
-STATUSES: dict[str, Meaning] = {
-    "CANCELLED": "OUTCOME_UNKNOWN",
-    "UNKNOWN": BROKEN,
-    "INVALID_ARGUMENT": "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED": "UPSTREAM_TIMEOUT",
-    "NOT_FOUND": "NOT_FOUND",
-    "ALREADY_EXISTS": "ALREADY_EXISTS",
-    "PERMISSION_DENIED": "FORBIDDEN",
-    "UNAUTHENTICATED": "UNAUTHORIZED",
-    "RESOURCE_EXHAUSTED": "RATE_LIMITED",
-    "FAILED_PRECONDITION": "PRECONDITION_FAILED",
-    "ABORTED": "CONCURRENT_MODIFICATION",
-    "OUT_OF_RANGE": "OUT_OF_RANGE",
-    "UNIMPLEMENTED": "NOT_IMPLEMENTED",
-    "INTERNAL": BROKEN,
-    "UNAVAILABLE": "SERVICE_UNAVAILABLE",
-    "DATA_LOSS": BROKEN,
-}
-"""The sixteen status codes. UNAVAILABLE may come after the server began, so its outcome stays unknown."""
-
-# Reasons of google.rpc.ErrorInfo that say more than their status.
-_REASONS: dict[str, Meaning] = {
-    "RATE_LIMIT_EXCEEDED": "RATE_LIMITED",
-    "RESOURCE_QUOTA_EXCEEDED": "QUOTA_EXHAUSTED",
-    "API_KEY_INVALID": "UNAUTHORIZED",
-    "API_KEY_EXPIRED": "UNAUTHORIZED",
-    "CREDENTIALS_MISSING": "UNAUTHORIZED",
-    "ACCESS_TOKEN_EXPIRED": "UNAUTHORIZED",
-    "SERVICE_DISABLED": "FORBIDDEN",
-    "CONSUMER_SUSPENDED": "FORBIDDEN",
-    "BILLING_DISABLED": "PAYMENT_REQUIRED",
-    "MODEL_CAPACITY_EXHAUSTED": "OVERLOADED",
-}
 _WAITING = ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "DEADLINE_EXCEEDED")
 
 
 def call_error(exc: Any) -> Verdict:
     """Depends on the gRPC status code, RetryInfo and the server's pushback."""
     name = peek(_called(exc, "code"), "name")
-    if name not in STATUSES:
+    if name not in GRPC:
         return None
     metadata: dict[Any, Any] = dict(_called(exc, "trailing_metadata") or ())
     details = read_details(metadata.get("grpc-status-details-bin"))
@@ -137,7 +106,7 @@ def call_error(exc: Any) -> Verdict:
 
 def grpclib_error(exc: Any) -> Verdict:
     """Depends on the gRPC status code."""
-    return STATUSES.get(peek(peek(exc, "status"), "name"))
+    return GRPC.get(peek(peek(exc, "status"), "name"))
 
 
 def _called(exc: Any, name: str) -> Any:
@@ -146,7 +115,7 @@ def _called(exc: Any, name: str) -> Any:
 
 
 def _verdict(name: str, details: Details, pushback: object = None) -> dict[str, Any]:
-    verdict = fields_of(_REASONS.get(details.reason or "", STATUSES[name]))
+    verdict = fields_of(GOOGLE.get(details.reason or "", GRPC[name]))
     if name in _WAITING:
         delay = delay_in_milliseconds(pushback)
         verdict["retry_after"] = details.retry_after if delay is None else delay
@@ -162,11 +131,11 @@ def api_call_error(exc: Any) -> Verdict:
     details = Details(_retry_info(parts), reason if isinstance(reason, str) else None)
     name = peek(peek(exc, "grpc_status_code"), "name")
     response = peek(exc, "response")
-    if name in STATUSES and not peek(response, "status_code"):
+    if name in GRPC and not peek(response, "status_code"):
         return _verdict(name, details)
     errors: list[Any] = [item for item in (*(peek(exc, "errors") or ()), *parts) if isinstance(item, dict)]
     verdict = verdict_for_answer(
-        _status(exc), peek(response, "headers"), {"errors": errors}, meaning=_REASONS.get(details.reason or "")
+        _status(exc), peek(response, "headers"), {"errors": errors}, meaning=GOOGLE.get(details.reason or "")
     )
     if verdict is not None and details.retry_after is not None:
         verdict.setdefault("retry_after", details.retry_after)
@@ -216,7 +185,7 @@ def token_refresh(exc: Any) -> Verdict:
     return not_executed("SERVICE_UNAVAILABLE" if peek(exc, "retryable") is True else "UNAUTHORIZED")
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "grpc": {
         "RpcError": call_error,
         "FutureTimeoutError": "TIMEOUT",
@@ -272,5 +241,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "ProxiesUnavailableError": "CONNECTION_FAILED",
     },
 }
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from failwell import codes
-from failwell.exceptions.verdicts import failure_from
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import (
@@ -25,7 +24,10 @@ from failwell.phrases.delays import (
     delay_in_number,
     is_used_up,
 )
-from failwell.phrases.meanings import Meaning, fields_of
+from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
+from failwell.phrases.language import snake
+from failwell.phrases.meanings import Meaning, failure_from, fields_of
+from failwell.phrases.vendor_codes import known_code
 
 _LARGEST_BODY = 256 * 1024
 _DEEPEST = 6
@@ -54,66 +56,6 @@ _FIELD_KEYS = ("pointer", "parameter", "field", "param", "target", "path", "name
 _EMPTY_CODES = frozenset({"error", "failure", "api_error", "about_blank", "exception", "invalid_request_error", "fault",
                           "status", "object", "unknown", "bad_request", "client_error", "http_error"})  # fmt: skip
 
-KNOWN_CODES: dict[str, str] = {
-    # rate limits, which services send with many statuses
-    "rate_limit_exceeded": "RATE_LIMITED", "rate_limit_error": "RATE_LIMITED", "rate_limited": "RATE_LIMITED",
-    "ratelimited": "RATE_LIMITED", "rate_limit": "RATE_LIMITED", "too_many_requests": "RATE_LIMITED",
-    "user_rate_limit_exceeded": "RATE_LIMITED", "concurrent_limit_exceeded": "RATE_LIMITED",
-    "throttling": "RATE_LIMITED", "throttling_exception": "RATE_LIMITED", "throttled_exception": "RATE_LIMITED",
-    "request_throttled": "RATE_LIMITED", "request_throttled_exception": "RATE_LIMITED", "slow_down": "RATE_LIMITED",
-    "too_many_requests_exception": "RATE_LIMITED", "provisioned_throughput_exceeded_exception": "RATE_LIMITED",
-    "request_limit_exceeded": "RATE_LIMITED", "bandwidth_limit_exceeded": "RATE_LIMITED",
-    "limit_exceeded_exception": "RATE_LIMITED", "prior_request_not_complete": "RATE_LIMITED",
-    "transaction_in_progress_exception": "RATE_LIMITED", "ec2_throttled_exception": "RATE_LIMITED",
-    "lock_timeout": "LOCK_TIMEOUT",
-    # limits that no waiting lifts
-    "insufficient_quota": "QUOTA_EXHAUSTED", "quota_exceeded": "QUOTA_EXHAUSTED",
-    "daily_limit_exceeded": "QUOTA_EXHAUSTED",
-    "billing_hard_limit_reached": "QUOTA_EXHAUSTED", "billing_error": "PAYMENT_REQUIRED",
-    "enforced_spend_limit_reached": "QUOTA_EXHAUSTED", "insufficient_funds": "PAYMENT_DECLINED",
-    "credit_balance_too_low": "QUOTA_EXHAUSTED", "billing_not_active": "PAYMENT_REQUIRED",
-    "card_declined": "PAYMENT_DECLINED", "card_error": "PAYMENT_DECLINED", "expired_card": "PAYMENT_DECLINED",
-    "incorrect_cvc": "PAYMENT_DECLINED", "idempotency_error": "IDEMPOTENCY_MISMATCH",
-    "idempotency_key_in_use": "RESOURCE_BUSY",
-    # who is calling
-    "unauthenticated": "UNAUTHORIZED", "authentication_error": "UNAUTHORIZED", "invalid_api_key": "UNAUTHORIZED",
-    "invalid_token": "UNAUTHORIZED", "expired_token": "UNAUTHORIZED", "expired_token_exception": "UNAUTHORIZED",
-    "invalid_client_token_id": "UNAUTHORIZED", "unrecognized_client_exception": "UNAUTHORIZED",
-    "signature_does_not_match": "UNAUTHORIZED", "invalid_access_key_id": "UNAUTHORIZED", "auth_failure": "UNAUTHORIZED",
-    "invalid_auth": "UNAUTHORIZED", "not_authed": "UNAUTHORIZED", "token_expired": "UNAUTHORIZED",
-    "token_revoked": "UNAUTHORIZED", "account_inactive": "UNAUTHORIZED", "invalid_grant": "UNAUTHORIZED",
-    "invalid_client": "UNAUTHORIZED", "unauthorized": "UNAUTHORIZED", "invalid_authentication_token": "UNAUTHORIZED",
-    "missing_authentication_token": "UNAUTHORIZED", "request_expired": "UNAUTHORIZED",
-    "permission_denied": "FORBIDDEN", "permission_error": "FORBIDDEN", "access_denied": "FORBIDDEN",
-    "access_denied_exception": "FORBIDDEN", "unauthorized_operation": "FORBIDDEN", "forbidden": "FORBIDDEN",
-    "missing_scope": "FORBIDDEN", "not_allowed_token_type": "FORBIDDEN", "no_permission": "FORBIDDEN",
-    "insufficient_scope": "FORBIDDEN", "insufficient_permissions": "FORBIDDEN", "authorization_failed": "FORBIDDEN",
-    # what is missing, what stands against it
-    "not_found": "NOT_FOUND", "not_found_error": "NOT_FOUND", "resource_missing": "NOT_FOUND",
-    "no_such_key": "NOT_FOUND",
-    "no_such_bucket": "NOT_FOUND", "resource_not_found_exception": "NOT_FOUND", "no_such_entity": "NOT_FOUND",
-    "channel_not_found": "NOT_FOUND", "user_not_found": "NOT_FOUND", "message_not_found": "NOT_FOUND",
-    "model_not_found": "NOT_FOUND", "resource_not_found": "NOT_FOUND",
-    "already_exists": "ALREADY_EXISTS", "resource_already_exists": "ALREADY_EXISTS", "name_taken": "ALREADY_EXISTS",
-    "resource_already_exists_exception": "ALREADY_EXISTS", "entity_already_exists": "ALREADY_EXISTS",
-    "bucket_already_exists": "ALREADY_EXISTS", "aborted": "CONCURRENT_MODIFICATION",
-    "conditional_check_failed_exception": "PRECONDITION_FAILED", "precondition_failed": "PRECONDITION_FAILED",
-    "failed_precondition": "PRECONDITION_FAILED", "transaction_conflict_exception": "CONCURRENT_MODIFICATION",
-    # what may pass
-    "unavailable": "SERVICE_UNAVAILABLE", "service_unavailable": "SERVICE_UNAVAILABLE",
-    "overloaded_error": "OVERLOADED",
-    "engine_overloaded": "OVERLOADED", "server_overloaded": "OVERLOADED", "deadline_exceeded": "UPSTREAM_TIMEOUT",
-    "timeout_error": "UPSTREAM_TIMEOUT", "request_timeout": "UPSTREAM_TIMEOUT", "backend_error": "UPSTREAM_ERROR",
-    "internal_server_error": "UPSTREAM_ERROR", "internal_failure": "UPSTREAM_ERROR", "server_error": "UPSTREAM_ERROR",
-    # what is wrong with the request
-    "context_length_exceeded": "PAYLOAD_TOO_LARGE", "request_too_large": "PAYLOAD_TOO_LARGE",
-    "entity_too_large": "PAYLOAD_TOO_LARGE", "string_above_max_length": "PAYLOAD_TOO_LARGE",
-    "msg_too_long": "PAYLOAD_TOO_LARGE",
-    "out_of_range": "OUT_OF_RANGE", "invalid_argument": "INVALID_ARGUMENT", "unimplemented": "NOT_IMPLEMENTED",
-    "validation_exception": "INVALID_ARGUMENT", "validation_error": "INVALID_ARGUMENT",
-}  # fmt: skip
-"""Codes of services, in snake_case, that say more than their status. They beat it."""
-
 
 class BodyFacts(NamedTuple):
     """What a body says that may be repeated."""
@@ -131,14 +73,9 @@ def read_body(body: object) -> BodyFacts:
         return BodyFacts()
 
 
-def known_code(code: str) -> str | None:
-    """Return the catalog code of a service's code, if it is one that we know for certain."""
-    return KNOWN_CODES.get(names.snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
-
-
 def guessed_code(code: str) -> str | None:
     """Return the catalog code that a service's code seems to mean, if its words say more than any status."""
-    return None if names.snake(code) in _EMPTY_CODES else names.code_of(code)
+    return None if snake(code) in _EMPTY_CODES else names.code_of(code)
 
 
 def as_dict(value: object) -> dict[str, Any]:
@@ -231,71 +168,6 @@ def _delays(item: dict[str, Any]) -> Iterator[float]:
 
 _MOST_HEADERS = 200
 
-STATUSES: dict[int, str | dict[str, Any]] = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHORIZED",
-    402: "PAYMENT_REQUIRED",
-    403: "FORBIDDEN",
-    404: "NOT_FOUND",
-    405: "METHOD_NOT_ALLOWED",
-    406: "UNSUPPORTED_MEDIA_TYPE",
-    407: "UNAUTHORIZED",
-    408: "UPSTREAM_TIMEOUT",
-    409: "CONFLICT",
-    410: "GONE",
-    411: "INVALID_ARGUMENT",
-    412: "PRECONDITION_FAILED",
-    413: "PAYLOAD_TOO_LARGE",
-    414: "PAYLOAD_TOO_LARGE",
-    415: "UNSUPPORTED_MEDIA_TYPE",
-    416: "OUT_OF_RANGE",
-    420: "RATE_LIMITED",  # Twitter
-    421: "MISDIRECTED",
-    422: "INVALID_ARGUMENT",
-    423: "LOCKED",
-    424: "FAILED_DEPENDENCY",
-    425: "TOO_EARLY",
-    426: {"code": "CONFIG_ERROR", "outcome": "rejected"},
-    428: "PRECONDITION_REQUIRED",
-    429: "RATE_LIMITED",
-    430: "RATE_LIMITED",  # Shopify
-    431: "PAYLOAD_TOO_LARGE",
-    440: "UNAUTHORIZED",  # IIS: the session expired
-    444: "CONNECTION_LOST",  # nginx: closed without an answer
-    451: "LEGALLY_BLOCKED",
-    494: "PAYLOAD_TOO_LARGE",  # nginx: header too large
-    495: {"code": "UNAUTHORIZED", "outcome": "rejected"},  # nginx: client certificate invalid, then missing
-    496: {"code": "UNAUTHORIZED", "outcome": "rejected"},
-    498: "UNAUTHORIZED",  # Esri: token expired
-    499: "CONNECTION_LOST",  # nginx: the client went away; it may have run
-    500: "UPSTREAM_ERROR",
-    501: "NOT_IMPLEMENTED",
-    502: "BAD_GATEWAY",
-    503: "SERVICE_UNAVAILABLE",
-    504: "UPSTREAM_TIMEOUT",
-    505: "NOT_IMPLEMENTED",
-    506: {"code": "BAD_UPSTREAM_RESPONSE"},
-    507: {"code": "RESOURCE_EXHAUSTED", "outcome": "not_executed"},
-    508: {"code": "TOO_MANY_REDIRECTS"},
-    509: "QUOTA_EXHAUSTED",  # bandwidth used up
-    510: "NOT_IMPLEMENTED",
-    511: "UNAUTHORIZED",
-    # Cloudflare: which step to the origin failed; 522 also stands for an origin that fell silent after connecting
-    521: "CONNECTION_REFUSED",
-    522: {"code": "CONNECT_TIMEOUT", "outcome": "unknown"},
-    523: "CONNECTION_FAILED",
-    524: "UPSTREAM_TIMEOUT",
-    525: "CONNECTION_FAILED",
-    526: "TLS_VERIFY_FAILED",
-    529: {"code": "OVERLOADED", "outcome": "not_executed"},
-    530: "SERVICE_UNAVAILABLE",
-    561: "UNAUTHORIZED",  # AWS load balancer
-    598: "UPSTREAM_TIMEOUT",
-    599: "UPSTREAM_TIMEOUT",
-}
-"""What each status means; others mean what 400 and 500 do."""
-
-_GENERIC = {400, 409, 422, 500}  # statuses that services also use for what has a status of its own
 _VERDICT_HEADERS = ("x-should-retry", "stripe-should-retry")
 _SAID = {"true": True, "false": False}
 
@@ -332,7 +204,7 @@ def verdict_for_status(
     now: float | None = None,
 ) -> dict[str, Any]:
     """Return the fields of `Failure` that an HTTP answer gives. Never raises, whatever headers and body hold."""
-    said = lowered(headers)
+    said = lower_headers(headers)
     facts = read_body(body)
     verdict = _by_status(status, said)
     if (coded := _by_code(status, verdict, facts.codes)) is not None:
@@ -353,16 +225,7 @@ def verdict_for_status(
     return {name: value for name, value in verdict.items() if value is not None}
 
 
-def verdict_for_code(code: str) -> dict[str, Any] | None:
-    """Return the fields of `Failure` for an error code of a service (`NoSuchKey`, `rate_limit_exceeded`), or None."""
-    known = known_code(code)
-    if known is not None:
-        return {"code": known, "details": {"upstream_code": code}}
-    guessed = guessed_code(code)
-    return None if guessed is None else {"code": guessed, "outcome": "unknown", "details": {"upstream_code": code}}
-
-
-def lowered(headers: object) -> dict[str, str]:
+def lower_headers(headers: object) -> dict[str, str]:
     """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
     found: dict[str, str] = {}
     given: Any = headers
@@ -378,8 +241,7 @@ def lowered(headers: object) -> dict[str, str]:
 
 
 def _by_status(status: int, headers: dict[str, str]) -> dict[str, Any]:
-    row = STATUSES.get(status) or STATUSES[400 if status < 500 else 500]
-    verdict: dict[str, Any] = {"code": row} if isinstance(row, str) else dict(row)
+    verdict = fields_of(meaning_of_status(status))
     if status == 403 and (is_used_up(headers) or "retry-after" in headers):
         verdict = {"code": "RATE_LIMITED"}
     return verdict
@@ -397,7 +259,7 @@ def _by_code(status: int, verdict: dict[str, Any], stated: tuple[str, ...]) -> d
             continue
         if codes.type_of(guessed) == type_ and type_ != "TRANSIENT":
             return {"code": guessed, "details": {"upstream_code": code}}
-        if status in _GENERIC:
+        if status in UNSPECIFIC_STATUSES:
             return {"code": guessed, "outcome": "unknown", "details": {"upstream_code": code}}
     return None
 
@@ -426,7 +288,7 @@ def verdict_for_answer(
     kept: dict[str, Any] = {name: verdict[name] for name in ("http_status", "details") if name in verdict}
     if row is not None and row.type in ("TRANSIENT", "CONFLICT"):
         limited = row.code == "RATE_LIMITED"
-        delay = delay_in_headers(lowered(headers), limited=limited)
+        delay = delay_in_headers(lower_headers(headers), limited=limited)
         kept["retry_after"] = verdict.get("retry_after") if delay is None else delay
         if "retryable" in verdict:
             kept["retryable"] = verdict["retryable"]

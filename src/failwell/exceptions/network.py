@@ -1,23 +1,13 @@
-"""Rules for the network of the standard library: sockets, names, TLS, HTTP, mail and file transfer."""
+"""Rules for the network modules of the standard library: names, TLS, HTTP, mail and file transfer."""
 
-import socket
 from collections.abc import Iterator
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
-from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
-from failwell.exceptions.stdlib import by_errno
+from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
+from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERRORS, SMTP_REPLIES
 
 _MOST_HOPS = 8
-_NAME_ERRORS: dict[int, str] = {
-    number: code
-    for code, names in {
-        "DNS_TEMPORARY": ("EAI_AGAIN", "EAI_FAIL", "EAI_MEMORY", "EAI_SYSTEM"),
-        "HOST_NOT_FOUND": ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY", "EAI_FAMILY"),
-    }.items()
-    for name in names
-    if (number := getattr(socket, name, None)) is not None
-}
 _TELLING_CAUSES = ("SSLCertVerificationError", "SSLError", "gaierror", "herror", "ConnectionRefusedError")
 _SSL_DISTRUST = (
     "CERT",
@@ -30,25 +20,6 @@ _SSL_DISTRUST = (
     "HTTP_REQUEST",
     "KEY_TOO_SMALL",
 )
-_FTP_REPLIES = {
-    "502": "NOT_IMPLEMENTED",
-    "504": "NOT_IMPLEMENTED",
-    "530": "UNAUTHORIZED",
-    "532": "UNAUTHORIZED",
-    "550": "NOT_FOUND",
-    "552": "QUOTA_EXHAUSTED",
-    "553": "FORBIDDEN",
-}
-_SMTP_REPLIES = {
-    421: "SERVICE_UNAVAILABLE",
-    452: "RESOURCE_EXHAUSTED",
-    454: "SERVICE_UNAVAILABLE",
-    530: "UNAUTHORIZED",
-    534: "UNAUTHORIZED",
-    535: "UNAUTHORIZED",
-    538: "UNAUTHORIZED",
-    552: "PAYLOAD_TOO_LARGE",
-}
 
 
 def chain(exc: BaseException) -> Iterator[BaseException]:
@@ -69,9 +40,7 @@ def why_not_connected(exc: BaseException) -> Verdict:
         names = {cls.__name__ for cls in type(inner).__mro__ if cls.__module__ in ("socket", "ssl", "builtins")}
         if names.intersection(_TELLING_CAUSES) and inner is not exc:
             if "SSLError" in names:
-                return (
-                    {"code": "CONNECTION_FAILED"} if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
-                )
+                return "CONNECTION_FAILED" if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
             return inner
     return "CONNECTION_FAILED"
 
@@ -79,7 +48,7 @@ def why_not_connected(exc: BaseException) -> Verdict:
 def by_name_error(exc: BaseException) -> Verdict:
     """Depends on the resolver's error number: EAI_AGAIN may pass, EAI_NONAME does not."""
     number = exc.args[0] if exc.args else None
-    return _NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
+    return NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
 
 
 def by_ssl_reason(exc: BaseException) -> Verdict:
@@ -115,7 +84,7 @@ def by_smtp_reply(exc: Any) -> Verdict:
     code = next((value for name in ("smtp_code", "code") if isinstance(value := peek(exc, name), int)), 0)
     if not 400 <= code < 600:
         return "BAD_UPSTREAM_RESPONSE"
-    known = _SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
+    known = SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
     return {"code": known, "outcome": "rejected", "details": {"smtp_status": code}}
 
 
@@ -129,7 +98,7 @@ def by_recipients(exc: Any) -> Verdict:
 def by_ftp_reply(exc: Any) -> Verdict:
     """Depends on the FTP reply."""
     text = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
-    return {"code": _FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
+    return {"code": FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
 
 
 def by_imap_answer(exc: Any) -> Verdict:
@@ -138,8 +107,7 @@ def by_imap_answer(exc: Any) -> Verdict:
     return "UNAUTHORIZED" if "AUTHENTICATIONFAILED" in text or "LOGIN" in text else "INVALID_ARGUMENT"
 
 
-_NOT_SENT: Rule = {"code": "CONNECTION_FAILED"}
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
+_NOT_SENT: Rule = "CONNECTION_FAILED"
 
 _SMTP: dict[str, Rule] = {
     "SMTPException": "SEND_FAILED",
@@ -160,41 +128,50 @@ _SMTP: dict[str, Rule] = {
     "SMTPConnectResponseError": _NOT_SENT,
 }
 
-RULES: Rules = {
-    ("builtins", "ConnectionError"): otherwise(by_errno, "CONNECTION_LOST"),
-    ("builtins", "ConnectionRefusedError"): "CONNECTION_REFUSED",
-    ("builtins", "ConnectionResetError"): "CONNECTION_LOST",
-    ("builtins", "ConnectionAbortedError"): "CONNECTION_LOST",
-    ("builtins", "BrokenPipeError"): "CONNECTION_LOST",
-    ("socket", "gaierror"): by_name_error,
-    ("socket", "herror"): "HOST_NOT_FOUND",
-    ("ssl", "SSLError"): by_ssl_reason,
-    ("ssl", "SSLCertVerificationError"): "TLS_VERIFY_FAILED",
-    ("ssl", "SSLEOFError"): "CONNECTION_LOST",
-    ("ssl", "SSLZeroReturnError"): "CONNECTION_LOST",
-    ("ssl", "SSLSyscallError"): "CONNECTION_LOST",
-    ("ssl", "SSLWantReadError"): "RESOURCE_BUSY",
-    ("ssl", "SSLWantWriteError"): "RESOURCE_BUSY",
-    ("ssl", "CertificateError"): "TLS_VERIFY_FAILED",
-    ("urllib", "HTTPError"): by_http_status,
-    ("urllib", "URLError"): otherwise(by_reason, "CONNECTION_FAILED"),
-    ("urllib", "ContentTooShortError"): "CONNECTION_LOST",
-    ("http", "HTTPException"): "BAD_UPSTREAM_RESPONSE",
-    ("http", "RemoteDisconnected"): "CONNECTION_LOST",
-    ("http", "IncompleteRead"): "CONNECTION_LOST",
-    ("http", "NotConnected"): "CONNECTION_FAILED",
-    ("http", "InvalidURL"): {"code": "INVALID_URL", "outcome": "not_executed"},
-    ("http", "ImproperConnectionState"): _BUG,
-    ("http", "CookieError"): "BAD_UPSTREAM_RESPONSE",
-    ("xmlrpc", "ProtocolError"): by_http_status,
-    ("xmlrpc", "Fault"): "UPSTREAM_ERROR",
-    ("xmlrpc", "Error"): "BAD_UPSTREAM_RESPONSE",
-    ("ftplib", "error_temp"): {"code": "SERVICE_UNAVAILABLE"},
-    ("ftplib", "error_perm"): by_ftp_reply,
-    ("ftplib", "Error"): "BAD_UPSTREAM_RESPONSE",
-    ("imaplib", "error"): by_imap_answer,
-    ("imaplib", "abort"): "CONNECTION_LOST",
-    ("imaplib", "readonly"): "READ_ONLY",
-    ("poplib", "error_proto"): by_imap_answer,
-    **{(package, name): rule for package in ("smtplib", "aiosmtplib") for name, rule in _SMTP.items()},
+RULES: Family = {
+    "socket": {
+        "gaierror": by_name_error,
+        "herror": "HOST_NOT_FOUND",
+    },
+    "ssl": {
+        "SSLError": by_ssl_reason,
+        "SSLCertVerificationError": "TLS_VERIFY_FAILED",
+        "SSLEOFError": "CONNECTION_LOST",
+        "SSLZeroReturnError": "CONNECTION_LOST",
+        "SSLSyscallError": "CONNECTION_LOST",
+        "SSLWantReadError": "RESOURCE_BUSY",
+        "SSLWantWriteError": "RESOURCE_BUSY",
+        "CertificateError": "TLS_VERIFY_FAILED",
+    },
+    "urllib": {
+        "HTTPError": by_http_status,
+        "URLError": otherwise(by_reason, "CONNECTION_FAILED"),
+        "ContentTooShortError": "CONNECTION_LOST",
+    },
+    "http": {
+        "HTTPException": "BAD_UPSTREAM_RESPONSE",
+        "RemoteDisconnected": "CONNECTION_LOST",
+        "IncompleteRead": "CONNECTION_LOST",
+        "NotConnected": "CONNECTION_FAILED",
+        "InvalidURL": {"code": "INVALID_URL", "outcome": "not_executed"},
+        "ImproperConnectionState": "INTERNAL_ERROR",
+        "CookieError": "BAD_UPSTREAM_RESPONSE",
+    },
+    "xmlrpc": {
+        "ProtocolError": by_http_status,
+        "Fault": "UPSTREAM_ERROR",
+        "Error": "BAD_UPSTREAM_RESPONSE",
+    },
+    "ftplib": {
+        "error_temp": "SERVICE_UNAVAILABLE",
+        "error_perm": by_ftp_reply,
+        "Error": "BAD_UPSTREAM_RESPONSE",
+    },
+    "imaplib": {
+        "error": by_imap_answer,
+        "abort": "CONNECTION_LOST",
+        "readonly": "READ_ONLY",
+    },
+    "poplib": {"error_proto": by_imap_answer},
+    "smtplib aiosmtplib": _SMTP,
 }

@@ -2,51 +2,21 @@
 
 from typing import Any
 
-from failwell.exceptions.http import as_dict, read_body, verdict_for_status
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
-
-RPC_CODES: dict[int, str | dict[str, Any]] = {
-    -32700: "BAD_UPSTREAM_RESPONSE",
-    -32600: "INVALID_ARGUMENT",
-    -32601: "METHOD_NOT_FOUND",
-    -32602: "INVALID_ARGUMENT",
-    -32603: {"code": "UPSTREAM_ERROR", "type": "INTERNAL"},
-    -32000: "CONNECTION_LOST",
-    -32001: "UPSTREAM_TIMEOUT",
-    -32002: "NOT_FOUND",
-    -32020: "BAD_UPSTREAM_RESPONSE",
-    -32021: "NOT_IMPLEMENTED",
-    -32022: "NOT_IMPLEMENTED",
-    -32042: {"code": "UNAUTHORIZED", "outcome": "not_executed"},
-}
-"""What JSON-RPC error codes mean between MCP peers."""
-
-_CLOSE_CODES: dict[int, str] = {
-    1007: "BAD_UPSTREAM_RESPONSE",
-    1008: "FORBIDDEN",
-    1009: "PAYLOAD_TOO_LARGE",
-    1011: "UPSTREAM_ERROR",
-    1012: "SERVICE_UNAVAILABLE",
-    1013: "SERVICE_UNAVAILABLE",
-    3000: "UNAUTHORIZED",
-    3003: "FORBIDDEN",
-    3008: "UPSTREAM_TIMEOUT",
-}
+from failwell.exceptions.http import read_body, verdict_for_status
+from failwell.exceptions.rules import Family, Rule, Verdict, peek
+from failwell.phrases.meanings import BROKEN, fields_of
+from failwell.phrases.rpc_codes import RAISED
+from failwell.phrases.system_codes import WEBSOCKET_CLOSES
 
 
 def by_rpc_code(exc: Any) -> Verdict:
     """Depends on the JSON-RPC error code."""
     error = peek(exc, "error") or exc
     code = peek(error, "code")
-    verdict = RPC_CODES.get(code, {"code": "UPSTREAM_ERROR", "type": "INTERNAL"}) if isinstance(code, int) else None
-    if verdict is None:
+    if not isinstance(code, int):
         return None
     delay = read_body(peek(error, "data")).retry_after
-    return {
-        **({"code": verdict} if isinstance(verdict, str) else verdict),
-        "retry_after": delay,
-        "details": {"rpc_code": code},
-    }
+    return {**fields_of(RAISED.get(code, BROKEN)), "retry_after": delay, "details": {"rpc_code": code}}
 
 
 def by_cause(exc: BaseException) -> Verdict:
@@ -57,7 +27,7 @@ def by_cause(exc: BaseException) -> Verdict:
 def by_close_code(exc: Any) -> Verdict:
     """Depends on the close code that the peer sent."""
     code = peek(peek(exc, "rcvd"), "code")
-    return {"code": _CLOSE_CODES.get(code, "CONNECTION_LOST") if isinstance(code, int) else "CONNECTION_LOST",
+    return {"code": WEBSOCKET_CLOSES.get(code, "CONNECTION_LOST") if isinstance(code, int) else "CONNECTION_LOST",
             "outcome": "unknown"}  # fmt: skip
 
 
@@ -74,43 +44,34 @@ def by_last_attempt(exc: Any) -> Verdict:
     """Depends on the exception of the last attempt."""
     last = peek(exc, "last_attempt")
     inner = last.exception() if last is not None else None
-    return inner if isinstance(inner, BaseException) else {"code": "SERVICE_UNAVAILABLE"}
+    return inner if isinstance(inner, BaseException) else "SERVICE_UNAVAILABLE"
 
 
-def by_first_address(exc: Any) -> Verdict:
-    """Depends on why the addresses could not be reached."""
-    return next(iter(as_dict(peek(exc, "errors")).values()), "CONNECTION_FAILED")
-
-
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
-_LOST: Rule = "CONNECTION_LOST"
-_UNUSABLE: Rule = "BAD_UPSTREAM_RESPONSE"
 _NO_HANDSHAKE: Rule = {"code": "BAD_UPSTREAM_RESPONSE", "outcome": "not_executed"}
-_BUSY: Rule = "RESOURCE_BUSY"
 
 _STREAMS: dict[str, Rule] = {  # anyio and trio call them the same
-    "BrokenResourceError": _LOST,
-    "ClosedResourceError": _LOST,
-    "EndOfStream": _LOST,
-    "EndOfChannel": _LOST,
-    "IncompleteRead": _LOST,
-    "DelimiterNotFound": _UNUSABLE,
-    "BusyResourceError": _BUSY,
-    "WouldBlock": _BUSY,
+    "BrokenResourceError": "CONNECTION_LOST",
+    "ClosedResourceError": "CONNECTION_LOST",
+    "EndOfStream": "CONNECTION_LOST",
+    "EndOfChannel": "CONNECTION_LOST",
+    "IncompleteRead": "CONNECTION_LOST",
+    "DelimiterNotFound": "BAD_UPSTREAM_RESPONSE",
+    "BusyResourceError": "RESOURCE_BUSY",
+    "WouldBlock": "RESOURCE_BUSY",
     "BrokenWorkerProcess": "WORKER_CRASHED",
     "BrokenWorkerInterpreter": "WORKER_CRASHED",
     "BrokenWorkerIntepreter": "WORKER_CRASHED",  # so spelt in anyio
     "ConnectionFailed": "CONNECTION_FAILED",
     "TooSlowError": "TIMEOUT",
-    "RunFinishedError": _BUG,
-    "NoEventLoopError": _BUG,
-    "TrioInternalError": _BUG,
-    "NeedHandshakeError": _BUG,
-    "TypedAttributeLookupError": _BUG,
+    "RunFinishedError": "INTERNAL_ERROR",
+    "NoEventLoopError": "INTERNAL_ERROR",
+    "TrioInternalError": "INTERNAL_ERROR",
+    "NeedHandshakeError": "INTERNAL_ERROR",
+    "TypedAttributeLookupError": "INTERNAL_ERROR",
 }
 
-_TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
-    ("mcp",): {
+RULES: Family = {
+    "mcp": {
         "MCPError": by_rpc_code,
         "McpError": by_rpc_code,
         "UrlElicitationRequiredError": {"code": "UNAUTHORIZED", "outcome": "not_executed"},
@@ -120,25 +81,25 @@ _TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
         "MCPServerError": by_cause,
         "FastMCPError": by_cause,
         "ResourceNotFoundError": "NOT_FOUND",
-        "InvalidSignature": _BUG,
-        "ValidationError": _UNUSABLE,
+        "InvalidSignature": "INTERNAL_ERROR",
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
         "AuthorizeError": "FORBIDDEN",
         "TokenError": "UNAUTHORIZED",
         "RegistrationError": "UNAUTHORIZED",
         "OAuthFlowError": "UNAUTHORIZED",
     },
-    ("fastmcp",): {
+    "fastmcp": {
         "FastMCPError": by_cause,
-        "ValidationError": _UNUSABLE,
+        "ValidationError": "BAD_UPSTREAM_RESPONSE",
         "NotFoundError": "NOT_FOUND",
         "DisabledError": "NOT_FOUND",
         "AuthorizationError": "FORBIDDEN",
         "ClientError": by_cause,
-        "InvalidSignature": _BUG,
+        "InvalidSignature": "INTERNAL_ERROR",
         "RateLimitError": "RATE_LIMITED",
     },
-    ("tenacity",): {"RetryError": by_last_attempt, "TryAgain": "SERVICE_UNAVAILABLE"},
-    ("websockets",): {
+    "tenacity": {"RetryError": by_last_attempt, "TryAgain": "SERVICE_UNAVAILABLE"},
+    "websockets": {
         "ConnectionClosed": by_close_code,
         "InvalidStatus": by_handshake,
         "InvalidStatusCode": by_handshake,
@@ -147,55 +108,38 @@ _TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
         "ProxyError": "CONNECTION_FAILED",
         "InvalidMessage": {"code": "CONNECTION_LOST", "outcome": "not_executed"},
         "InvalidHandshake": _NO_HANDSHAKE,
-        "ProtocolError": _UNUSABLE,
-        "PayloadTooBig": _UNUSABLE,
-        "TooManyFragments": _UNUSABLE,
-        "InvalidState": _BUG,
-        "ConcurrencyError": _BUG,
-        "WebSocketException": _LOST,
+        "ProtocolError": "BAD_UPSTREAM_RESPONSE",
+        "PayloadTooBig": "BAD_UPSTREAM_RESPONSE",
+        "TooManyFragments": "BAD_UPSTREAM_RESPONSE",
+        "InvalidState": "INTERNAL_ERROR",
+        "ConcurrencyError": "INTERNAL_ERROR",
+        "WebSocketException": "CONNECTION_LOST",
     },
-    ("anyio", "trio"): _STREAMS,
-    ("paramiko",): {
-        "AuthenticationException": "UNAUTHORIZED",
-        "BadHostKeyException": "TLS_VERIFY_FAILED",
-        "NoValidConnectionsError": by_first_address,
-        "ChannelException": {"code": "CONNECTION_FAILED"},
-        "ProxyCommandFailure": "CONNECTION_FAILED",
-        "IncompatiblePeer": "CONFIG_ERROR",
-        "ConfigParseError": "CONFIG_ERROR",
-        "CouldNotCanonicalize": "HOST_NOT_FOUND",
-        "MessageOrderError": _UNUSABLE,
-        "SSHException": _LOST,
-        "SFTPError": "UPSTREAM_ERROR",
-    },
-    ("dns",): {
+    "anyio trio": _STREAMS,
+    "dns": {
         "NXDOMAIN": "HOST_NOT_FOUND",
         "NoAnswer": "NOT_FOUND",
         "EmptyHostAnswers": "NOT_FOUND",
-        "Timeout": {"code": "DNS_TEMPORARY"},
-        "NoNameservers": {"code": "DNS_TEMPORARY"},
+        "Timeout": "DNS_TEMPORARY",
+        "NoNameservers": "DNS_TEMPORARY",
         "NoResolverConfiguration": "CONFIG_ERROR",
-        "FormError": _UNUSABLE,
+        "FormError": "BAD_UPSTREAM_RESPONSE",
         "SyntaxError": "INVALID_ARGUMENT",
         "DeniedByPolicy": "FORBIDDEN",
         "TooBig": "PAYLOAD_TOO_LARGE",
         "NoDOH": "CONFIG_ERROR",
         "NoDOQ": "CONFIG_ERROR",
-        "DNSException": {"code": "UPSTREAM_ERROR"},
+        "DNSException": "UPSTREAM_ERROR",
     },
-    ("filelock",): {"Timeout": "LOCK_TIMEOUT"},
-    ("pybreaker", "aiobreaker", "purgatory", "circuitbreaker"): {
+    "filelock": {"Timeout": "LOCK_TIMEOUT"},
+    "pybreaker aiobreaker purgatory circuitbreaker": {
         "CircuitBreakerError": "CIRCUIT_OPEN",
         "OpenedState": "CIRCUIT_OPEN",
     },
-    ("jwt",): {
+    "jwt": {
         "PyJWTError": "UNAUTHORIZED",
         "PyJWKClientConnectionError": "CONNECTION_FAILED",
         "PyJWKClientError": "CONFIG_ERROR",
         "InvalidKeyError": "CONFIG_ERROR",
     },
-}
-
-RULES: Rules = {
-    (package, name): rule for packages, rules in _TABLES.items() for package in packages for name, rule in rules.items()
 }

@@ -21,11 +21,26 @@ user's rule; or None, when it does not know and the next class along the MRO dec
 Rule = str | dict[str, Any] | Callable[[Any], Verdict]
 """A code or fields that always hold, or a function of the exception."""
 
-Rules = Mapping[tuple[str, str], Rule]
-"""Rules by the top-level package of the class's module and the class's name."""
+Family = Mapping[str, Mapping[str, Rule]]
+"""Rules for libraries that have something in common: by the top-level packages of a class's module, with blanks between
+them where several have the same classes, and then by the class's name."""
 
-TABLES = ("stdlib", "network", "web", "protocols", "formats", "databases", "sql", "cloud", "vendors")
-"""The modules of this package that hold rules, each as `RULES`."""
+FAMILIES = (
+    "stdlib",
+    "network",
+    "web",
+    "protocols",
+    "formats",
+    "databases",
+    "search",
+    "sql",
+    "aws",
+    "cloud",
+    "grpc",
+    "vendors",
+    "automation",
+)
+"""The modules of this package that hold rules, each as `RULES`: a library's exceptions stand in one of them."""
 
 Key = type[BaseException] | tuple[str, str]
 
@@ -45,17 +60,22 @@ class Plan(NamedTuple):
 
 
 _plans: "WeakKeyDictionary[type, Plan]" = WeakKeyDictionary()
-_tables: dict[tuple[str, str], Rule] = {}
+_all_rules: dict[tuple[str, str], Rule] = {}
 
 
-def tables() -> Rules:
-    """Return all our rules; the modules that hold them are imported by the first call."""
-    if not _tables:
-        merged: dict[tuple[str, str], Rule] = {}
-        for name in TABLES:
-            merged.update(importlib.import_module(f"{__package__}.{name}").RULES)
-        _tables.update(merged)
-    return _tables
+def all_rules() -> Mapping[tuple[str, str], Rule]:
+    """Return all our rules by package and class; the modules that hold them are imported by the first call."""
+    if not _all_rules:
+        families: list[Family] = [importlib.import_module(f"{__package__}.{name}").RULES for name in FAMILIES]
+        merged = {
+            (package, name): rule
+            for family in families
+            for packages, rules in family.items()
+            for package in packages.split()
+            for name, rule in rules.items()
+        }
+        _all_rules.update(merged)  # at once: another thread may be looking
+    return _all_rules
 
 
 def plan_of(cls: type) -> Plan:
@@ -67,13 +87,13 @@ def plan_of(cls: type) -> Plan:
     return plan
 
 
-def listed() -> Iterator[tuple[str, str, str]]:
+def list_rules() -> Iterator[tuple[str, str, str]]:
     """Yield package, class and meaning of each of our rules: its code, or what it depends on."""
-    for (package, name), verdict in sorted(tables().items()):
-        yield package, name, described(verdict)
+    for (package, name), verdict in sorted(all_rules().items()):
+        yield package, name, describe_rule(verdict)
 
 
-def described(verdict: Rule) -> str:
+def describe_rule(verdict: Rule) -> str:
     """Return the code a rule gives, or the first line of its docstring, which says what it depends on."""
     if isinstance(verdict, str):
         return verdict
@@ -88,7 +108,7 @@ def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verd
     def decide(exc: Any) -> Verdict:
         return rule(exc) or code
 
-    decide.__doc__ = f"{described(rule).rstrip('.')}; else {code}."
+    decide.__doc__ = f"{describe_rule(rule).rstrip('.')}; else {code}."
     decide.otherwise = code  # type: ignore[attr-defined]  # for when the exception it points to says nothing
     return decide
 
@@ -176,7 +196,7 @@ def _forget_plans() -> None:
 
 
 def _plan(cls: type) -> Plan:
-    ours = tables()
+    ours = all_rules()
     users: list[Rule] = []
     libraries: list[Rule] = []
     standard: list[tuple[Rule, bool]] = []

@@ -3,25 +3,9 @@
 from typing import Any
 
 from failwell.exceptions.http import at, verdict_for_answer
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
-from failwell.phrases.meanings import BUG, PARTLY, Meaning, not_executed
-
-# Types of errors that arrive with a status which says less, or something else.
-_SEARCH_TYPES: dict[str, Meaning] = {
-    "resource_already_exists_exception": "ALREADY_EXISTS",
-    "index_already_exists_exception": "ALREADY_EXISTS",
-    "version_conflict_engine_exception": "CONCURRENT_MODIFICATION",
-    "index_not_found_exception": "NOT_FOUND",
-    "index_closed_exception": "PRECONDITION_FAILED",
-    "cluster_block_exception": "READ_ONLY",
-    "es_rejected_execution_exception": "RATE_LIMITED",
-    "rejected_execution_exception": "RATE_LIMITED",
-    "circuit_breaking_exception": not_executed("RESOURCE_EXHAUSTED"),
-    **dict.fromkeys(("parsing_exception", "query_shard_exception", "script_exception", "x_content_parse_exception",
-                     "verification_exception", "named_object_not_found_exception"), "QUERY_ERROR"),
-    **dict.fromkeys(("mapper_parsing_exception", "document_parsing_exception", "strict_dynamic_mapping_exception"),
-                    "INVALID_ARGUMENT"),
-}  # fmt: skip
+from failwell.exceptions.rules import Family, Verdict, peek
+from failwell.phrases.meanings import BUG, PARTLY
+from failwell.phrases.vendor_codes import SEARCH
 
 
 def elastic_answer(exc: Any) -> Verdict:
@@ -48,11 +32,11 @@ def opensearch_answer(exc: Any) -> Verdict:
 
 def _search_answer(status: object, headers: Any, body: object) -> Verdict:
     types = (at(body, "error", "root_cause", 0, "type"), at(body, "error", "type"))
-    found = (_SEARCH_TYPES.get(name) for name in types if isinstance(name, str))
+    found = (SEARCH.get(name) for name in types if isinstance(name, str))
     return verdict_for_answer(status, headers, body, meaning=next((meaning for meaning in found if meaning), None))
 
 
-_TABLES: dict[str, dict[str, Rule]] = {
+RULES: Family = {
     "elastic_transport": {
         "ApiError": elastic_answer,
         "ConnectionError": elastic_transport,
@@ -83,5 +67,3 @@ _TABLES: dict[str, dict[str, Rule]] = {
         "OpenSearchException": "INTERNAL_ERROR",
     },
 }
-
-RULES: Rules = {(package, name): rule for package, rows in _TABLES.items() for name, rule in rows.items()}

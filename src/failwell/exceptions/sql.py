@@ -3,12 +3,10 @@
 from typing import Any
 
 from failwell.exceptions.network import chain, why_not_connected
-from failwell.exceptions.rules import Rule, Rules, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BROKEN, BUG, Meaning, not_executed
-from failwell.phrases.sql_codes import MYSQL, ORACLE, ORACLE_DRIVER, SQL_SERVER, verdict_for_sqlstate
-
-__all__ = ["RULES", "connect_failure", "verdict_for_sqlstate"]
+from failwell.phrases.sql_codes import MYSQL, ORACLE, ORACLE_DRIVER, SQL_SERVER, meaning_of_sqlstate
 
 _LONGEST_TEXT = 2000
 
@@ -37,13 +35,13 @@ _LIBPQ_SENTENCES: tuple[tuple[str, Meaning], ...] = (
 def driver_error(exc: Any) -> Verdict:
     """Depends on the SQLSTATE, else on the name that PEP 249 gives the class."""
     state = peek(exc, "sqlstate") or peek(exc, "pgcode")
-    return verdict_for_sqlstate(state) or _by_class(exc)
+    return meaning_of_sqlstate(state) or _by_class(exc)
 
 
 def libpq_error(exc: Any) -> Verdict:
     """Depends on the SQLSTATE; where a connection failed, on what libpq says; else on the class."""
     state = peek(exc, "sqlstate") or peek(exc, "pgcode")
-    if found := verdict_for_sqlstate(state):
+    if found := meaning_of_sqlstate(state):
         return found
     if _is_a(exc, "OperationalError"):
         text = str(exc)[:_LONGEST_TEXT]
@@ -70,7 +68,7 @@ def mysql_error(exc: Any) -> Verdict:
 
 def odbc_error(exc: Any) -> Verdict:
     """Depends on the SQLSTATE, which is the first argument."""
-    return verdict_for_sqlstate(_first_argument(exc)) or _by_class(exc)
+    return meaning_of_sqlstate(_first_argument(exc)) or _by_class(exc)
 
 
 def oracle_error(exc: Any) -> Verdict:
@@ -144,25 +142,21 @@ def _is_a(exc: Any, name: str) -> bool:
     return any(cls.__name__ == name for cls in type(exc).__mro__)
 
 
-def _in(packages: str, rows: dict[str, Rule]) -> dict[tuple[str, str], Rule]:
-    return {(package, name): rule for package in packages.split() for name, rule in rows.items()}
-
-
-RULES: Rules = {
-    **_in("psycopg psycopg2", {
+RULES: Family = {
+    "psycopg psycopg2": {
         "Error": libpq_error,
         "ConnectionTimeout": "CONNECT_TIMEOUT",
         "CancellationTimeout": "QUERY_TIMEOUT",
         "_WaitTimeout": "TIMEOUT",
         "PipelineAborted": "FAILED_DEPENDENCY",
         "PoolError": "POOL_TIMEOUT",
-    }),
-    **_in("psycopg_pool", {
+    },
+    "psycopg_pool": {
         "PoolTimeout": "POOL_TIMEOUT",
         "TooManyRequests": "SERVER_BUSY",
         "PoolClosed": not_executed("CONNECTION_LOST"),
-    }),
-    **_in("asyncpg", {
+    },
+    "asyncpg": {
         "PostgresError": driver_error,
         "InterfaceError": asyncpg_interface,
         "ClientConfigurationError": "CONFIG_ERROR",
@@ -172,21 +166,21 @@ RULES: Rules = {
         "ProtocolError": "BAD_UPSTREAM_RESPONSE",
         "OutdatedSchemaCacheError": not_executed("CONCURRENT_MODIFICATION"),
         "TargetServerAttributeNotMatched": not_executed("SERVICE_UNAVAILABLE"),
-    }),
-    **_in("pg8000", {"Error": driver_error}),
-    **_in("pymysql MySQLdb asyncmy aiomysql", {"MySQLError": mysql_error, "Error": mysql_error}),
-    **_in("mysql mariadb", {
+    },
+    "pg8000": {"Error": driver_error},
+    "pymysql MySQLdb asyncmy aiomysql": {"MySQLError": mysql_error, "Error": mysql_error},
+    "mysql mariadb": {
         "Error": mysql_error,
         "PoolError": "POOL_TIMEOUT",
         "ConnectionTimeoutError": "CONNECT_TIMEOUT",
         "ReadTimeoutError": "UPSTREAM_TIMEOUT",
         "WriteTimeoutError": "UPSTREAM_TIMEOUT",
-    }),
-    **_in("pyodbc aioodbc", {"Error": odbc_error}),
-    **_in("oracledb cx_Oracle", {"Error": oracle_error}),
-    **_in("pymssql", {"Error": sql_server_error}),
-    **_in("snowflake databricks ibm_db_dbi vertica_python redshift_connector", {"Error": driver_error}),
-    **_in("trino", {
+    },
+    "pyodbc aioodbc": {"Error": odbc_error},
+    "oracledb cx_Oracle": {"Error": oracle_error},
+    "pymssql": {"Error": sql_server_error},
+    "snowflake databricks ibm_db_dbi vertica_python redshift_connector": {"Error": driver_error},
+    "trino": {
         "Error": trino_error,
         "TrinoAuthError": "UNAUTHORIZED",
         "TrinoConnectionError": "CONNECTION_FAILED",
@@ -194,9 +188,9 @@ RULES: Rules = {
         "Http502Error": "BAD_GATEWAY",
         "Http503Error": "SERVICE_UNAVAILABLE",
         "Http504Error": "UPSTREAM_TIMEOUT",
-    }),
-    **_in("clickhouse_connect", {"Error": driver_error, "ClickHouseError": driver_error}),
-    **_in("duckdb _duckdb", {
+    },
+    "clickhouse_connect": {"Error": driver_error, "ClickHouseError": driver_error},
+    "duckdb _duckdb": {
         "Error": driver_error,
         "CatalogException": duckdb_catalog,
         "ConstraintException": duckdb_constraint,
@@ -214,8 +208,8 @@ RULES: Rules = {
         "ResourceInUseException": "RESOURCE_BUSY",
         "ConnectionException": not_executed("CONNECTION_LOST"),
         "IOException": {"code": "UPSTREAM_ERROR", "outcome": "unknown"},
-    }),
-    **_in("sqlalchemy", {
+    },
+    "sqlalchemy": {
         **dict.fromkeys(("StatementError", "EmulatedDBAPIException", "Error"), wrapped_error),
         "SQLAlchemyError": "INTERNAL_ERROR",
         "NoResultFound": "NOT_FOUND",
@@ -231,13 +225,13 @@ RULES: Rules = {
         "CompileError": BUG,
         "IdentifierError": "INVALID_ARGUMENT",
         **dict.fromkeys(("NoSuchModuleError", "NoDBAPILoaded", "UnboundExecutionError"), "CONFIG_ERROR"),
-    }),
-    **_in("peewee", {
+    },
+    "peewee": {
         "PeeweeException": wrapped_error,
         "DoesNotExist": "NOT_FOUND",
         "ImproperlyConfigured": "CONFIG_ERROR",
-    }),
-    **_in("tortoise", {
+    },
+    "tortoise": {
         "BaseORMException": "INTERNAL_ERROR",
         "OperationalError": wrapped_error,
         "DoesNotExist": "NOT_FOUND",
@@ -246,8 +240,8 @@ RULES: Rules = {
         "ConfigurationError": "CONFIG_ERROR",
         "DBConnectionError": "CONNECTION_FAILED",
         "ValidationError": "VALIDATION_ERROR",
-    }),
-    **_in("django", {
+    },
+    "django": {
         "Error": wrapped_error,
         "ObjectDoesNotExist": "NOT_FOUND",
         "MultipleObjectsReturned": "AMBIGUOUS",
@@ -263,5 +257,5 @@ RULES: Rules = {
         **dict.fromkeys(("ImproperlyConfigured", "AppRegistryNotReady", "ConnectionDoesNotExist"), "CONFIG_ERROR"),
         **dict.fromkeys(("FieldDoesNotExist", "FieldError", "SynchronousOnlyOperation"), "INTERNAL_ERROR"),
         **dict.fromkeys(("EmptyResultSet", "FullResultSet", "ViewDoesNotExist"), "INTERNAL_ERROR"),
-    }),
-}  # fmt: skip
+    },
+}

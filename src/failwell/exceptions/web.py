@@ -5,7 +5,7 @@ from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.network import why_not_connected
-from failwell.exceptions.rules import Rule, Rules, Verdict, otherwise, peek
+from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 
 _TOO_MANY = re.compile(r"too many ([45][0-9]{2}) error responses")
 
@@ -47,10 +47,6 @@ def by_aiohttp_parser(exc: BaseException) -> Verdict:
     return by_status(exc)
 
 
-_UNUSABLE: Rule = "BAD_UPSTREAM_RESPONSE"
-_LOST: Rule = "CONNECTION_LOST"
-_SLOW: Rule = "UPSTREAM_TIMEOUT"
-_BUG: Rule = {"code": "INTERNAL_ERROR"}
 _BAD_URL: Rule = {"code": "INVALID_URL", "outcome": "not_executed"}
 _REFUSED_TO_SEND: Rule = {"code": "INVALID_ARGUMENT", "outcome": "not_executed"}
 
@@ -58,23 +54,23 @@ _HTTPX: dict[str, Rule] = {
     "HTTPStatusError": otherwise(by_response, "BAD_UPSTREAM_RESPONSE"),
     "ConnectTimeout": "CONNECT_TIMEOUT",
     "PoolTimeout": "POOL_TIMEOUT",
-    "TimeoutException": _SLOW,
+    "TimeoutException": "UPSTREAM_TIMEOUT",
     "ConnectError": why_not_connected,
     "ProxyError": "CONNECTION_FAILED",
-    "NetworkError": _LOST,
-    "RemoteProtocolError": _LOST,
+    "NetworkError": "CONNECTION_LOST",
+    "RemoteProtocolError": "CONNECTION_LOST",
     "LocalProtocolError": _REFUSED_TO_SEND,
-    "ProtocolError": _LOST,
+    "ProtocolError": "CONNECTION_LOST",
     "UnsupportedProtocol": _BAD_URL,
     "InvalidURL": _BAD_URL,
     "TooManyRedirects": "TOO_MANY_REDIRECTS",
-    "DecodingError": _UNUSABLE,
-    "SSEError": _UNUSABLE,
-    "TransportError": _LOST,
-    "RequestError": _LOST,
-    "CookieConflict": _BUG,
-    "StreamError": _BUG,
-    "HTTPError": _LOST,
+    "DecodingError": "BAD_UPSTREAM_RESPONSE",
+    "SSEError": "BAD_UPSTREAM_RESPONSE",
+    "TransportError": "CONNECTION_LOST",
+    "RequestError": "CONNECTION_LOST",
+    "CookieConflict": "INTERNAL_ERROR",
+    "StreamError": "INTERNAL_ERROR",
+    "HTTPError": "CONNECTION_LOST",
     "ConnectionNotAvailable": "POOL_TIMEOUT",  # httpcore only
 }
 
@@ -82,13 +78,13 @@ _REQUESTS: dict[str, Rule] = {
     "HTTPError": otherwise(by_response, "UPSTREAM_ERROR"),
     "RequestException": otherwise(by_response, "CONNECTION_LOST"),
     "ConnectTimeout": "CONNECT_TIMEOUT",
-    "Timeout": _SLOW,
+    "Timeout": "UPSTREAM_TIMEOUT",
     "ConnectionError": otherwise(by_wrapped, "CONNECTION_LOST"),
     "ProxyError": "CONNECTION_FAILED",
     "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
-    "ChunkedEncodingError": _LOST,
-    "ContentDecodingError": _UNUSABLE,
-    "JSONDecodeError": _UNUSABLE,
+    "ChunkedEncodingError": "CONNECTION_LOST",
+    "ContentDecodingError": "BAD_UPSTREAM_RESPONSE",
+    "JSONDecodeError": "BAD_UPSTREAM_RESPONSE",
     "InvalidJSONError": _REFUSED_TO_SEND,
     "InvalidHeader": _REFUSED_TO_SEND,
     "MissingSchema": _BAD_URL,
@@ -98,8 +94,8 @@ _REQUESTS: dict[str, Rule] = {
     "URLRequired": _BAD_URL,
     "TooManyRedirects": "TOO_MANY_REDIRECTS",
     "RetryError": otherwise(by_wrapped, "UPSTREAM_ERROR"),
-    "StreamConsumedError": _BUG,
-    "UnrewindableBodyError": _BUG,
+    "StreamConsumedError": "INTERNAL_ERROR",
+    "UnrewindableBodyError": "INTERNAL_ERROR",
 }
 
 _URLLIB3: dict[str, Rule] = {
@@ -108,27 +104,27 @@ _URLLIB3: dict[str, Rule] = {
     "NewConnectionError": why_not_connected,
     "NameResolutionError": otherwise(by_wrapped, "HOST_NOT_FOUND"),
     "ConnectTimeoutError": "CONNECT_TIMEOUT",
-    "TimeoutError": _SLOW,
-    "TimeoutStateError": _BUG,
+    "TimeoutError": "UPSTREAM_TIMEOUT",
+    "TimeoutStateError": "INTERNAL_ERROR",
     "EmptyPoolError": "POOL_TIMEOUT",
     "FullPoolError": "SERVER_BUSY",
-    "ClosedPoolError": _BUG,
+    "ClosedPoolError": "INTERNAL_ERROR",
     "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
     "ProxyError": "CONNECTION_FAILED",
     "ProxySchemeUnknown": "CONFIG_ERROR",
     "ProxySchemeUnsupported": "CONFIG_ERROR",
-    "ProtocolError": _LOST,
-    "IncompleteRead": _LOST,
-    "InvalidChunkLength": _LOST,
-    "DecodeError": _UNUSABLE,
-    "ResponseNotChunked": _UNUSABLE,
-    "BodyNotHttplibCompatible": _UNUSABLE,
-    "HeaderParsingError": _UNUSABLE,
-    "InvalidHeader": _UNUSABLE,
+    "ProtocolError": "CONNECTION_LOST",
+    "IncompleteRead": "CONNECTION_LOST",
+    "InvalidChunkLength": "CONNECTION_LOST",
+    "DecodeError": "BAD_UPSTREAM_RESPONSE",
+    "ResponseNotChunked": "BAD_UPSTREAM_RESPONSE",
+    "BodyNotHttplibCompatible": "BAD_UPSTREAM_RESPONSE",
+    "HeaderParsingError": "BAD_UPSTREAM_RESPONSE",
+    "InvalidHeader": "BAD_UPSTREAM_RESPONSE",
     "LocationValueError": _BAD_URL,
-    "HostChangedError": _BUG,
-    "UnrewindableBodyError": _BUG,
-    "HTTPError": _LOST,
+    "HostChangedError": "INTERNAL_ERROR",
+    "UnrewindableBodyError": "INTERNAL_ERROR",
+    "HTTPError": "CONNECTION_LOST",
 }
 
 _AIOHTTP: dict[str, Rule] = {
@@ -138,47 +134,43 @@ _AIOHTTP: dict[str, Rule] = {
     "ContentTypeError": otherwise(by_status, "BAD_UPSTREAM_RESPONSE"),
     "TooManyRedirects": "TOO_MANY_REDIRECTS",
     "ConnectionTimeoutError": "CONNECT_TIMEOUT",
-    "ServerTimeoutError": _SLOW,
+    "ServerTimeoutError": "UPSTREAM_TIMEOUT",
     "ClientConnectorError": why_not_connected,
     "ClientConnectorDNSError": why_not_connected,
     "ClientProxyConnectionError": "CONNECTION_FAILED",
     "ClientSSLError": "TLS_VERIFY_FAILED",
     "ServerFingerprintMismatch": "TLS_VERIFY_FAILED",
-    "ClientConnectionError": _LOST,
+    "ClientConnectionError": "CONNECTION_LOST",
     "ClientPayloadError": otherwise(by_aiohttp_parser, "CONNECTION_LOST"),
-    "UploadAbortedError": _LOST,
-    "EofStream": _LOST,
-    "ClientError": _LOST,
+    "UploadAbortedError": "CONNECTION_LOST",
+    "EofStream": "CONNECTION_LOST",
+    "ClientError": "CONNECTION_LOST",
     "InvalidURL": _BAD_URL,
     "NonHttpUrlClientError": _BAD_URL,
-    "RedirectClientError": _UNUSABLE,
-    "WebSocketError": _UNUSABLE,
-    "WSMessageTypeError": _UNUSABLE,
-    "HttpProcessingError": _UNUSABLE,
-    "ContentLengthError": _LOST,
-    "TransferEncodingError": _LOST,
+    "RedirectClientError": "BAD_UPSTREAM_RESPONSE",
+    "WebSocketError": "BAD_UPSTREAM_RESPONSE",
+    "WSMessageTypeError": "BAD_UPSTREAM_RESPONSE",
+    "HttpProcessingError": "BAD_UPSTREAM_RESPONSE",
+    "ContentLengthError": "CONNECTION_LOST",
+    "TransferEncodingError": "CONNECTION_LOST",
     "HTTPException": by_status,  # aiohttp.web, raised on purpose
 }
 
-_TABLES: dict[tuple[str, ...], dict[str, Rule]] = {
-    ("httpx", "httpx2", "httpcore", "httpcore2"): _HTTPX,
-    ("requests", "niquests"): _REQUESTS,
-    ("urllib3", "urllib3_future"): _URLLIB3,
-    ("aiohttp",): _AIOHTTP,
-    ("starlette", "fastapi"): {
+RULES: Family = {
+    "httpx httpx2 httpcore httpcore2": _HTTPX,
+    "requests niquests": _REQUESTS,
+    "urllib3 urllib3_future": _URLLIB3,
+    "aiohttp": _AIOHTTP,
+    "starlette fastapi": {
         "HTTPException": by_status,
-        "WebSocketException": _LOST,
-        "WebSocketDisconnect": _LOST,
-        "WebSocketDisconnected": _LOST,
-        "ClientDisconnect": _LOST,
+        "WebSocketException": "CONNECTION_LOST",
+        "WebSocketDisconnect": "CONNECTION_LOST",
+        "WebSocketDisconnected": "CONNECTION_LOST",
+        "ClientDisconnect": "CONNECTION_LOST",
         "MultiPartException": "PARSE_ERROR",
-        "ResponseValidationError": _BUG,
-        "RequestValidationError": _UNUSABLE,
-        "ValidationException": _UNUSABLE,
-        "FastAPIError": _BUG,
+        "ResponseValidationError": "INTERNAL_ERROR",
+        "RequestValidationError": "BAD_UPSTREAM_RESPONSE",
+        "ValidationException": "BAD_UPSTREAM_RESPONSE",
+        "FastAPIError": "INTERNAL_ERROR",
     },
-}
-
-RULES: Rules = {
-    (package, name): rule for packages, rules in _TABLES.items() for package in packages for name, rule in rules.items()
 }

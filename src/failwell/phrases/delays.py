@@ -1,9 +1,10 @@
-"""How long somebody asks to wait: read from headers, bodies, RPC details and plain text.
+"""How long a server asks to wait: read from headers, bodies, RPC details and plain text.
 
 Every function returns seconds, or None where nothing usable was said. The clock is an argument; the response's own
 `Date` goes before it, because the difference of two stamps of one clock is right even if that clock is wrong.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -12,15 +13,25 @@ from typing import Any, cast
 
 from failwell.failure import seconds
 
-_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20})?", re.ASCII)
-_DURATION = re.compile(
-    r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m(?!s))?(?:([0-9.]{1,20})s)?(?:([0-9.]{1,20})ms)?"
-)
-_RATE_LIMIT = re.compile(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
-_NONE_LEFT = re.compile(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
 _LONGEST_VALUE = 200
 _EPOCH_FROM = 1_000_000_000  # a number of seconds this large is a date (from 2001 on), not a delay
 _EPOCH_MS_FROM = 1_000_000_000_000
+
+# The seconds in a unit, and its names, the largest first.
+_UNITS: tuple[tuple[float, str], ...] = (
+    (86400, "d day days"),
+    (3600, "h hr hrs hour hours"),
+    (60, "m min mins minute minutes"),
+    (1, "s sec secs second seconds"),
+    (0.001, "ms millisecond milliseconds"),
+)
+_SECONDS_IN = {name: factor for factor, names in _UNITS for name in names.split()}
+_DIGITS = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
+_NUMBER = re.compile(_DIGITS, re.ASCII)
+_AMOUNT = re.compile(rf"(?:,? ?(?:and )?)({_DIGITS}) ?({'|'.join(_SECONDS_IN)})(?![a-z])", re.ASCII | re.IGNORECASE)
+
+_RATE_LIMIT = re.compile(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
+_NONE_LEFT = re.compile(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
 
 _MS_HEADERS = ("retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after", "grpc-retry-pushback-ms")
 _RESET_HEADERS = (
@@ -95,14 +106,9 @@ def delay_in_date(value: object, *, now: float | None = None) -> float | None:
 def delay_in_duration(value: Any) -> float | None:
     """Return the seconds of a protobuf duration (`"3.5s"`, a dict, a message) or of a text such as `1m30s`."""
     if isinstance(value, str):
-        match = _DURATION.fullmatch(value.strip()) if 0 < len(value) <= _LONGEST_VALUE else None
-        if match is None or not any(match.groups()):
-            return delay_in_number(value)
-        parts = [delay_in_number(part) if part else 0 for part in match.groups()]
-        factors = (86400, 3600, 60, 1, 0.001)
-        if any(part is None for part in parts):
-            return None
-        return seconds(round(sum(part * factor for part, factor in zip(parts, factors, strict=True) if part), 6))
+        text = value.strip()
+        total, end = _sum_of_amounts(text)
+        return seconds(total) if 0 < end == len(text) else delay_in_number(value)
     if isinstance(value, dict):
         said = cast("dict[str, object]", value)
         whole, nanos = delay_in_number(said.get("seconds", 0)), delay_in_number(said.get("nanos", 0))
@@ -164,36 +170,46 @@ def _http_date(text: str) -> datetime:
 _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisoformat)
 
 
-_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "s": 1.0, "": 1.0}
-_WORDS = ("retry", "again", "wait", "available", "reset")  # one of them is in every text that asks
-_UNIT = r"(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)"
-_AMOUNT = rf"(\d{{1,9}}(?:\.\d{{1,6}})?) ?{_UNIT}?(?![a-z])"
+_ASKING_WORDS = ("retry", "again", "wait", "available", "reset")  # one of them is in every text that asks
 _ASKED = re.compile(
     r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
     r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
     r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately )?"
-    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)"
-    + _AMOUNT
-    + r"(?:(?: and)? ?(\d{1,4}) ?s(?:ec(?:ond)?s?)?\b)?",
+    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)(?=[0-9])",
     re.IGNORECASE,
 )
 
 
 def delay_in_text(text: str) -> float | None:
     """Return the seconds that a text asks to wait, or None if it asks for none."""
-    match = _ASKED.search(text) if _may_ask(text.lower()) else None
-    if match is None:
+    if not _may_ask(text.lower()):
         return None
-    unit = (match[2] or "").lower()
-    if not unit and not match[0].lower().startswith("retry"):
-        return None
-    factor = 0.001 if unit.startswith(("ms", "mil")) else _UNITS[unit[:1]]
-    extra = float(match[3]) if match[3] else 0.0
-    return seconds(round(float(match[1]) * factor + extra, 3))
+    for asked in _ASKED.finditer(text):
+        total, end = _sum_of_amounts(text, asked.end())
+        number = _NUMBER.match(text, asked.end())
+        if end > asked.end():
+            delay = seconds(total)
+        elif number and asked[0][:5].lower() == "retry" and not text[number.end() : number.end() + 1].isalpha():
+            delay = delay_in_number(number[0])
+        else:
+            continue
+        return None if delay is None or delay >= _EPOCH_FROM else delay
+    return None
 
 
 def _may_ask(low: str) -> bool:
-    for word in _WORDS:  # noqa: SIM110 - a generator would take twice as long
+    for word in _ASKING_WORDS:  # noqa: SIM110 - a generator would take twice as long
         if word in low:
             return True
     return False
+
+
+def _sum_of_amounts(text: str, start: int = 0) -> tuple[float, int]:
+    """Return the seconds of the amounts that stand at a place, such as `1 minute and 30 s`, and where they end."""
+    total, end, smallest = 0.0, start, math.inf
+    while match := _AMOUNT.match(text, end):
+        factor = _SECONDS_IN[match[2].lower()]
+        if factor >= smallest:
+            break
+        total, end, smallest = total + float(match[1]) * factor, match.end(), factor
+    return total, end

@@ -40,7 +40,6 @@ RULES: tuple[Rule, ...] = (
             (date|time) ~ does not match format
             not a zip file
             parse error
-            解析失败
         """,
         confidence=0.85,
     ),
@@ -72,14 +71,6 @@ RULES: tuple[Rule, ...] = (
             missing
             requires (a|an|the|at least|one|either|both|exactly)
             please (provide|specify|supply|enter|pass)
-            缺少
-            不能为空
-            必填
-            必須
-            es obligatorio
-            est requis
-            fehlt
-            erforderlich
         """,
         confidence=0.85,
     ),

@@ -1,24 +1,43 @@
-"""Rules that know a failure by its wording, and the search for the first one that fits a text.
+"""The phrase language: rules that know a failure by its words, in an error text or in the name of a class or code.
 
-A phrase is written in words. Between two words may stand blanks and punctuation; `word*` is a beginning, `(a|b)` a
-choice, `(a|b)?` one that may be absent, `~` anything up to a few words on the same line. A phrase is looked for only
-in texts that hold all its words, so that time hardly grows with the number of rules.
+A phrase is written in words, whatever the language. Between two words may stand blanks and punctuation; `word*` is a
+beginning, `(a|b)` a choice, `(a|b)?` one that may be absent, `~` anything up to a few words on the same line. Words of
+scripts that put no blanks between them, such as Chinese and Japanese, may stand anywhere.
+
+Texts, names and phrases are compared in one form, `plain` and `plain_name`: case and the way accents are encoded make
+no difference. A phrase is looked for only in texts that hold all its words, so that time hardly grows with the number
+of rules.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
+from unicodedata import normalize
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-_TOKEN = re.compile(r"\([^)]*\)\??|\S+")
-_WORD = re.compile(r"[a-z0-9]+")
+from failwell._spelling import normalised
+
+# Letters and digits of words with blanks between them: Latin, Greek, Cyrillic and Armenian, in lower case.
+_ACCENTED = "ß-öø-\u058f\u1e00-\u1fff"
+_LETTERS = f"a-z0-9{_ACCENTED}"
+_WORD = re.compile(f"[{_LETTERS}]+")
+_HAS_ACCENTS = re.compile(f"[{_ACCENTED}]")
+_UNSPACED = re.compile(rf"(?![{_LETTERS}_])\w")
 _SPACED = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for byte in range(256))
-_CAMEL_HUMP = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # capitals are rare, so to begin with one is fast
-_BETWEEN = r"[^a-z0-9\n]{1,6}"
-_GAP = r"[^\n]{0,80}?(?<![a-z0-9])"
+# Capitals are rare, so to begin with one is fast.
+_CAMEL_HUMP = re.compile(r"[A-Z](?<=[a-z][A-Z])")
+_ANY_CAMEL_HUMP = re.compile(r"[A-ZÀ-ÖØ-ÞЀ-Я](?<=[a-zß-öø-ÿа-џ][A-ZÀ-ÖØ-ÞЀ-Я])")
+_ACRONYM_BORDER = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
+
+_PHRASE_END = re.compile(r"\n|, ")
+_TOKEN = re.compile(r"\([^)]*\)\??|\S+")
+_BETWEEN = rf"[^{_LETTERS}\n]{{1,6}}"
+_BETWEEN_UNSPACED = r"[^\w\n]{0,6}"
+_START, _END = f"(?<![{_LETTERS}])", f"(?![{_LETTERS}])"
+_GAP = r"[^\n]{0,80}?"
 _COMMON = frozenset(
     (
         "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "cannot", "could", "error", "failed",
@@ -30,7 +49,9 @@ _COMMON = frozenset(
 class Rule(Struct, frozen=True, kw_only=True):
     """One row: what is said, what it means, and which software says so.
 
-    `retryable` is left out where it follows from the code; None says that wording alone cannot tell.
+    Phrases stand on lines of their own or between commas. An empty code ends the search: these words take back what
+    others seem to say. `retryable` is left out where it follows from the code; None says that wording alone cannot
+    tell.
     """
 
     name: str
@@ -50,6 +71,15 @@ class Match(NamedTuple):
     phrase: str
 
 
+class _Token(NamedTuple):
+    """A word of a phrase, or a choice of words."""
+
+    choices: tuple[str, ...]
+    is_optional: bool
+    is_gap: bool
+    is_spaced: bool  # whether blanks set it off from other words
+
+
 class _Entry(NamedTuple):
     order: int
     rule: Rule
@@ -59,14 +89,29 @@ class _Entry(NamedTuple):
 
 def plain(text: str) -> str:
     """Return a text as phrases are matched against it: lower case, compound names taken apart, negations spelt out."""
-    text = (_CAMEL_HUMP.sub(r" \g<0>", text) if _CAMEL_HUMP.search(text) else text).lower()
+    if text.isascii():
+        text = (_CAMEL_HUMP.sub(r" \g<0>", text) if _CAMEL_HUMP.search(text) else text).lower()
+    else:
+        text = _ANY_CAMEL_HUMP.sub(r" \g<0>", normalize("NFC", text)).casefold()
     if "'" in text or "’" in text:
         text = text.replace("’", "'").replace("can't", "cannot").replace("won't", "will not").replace("n't", " not")
     return text
 
 
+def plain_name(name: str) -> str:
+    """Return a name as phrases are matched against it, its words apart: `HTTPNotFound` is `http not found`."""
+    return plain(snake(normalize("NFC", name)).replace("_", " "))
+
+
+def snake(name: str) -> str:
+    """Return a name in snake_case, acronyms taken apart: `HTTPNotFound` is `http_not_found`."""
+    return normalised(_ACRONYM_BORDER.sub("_", name))
+
+
 def words_of(text: str) -> set[str]:
     """Return the words in a text of lower case, whatever stands between them."""
+    if not text.isascii() and _HAS_ACCENTS.search(text):
+        return set(_WORD.findall(text))
     return set(text.encode("ascii", "replace").translate(_SPACED).decode().split())
 
 
@@ -76,18 +121,18 @@ class Table:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self._by_words: dict[str, dict[str, list[_Entry]]] = {}
-        self._unspaced: list[_Entry] = []
-        phrases = [(rule, phrase) for rule in self.rules for phrase in sorted(_lines(rule))]
+        self._by_part: dict[str, list[_Entry]] = {}
+        phrases = [(rule, phrase) for rule in self.rules for phrase in sorted(_phrases(rule))]
         for order, (rule, phrase) in enumerate(phrases):
-            if not phrase.isascii():
-                self._unspaced.append(_Entry(order, rule, phrase, ()))
-                continue
-            anchor, *needs = _needs(phrase)
+            tokens = _tokens(phrase)
+            anchor, *needs = _words_needed(tokens) or [frozenset[str]()]
             entry = _Entry(order, rule, phrase, tuple(needs[1:]))
             for word in anchor:
                 by_second = self._by_words.setdefault(word, {})
                 for second in needs[0] if needs else (word,):
                     by_second.setdefault(second, []).append(entry)
+            for part in () if anchor else _parts_needed(phrase, tokens):
+                self._by_part.setdefault(part, []).append(entry)
         # To meet a set with another one is faster than with the keys of a dict.
         self._anchors = frozenset(self._by_words)
         self._seconds = {word: frozenset(by_second) for word, by_second in self._by_words.items()}
@@ -96,8 +141,8 @@ class Table:
         """Return the table without some phrases, to see how much depends on them."""
         kept: list[Rule] = []
         for rule in self.rules:
-            lines = [line for line in _lines(rule) if line not in phrases]
-            kept += [replace(rule, phrases="\n".join(lines))] if lines else []
+            kept_phrases = [phrase for phrase in _phrases(rule) if phrase not in phrases]
+            kept += [replace(rule, phrases="\n".join(kept_phrases))] if kept_phrases else []
         return Table(kept)
 
     def first(self, text: str) -> Match | None:
@@ -117,30 +162,50 @@ class Table:
                             break
                     else:
                         candidates.append(entry)
-        if not text.isascii():
-            candidates += [entry for entry in self._unspaced if entry.phrase in text]
+        for part, entries in self._by_part.items():
+            if part in text:
+                candidates += entries
         candidates.sort()
         for _, rule, phrase, _ in candidates:
             if found := _compiled(phrase).search(text):
                 yield Match(rule, found.start(), found.end(), phrase)
 
 
-def _lines(rule: Rule) -> list[str]:
-    return [line.strip() for line in rule.phrases.strip().splitlines()]
+def _phrases(rule: Rule) -> list[str]:
+    return [phrase.strip() for phrase in _PHRASE_END.split(rule.phrases.strip())]
 
 
-def _needs(phrase: str) -> list[frozenset[str]]:
+def _tokens(phrase: str) -> list[_Token]:
+    found: list[_Token] = []
+    for token in _TOKEN.findall(normalize("NFC", phrase).casefold()):
+        is_optional = token.endswith("?")
+        choices = token.removesuffix("?").removeprefix("(").removesuffix(")").split("|")
+        found.append(_Token(tuple(choices), is_optional, token == "~", not _UNSPACED.search(token)))
+    return found
+
+
+def _words_needed(tokens: list[_Token]) -> list[frozenset[str]]:
     """Return sets of words of which a text must hold one each for the phrase to fit, the most telling first."""
     groups: list[frozenset[str]] = []
-    for token in _TOKEN.findall(phrase):
-        if token.endswith("?") or "*" in token:
-            continue
-        choices = [_WORD.findall(choice) for choice in token.strip("()").split("|")]
-        if all(choices):
-            groups.append(frozenset(max(words, key=_telling) for words in choices))
-    if not groups:
-        raise ValueError(f"the phrase {phrase!r} needs a word that is always there")
+    for token in tokens:
+        words = [_WORD.findall(choice) for choice in token.choices]
+        if token.is_spaced and not token.is_optional and all(words) and not _has_stem(token):
+            groups.append(frozenset(max(found, key=_telling) for found in words))
     return sorted(groups, key=lambda group: -min(map(_telling, group)))
+
+
+def _parts_needed(phrase: str, tokens: list[_Token]) -> list[str]:
+    """Return parts of which a text must hold one for the phrase to fit, where no whole word is certain to be there."""
+    certain = [token for token in tokens if not token.is_optional and not token.is_gap]
+    parts = [[choice.partition("*")[0] for choice in token.choices] for token in certain]
+    usable = [choices for choices in parts if all(choices)]
+    if not usable:
+        raise ValueError(f"the phrase {phrase!r} needs a word that is always there")
+    return max(usable, key=lambda choices: min(map(len, choices)))
+
+
+def _has_stem(token: _Token) -> bool:
+    return any("*" in choice for choice in token.choices)
 
 
 def _telling(word: str) -> int:
@@ -149,43 +214,51 @@ def _telling(word: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _compiled(phrase: str) -> re.Pattern[str]:
-    if not phrase.isascii():
-        return re.compile(re.escape(phrase))
-    first, *rest = _TOKEN.findall(phrase)
-    pattern, joint = _first_piece(first), _BETWEEN
+    first, *rest = _tokens(phrase)
+    pattern, has_gap = _first_piece(first), False
+    previous: _Token | None = first
     if not pattern:
-        pattern, joint, rest = r"(?<![a-z0-9])", "", [first, *rest]
+        pattern, previous, rest = _START if first.is_spaced else "", None, [first, *rest]
     for token in rest:
-        if token == "~":
-            joint = _GAP
-        elif not token.endswith("?"):
-            pattern += joint + _piece(token)
-            joint = _BETWEEN
-        elif joint == _BETWEEN:
-            pattern += f"(?:{_BETWEEN}{_piece(token[:-1])})?"
+        if token.is_gap:
+            has_gap = True
+            continue
+        joint = _gap(previous, token) if has_gap else _joint(previous, token)
+        piece = _either(_choices(token))
+        if not token.is_optional:
+            pattern, previous = pattern + joint + piece, token
+        elif has_gap or previous is None:  # what follows comes at once if this word is absent
+            pattern, previous = f"{pattern}{joint}(?:{piece}{_BETWEEN})?", None
         else:
-            pattern += f"{joint}(?:{_piece(token[:-1])}{_BETWEEN})?"
-            joint = ""
-    return re.compile(rf"{pattern}(?![a-z0-9])")
+            pattern, previous = f"{pattern}(?:{joint}{piece})?", token
+        has_gap = False
+    return re.compile(pattern + (_END if previous is None or previous.is_spaced else ""))
 
 
-def _first_piece(token: str) -> str:
+def _gap(before: _Token | None, after: _Token) -> str:
+    """Return what stands for a few words between two others, which begin and end where words do."""
+    return (_END if before is None or before.is_spaced else "") + _GAP + (_START if after.is_spaced else "")
+
+
+def _joint(before: _Token | None, after: _Token) -> str:
+    """Return what may stand between two words; nothing before the first one."""
+    if before is None:
+        return ""
+    return _BETWEEN if before.is_spaced and after.is_spaced else _BETWEEN_UNSPACED
+
+
+def _first_piece(token: _Token) -> str:
     """Return a piece that looks behind its first letter, not before it: to search for letters is fast. Or nothing."""
     choices = _choices(token)
-    if token.endswith("?") or not all(choice[:1].isalnum() for choice in choices):
+    if token.is_optional or token.is_gap or not all(choice[:1].isalnum() for choice in choices):
         return ""
-    return _either(f"{choice[0]}(?<![a-z0-9]{choice[0]}){choice[1:]}" for choice in choices)
+    if not token.is_spaced:
+        return _either(choices)
+    return _either(f"{choice[0]}(?<![{_LETTERS}]{choice[0]}){choice[1:]}" for choice in choices)
 
 
-def _piece(token: str) -> str:
-    return _either(_choices(token))
-
-
-def _choices(token: str) -> list[str]:
-    return [
-        re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", "[a-z0-9]*")
-        for choice in token.removeprefix("(").removesuffix(")").split("|")
-    ]
+def _choices(token: _Token) -> list[str]:
+    return [re.escape(choice).replace(r"\ ", _BETWEEN).replace(r"\*", f"[{_LETTERS}]*") for choice in token.choices]
 
 
 def _either(choices: Iterable[str]) -> str:

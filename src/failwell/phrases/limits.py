@@ -44,10 +44,6 @@ RULES: tuple[Rule, ...] = (
             flood wait
             too many (calls|attempts|queries|messages)
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
-            请求过于频繁
-            请求过多
-            レート制限
-            límite de solicitudes
         """,
         confidence=0.93,
     ),

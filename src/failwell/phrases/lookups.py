@@ -52,19 +52,6 @@ RULES: tuple[Rule, ...] = (
             (has been|was) (deleted|removed)
             gone
             (did not|does not|do not) (match|contain|have) (any)?
-            不存在
-            找不到
-            未找到
-            見つかりません
-            nicht gefunden
-            existiert nicht
-            no encontrado
-            no existe
-            introuvable
-            n'existe pas
-            não encontrado
-            не найден
-            не существует
         """,
         confidence=0.85,
     ),
@@ -79,8 +66,6 @@ RULES: tuple[Rule, ...] = (
             temporary (failure|error|problem|issue)
             transient
             unavailable
-            稍后重试
-            请稍后
         """,
         confidence=0.85,
     ),

@@ -1,9 +1,20 @@
-"""What an error code of somebody else means to us: a code of the catalog, and where it differs from its row."""
+"""What a code of somebody else means to us: a code of the catalog, what else is known, and the failure of that."""
 
+from collections.abc import Iterator
 from typing import Any
 
+from failwell import codes
+from failwell.codes import TYPES
+from failwell.failure import Failure
+
 Meaning = str | dict[str, Any]
-"""A code, or a dict with at least the code and what else of `Failure` is known."""
+"""A code, or fields of `Failure` with at least a code or a type."""
+
+Rows = tuple[tuple[Meaning, str], ...]
+"""A table of codes: a meaning, and the codes that have it with blanks between them.
+
+`*` before a code says that it means the same wherever it comes from.
+"""
 
 BUG: dict[str, Any] = {"code": "INTERNAL_ERROR", "outcome": "not_executed"}
 """The tool uses a library wrongly, and the library noticed before it did anything."""
@@ -14,12 +25,54 @@ BROKEN: dict[str, Any] = {"code": "UPSTREAM_ERROR", "type": "INTERNAL"}
 PARTLY: dict[str, Any] = {**BROKEN, "outcome": "unknown"}
 """Some of many operations failed; the others may have taken effect."""
 
+RETRY_TRANSACTION: dict[str, Any] = {"code": "CONCURRENT_MODIFICATION", "outcome": "not_executed", "retryable": True}
+"""The transaction was undone because of another one; the same again may pass."""
+
 
 def not_executed(code: str) -> dict[str, Any]:
     """Return the meaning of a code where the other side certainly did nothing, or undid it."""
     return {"code": code, "outcome": "not_executed"}
 
 
+def by_code(rows: Rows) -> dict[str, Meaning]:
+    """Return the meanings in a table, by code."""
+    return {code.removeprefix("*"): meaning for code, meaning in _pairs(rows)}
+
+
+def known_everywhere(rows: Rows) -> dict[str, Meaning]:
+    """Return the meanings in a table of the codes that are the same wherever they come from."""
+    return {code[1:]: meaning for code, meaning in _pairs(rows) if code.startswith("*")}
+
+
+def by_number(rows: Rows) -> dict[int, Meaning]:
+    """Return the meanings in a table of numbers, by number."""
+    return {int(code): meaning for code, meaning in _pairs(rows)}
+
+
+def _pairs(rows: Rows) -> Iterator[tuple[str, Meaning]]:
+    for meaning, listed in rows:
+        for code in listed.split():
+            yield code, meaning
+
+
 def fields_of(meaning: Meaning) -> dict[str, Any]:
     """Return a meaning as fields of `Failure`, in a dict of its own."""
     return {"code": meaning} if isinstance(meaning, str) else dict(meaning)
+
+
+def failure_from(meaning: Meaning) -> Failure:
+    """Return the failure that a meaning stands for, with the catalog's words.
+
+    Raises:
+        ValueError: a value is not one of its choices.
+        TypeError: a field is unknown or of the wrong type.
+    """
+    given = {name: value for name, value in fields_of(meaning).items() if value is not None or name == "retryable"}
+    row = codes.kin(given.get("code")) or codes.get(TYPES[given["type"]].code if given.get("type") in TYPES else None)
+    row = row or codes.explain("INTERNAL_ERROR")
+    return Failure(**{"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped", **given})
+
+
+def unmapped() -> Failure:
+    """Return the failure of which nothing is known: it is unknown whether another try helps."""
+    return failure_from({"code": "INTERNAL_ERROR", "retryable": None, "outcome": "unknown"})

@@ -123,9 +123,6 @@ RULES: tuple[Rule, ...] = (
             und err connect timeout
             the operation was aborted due to timeout
             (upstream|server|service|backend) (is)? taking too long
-            请求超时
-            连接超时
-            タイムアウト
         """,
         confidence=0.88,
     ),
@@ -195,8 +192,6 @@ RULES: tuple[Rule, ...] = (
             network error
             (network|connectivity|connection) (problem|problems|issue|issues|failure)
             fetch failed
-            网络错误
-            网络连接失败
         """,
         confidence=0.85,
     ),

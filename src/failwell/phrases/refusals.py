@@ -49,14 +49,6 @@ RULES: tuple[Rule, ...] = (
             use one of
             usage
             unexpected keyword argument
-            无效
-            参数错误
-            不正
-            ungültig
-            inválido
-            no válido
-            invalide
-            неверн
         """,
         confidence=0.82,
     ),

@@ -77,11 +77,6 @@ RULES: tuple[Rule, ...] = (
             permission denied publickey
             host key verification failed
             signature does not match
-            未授权
-            未登录
-            nicht angemeldet
-            no autorizado
-            non autorisé
         """,
         confidence=0.9,
     ),
@@ -142,11 +137,6 @@ RULES: tuple[Rule, ...] = (
             not (allowed|permitted) to
             (is|are) not permitted
             (is|are) disabled (by|in|for|on)
-            禁止访问
-            zugriff verweigert
-            acceso denegado
-            accès refusé
-            アクセスが拒否
         """,
         confidence=0.88,
     ),
@@ -166,8 +156,6 @@ RULES: tuple[Rule, ...] = (
             no servers available
             (daemon|docker|service|server|cluster) (is)? not (running|reachable|responding)
             is the docker daemon running
-            服务不可用
-            サービス利用不可
         """,
         confidence=0.88,
     ),

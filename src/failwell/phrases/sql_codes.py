@@ -1,8 +1,8 @@
-"""SQL errors by SQLSTATE and by the numbers of MySQL, MariaDB, Oracle and SQL Server."""
+"""SQL errors: SQLSTATE, the numbers of MySQL, MariaDB, Oracle and SQL Server, the names of SQLite and of PEP 249."""
 
 import re
 
-from failwell.phrases.meanings import BROKEN, Meaning, not_executed
+from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_number, not_executed
 
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
 
@@ -102,17 +102,14 @@ SQLSTATES: dict[str, Meaning] = {
 here, nor are 00 and 01, which are no errors."""
 
 
-def verdict_for_sqlstate(state: object) -> Meaning | None:
+def meaning_of_sqlstate(state: object) -> Meaning | None:
     """Return what a SQLSTATE means, by the whole of it or by its class; None if that tells nothing."""
     if not isinstance(state, str) or not _SQLSTATE.fullmatch(state):
         return None
     return SQLSTATES.get(state) or SQLSTATES.get(state[:2])
 
 
-_Rows = tuple[tuple[Meaning, str], ...]
-
-
-MYSQL_ROWS: _Rows = (
+MYSQL_ROWS: Rows = (
     ("UNAUTHORIZED", "1045 1251 1698 1820 1862 2049 2061 3118 4151"),
     ("FORBIDDEN", "1044 1095 1129 1130 1142 1143 1220 1227 1370 1410 1419 3566 3619 3955"),
     ("READ_ONLY", "1036 1223 1290 1792 1836 3989"),
@@ -152,9 +149,10 @@ MYSQL_ROWS: _Rows = (
     (not_executed("CONNECTION_LOST"), "4031"),
     (BROKEN, "1030 1034 1035 1194 1195"),
 )
+MYSQL = by_number(MYSQL_ROWS)
 """Error numbers of MySQL and MariaDB: of servers from 1000 and 3000, of clients from 2000."""
 
-ORACLE_ROWS: _Rows = (
+ORACLE_ROWS: Rows = (
     ("ALREADY_EXISTS", "1 955 1430 1920"),
     ("LOCK_TIMEOUT", "54 4021 30006"),
     (not_executed("DEADLOCK"), "60 4020"),
@@ -184,9 +182,10 @@ ORACLE_ROWS: _Rows = (
     ("DISK_FULL", "257 1652 1653 1654 1688"),
     ("VALIDATION_ERROR", " ".join(str(number) for number in range(20000, 21000))),
 )
+ORACLE = by_number(ORACLE_ROWS)
 """Numbers of ORA errors; from 20000 on they are those that routines raise."""
 
-SQL_SERVER_ROWS: _Rows = (
+SQL_SERVER_ROWS: Rows = (
     ("ALREADY_EXISTS", "1505 1801 2601 2627 2714 2705 15023 15025"),
     (not_executed("DEADLOCK"), "1205"),
     (not_executed("SERIALIZATION_FAILURE"), "3960 41302 41305 41325"),
@@ -211,6 +210,7 @@ SQL_SERVER_ROWS: _Rows = (
     ("QUERY_TIMEOUT", "3617 -2"),
     ("VALIDATION_ERROR", "50000"),
 )
+SQL_SERVER = by_number(SQL_SERVER_ROWS)
 """Error numbers of SQL Server, and of the FreeTDS client from 20000."""
 
 ORACLE_DRIVER: dict[object, Meaning] = {
@@ -230,10 +230,38 @@ ORACLE_DRIVER: dict[object, Meaning] = {
 """Codes of python-oracledb's own errors."""
 
 
-def _by_number(rows: _Rows) -> dict[int, Meaning]:
-    return {int(number): meaning for meaning, numbers in rows for number in numbers.split()}
+SQLITE_NAMES: tuple[tuple[str, Meaning], ...] = (
+    ("SQLITE_BUSY", "LOCK_TIMEOUT"),
+    ("SQLITE_LOCKED", "LOCK_TIMEOUT"),
+    ("SQLITE_PROTOCOL", "LOCK_TIMEOUT"),
+    ("SQLITE_CONSTRAINT_UNIQUE", "ALREADY_EXISTS"),
+    ("SQLITE_CONSTRAINT_PRIMARYKEY", "ALREADY_EXISTS"),
+    ("SQLITE_CONSTRAINT_ROWID", "ALREADY_EXISTS"),
+    ("SQLITE_CONSTRAINT_FOREIGNKEY", "FOREIGN_KEY_VIOLATION"),
+    ("SQLITE_CONSTRAINT", "CONSTRAINT_VIOLATION"),
+    ("SQLITE_FULL", {"code": "DISK_FULL", "outcome": "rejected"}),
+    ("SQLITE_READONLY", "READ_ONLY"),
+    ("SQLITE_PERM", "FORBIDDEN"),
+    ("SQLITE_AUTH", "FORBIDDEN"),
+    ("SQLITE_CANTOPEN", "FILE_NOT_FOUND"),
+    ("SQLITE_INTERRUPT", "QUERY_TIMEOUT"),
+    ("SQLITE_TOOBIG", "PAYLOAD_TOO_LARGE"),
+    ("SQLITE_MISMATCH", "INVALID_ARGUMENT"),
+    ("SQLITE_NOMEM", {"code": "RESOURCE_EXHAUSTED", "outcome": "rejected"}),
+    ("SQLITE_SCHEMA", "CONCURRENT_MODIFICATION"),
+    ("SQLITE_NOTADB", "PARSE_ERROR"),
+    ("SQLITE_CORRUPT", {"code": "INTERNAL_ERROR"}),
+    ("SQLITE_IOERR", {"code": "INTERNAL_ERROR"}),
+    ("SQLITE_ERROR", "QUERY_ERROR"),
+)
+"""How the names of SQLite's errors begin; the first that fits counts."""
 
-
-MYSQL = _by_number(MYSQL_ROWS)
-ORACLE = _by_number(ORACLE_ROWS)
-SQL_SERVER = _by_number(SQL_SERVER_ROWS)
+DRIVER_CLASSES = {
+    "IntegrityError": "CONSTRAINT_VIOLATION",
+    "ProgrammingError": "QUERY_ERROR",
+    "DataError": "INVALID_ARGUMENT",
+    "OperationalError": "CONNECTION_LOST",
+    "InterfaceError": "CONNECTION_LOST",
+    "NotSupportedError": "NOT_IMPLEMENTED",
+}
+"""Names of PEP 249, which every database driver uses for its classes."""

@@ -13,11 +13,6 @@ RULES: tuple[Rule, ...] = (
             (is|was) already (taken|registered|used|added|created|defined|a member)
             (name|username|email|id|title|slug) ~ (taken|not unique)
             duplicate
-            已存在
-            既に存在
-            existe déjà
-            ya existe
-            existiert bereits
         """,
         confidence=0.88,
     ),

@@ -53,9 +53,6 @@ RULES: tuple[Rule, ...] = (
             does not exist or is not a (file|directory)
             not an existing (file|directory)
             nosuchfileexception
-            找不到文件
-            文件不存在
-            ファイルが見つかりません
         """,
         confidence=0.93,
     ),
@@ -165,9 +162,6 @@ RULES: tuple[Rule, ...] = (
             permission (is)? required
             unauthorized access exception
             access to the path ~ denied
-            权限不足
-            拒绝访问
-            没有权限
         """,
         confidence=0.92,
     ),

@@ -1,6 +1,9 @@
-"""All rules of wording in the order in which they are tried: the most telling first."""
+"""Rules for texts: every table of wording in the order in which they are tried, the most telling first."""
 
+from collections.abc import Iterator
 from functools import cache
+
+from msgspec.structs import replace
 
 from failwell.phrases import (
     crashes,
@@ -17,6 +20,7 @@ from failwell.phrases import (
     vague,
 )
 from failwell.phrases.language import Rule, Table
+from failwell.phrases.languages import TRANSLATIONS
 
 _TABLES = (
     programs,
@@ -32,8 +36,17 @@ _TABLES = (
     refusals,
     vague,
 )
-RULES: tuple[Rule, ...] = tuple(rule for module in _TABLES for rule in module.RULES)
-"""Every rule of wording; where several fit, the first decides."""
+
+
+def _translated() -> Iterator[Rule]:
+    for module in _TABLES:
+        for rule in module.RULES:
+            others = [row.phrases for row in TRANSLATIONS if row.rule == rule.name]
+            yield replace(rule, phrases="\n".join((rule.phrases.strip(), *others))) if others else rule
+
+
+RULES: tuple[Rule, ...] = tuple(_translated())
+"""Every rule for texts; where several fit, the first decides."""
 
 
 @cache

@@ -41,7 +41,6 @@ RULES: tuple[Rule, ...] = (
             time out
             took too long
             time limit (exceeded)?
-            超时
         """,
         confidence=0.85,
         retryable=None,
@@ -108,7 +107,6 @@ RULES: tuple[Rule, ...] = (
             unhandled (exception|error|rejection)
             an error occurred
             something went wrong
-            内部错误
         """,
         confidence=0.75,
         retryable=None,

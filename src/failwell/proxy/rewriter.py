@@ -16,6 +16,7 @@ from failwell.advice import Hints
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
 from failwell.failure import Failure
+from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.events import EventKind, ProxyEvent
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 ORIGINAL_KEY = "dev.failwell/original"
 """The key in `_meta` of what the server itself answered, redacted."""
 
-# No tool failed, or the client handles the error itself: invalid JSON, invalid request, unknown method, cancelled;
-# header mismatch, missing capability, unsupported version, elicitation required.
-_PROTOCOL_ERRORS = frozenset((-32700, -32600, -32601, -32800, -32020, -32021, -32022, -32042))
 
 Message = dict[str, Any]
 
@@ -92,7 +90,7 @@ class Rewriter:
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
         if is_object(error := message.get("error")):
-            if call.is_task or error.get("code") in _PROTOCOL_ERRORS:
+            if call.is_task or error.get("code") in PROTOCOL_ERRORS:
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None

@@ -9,10 +9,9 @@ import msgspec
 
 from failwell import codes
 from failwell._spelling import normalised
-from failwell.failure import join_path
 from failwell.phrases.delays import delay_in_text
 from failwell.phrases.language import words_of
-from failwell.reading.evidence import Context, Finding
+from failwell.reading.context import Context, Finding
 from failwell.reading.validators import problem
 
 _MOST = 3
@@ -20,30 +19,30 @@ _SHORTEST_VALUE, _LONGEST_VALUE = 2, 500
 _TOGETHER = re.compile(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
 
 
-def find_culprit(
+def find_blamed_arguments(
     text: str, context: Context, span: tuple[int, int] | None = None, code: str = ""
 ) -> list[list[str | int]]:
-    """Return the keys of the arguments that a text blames, best first; nothing if it cannot be told."""
+    """Return the keys of the arguments that a text blames, best first; nothing if nobody can tell."""
     if not context.names:
         return []
     if code == "UNAUTHORIZED":  # only an address that was quoted is at fault, not what happens to be named alike
-        return [keys for _, keys in _quoted(text, context)[:1]]
-    if named := _exact_names(text, context):
+        return [keys for _, keys in _quoted_values(text, context)[:1]]
+    if named := _written_names(text, context):
         return [[name] for name in named[:_MOST]]
-    spoken = _spoken(text, context)
-    if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in spoken if not context.arguments.get(name)]):
+    in_words = _names_in_words(text, context)
+    if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in in_words if not context.arguments.get(name)]):
         due = [name for name in unsent if name in context.required]
         return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
-    if quoted := _quoted(text, context):
+    if quoted := _quoted_values(text, context):
         if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
             return [keys for _, keys in sorted(quoted)[:2]]
         if span is not None:
             quoted.sort(key=lambda item: _distance(item[0], span))
         best = [keys for _, keys in quoted]
-        both = [keys for keys in best if str(keys[0]) in spoken]
+        both = [keys for keys in best if str(keys[0]) in in_words]
         return [(both or best)[0]]
-    if spoken:
-        return [[name] for name in (spoken if _TOGETHER.search(text) else spoken[:1])]
+    if in_words:
+        return [[name] for name in (in_words if _TOGETHER.search(text) else in_words[:1])]
     sent = [name for name in context.arguments if isinstance(name, str)]
     if len(sent) == 1:
         return [[sent[0]]]
@@ -51,24 +50,24 @@ def find_culprit(
     return [[required[0]]] if len(required) == 1 else []
 
 
-def _exact_names(text: str, context: Context) -> list[str]:
+def _written_names(text: str, context: Context) -> list[str]:
     """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, or in camel case."""
     found: list[tuple[int, str]] = []
     for name in context.names:
         if name not in text:
             continue
-        if match := _written(name).search(text):
+        if match := _name_pattern(name).search(text):
             found.append((match.start(), name))
     return [name for _, name in sorted(found)]
 
 
 @lru_cache(maxsize=256)
-def _written(name: str) -> re.Pattern[str]:
+def _name_pattern(name: str) -> re.Pattern[str]:
     is_compound = "_" in name or "-" in name or name.lower() != name
     return re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w])" if is_compound else rf"[\"'`]{re.escape(name)}[\"'`]")
 
 
-def _quoted(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
+def _quoted_values(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
     """Return where values that were sent stand in the text, the longest first, each place once."""
     values: list[tuple[int, str, tuple[str | int, ...]]] = []
     for keys, value in context.values:
@@ -80,7 +79,7 @@ def _quoted(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
     taken: list[tuple[int, int]] = []
     for _, words, keys in values:
         if _SHORTEST_VALUE <= len(words) <= _LONGEST_VALUE:
-            for start in _places(words, text):
+            for start in _positions(words, text):
                 if not any(begin <= start < end for begin, end in taken):
                     taken.append((start, start + len(words)))
                     found.append((start, list(keys)))
@@ -88,7 +87,7 @@ def _quoted(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
     return found
 
 
-def _places(words: str, text: str) -> list[int]:
+def _positions(words: str, text: str) -> list[int]:
     at = text.find(words)
     if at < 0 and "/" in words:
         words = words.rstrip("/").rpartition("/")[2] if len(words.rpartition("/")[2]) > 3 else words
@@ -102,7 +101,7 @@ def _places(words: str, text: str) -> list[int]:
     return found
 
 
-def _spoken(text: str, context: Context) -> list[str]:
+def _names_in_words(text: str, context: Context) -> list[str]:
     """Return the arguments whose names the text speaks in words: `paragraph index` for `paragraph_index`."""
     words = words_of(text.lower()[:2000])
     scores: list[tuple[int, int, str]] = []
@@ -133,11 +132,6 @@ def _distance(at: int, span: tuple[int, int]) -> int:
     return max(span[0] - at, at - span[1], 0)
 
 
-def path_of_culprit(keys: list[str | int]) -> str:
-    """Return the path that an argument's keys lead along."""
-    return join_path(keys)
-
-
 # Names of arguments that may hold a path, a command or a query.
 _PATH_LIKE = re.compile(
     r"path|file|dir|folder|uri|url|src|source|dest|target|image|doc|book|name|cwd|root|location|key|id$|repo|script|command"
@@ -147,7 +141,7 @@ _PATH_LIKE = re.compile(
 _PATH = re.compile(r"[/\\\\]|\.\w{1,5}$")
 
 
-def is_servers_own(code: str, text: str, context: Context) -> bool:
+def is_about_own_files(code: str, text: str, context: Context) -> bool:
     """Tell whether nothing that was sent can be what the text complains of."""
     if not context.is_known or not context.schema:
         return False
@@ -179,19 +173,19 @@ _OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALR
 _BLAMELESS = frozenset(("UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED", "PRECONDITION_FAILED"))
 
 
-def completed(found: Finding, text: str, context: Context) -> Finding:
+def complete_finding(found: Finding, text: str, context: Context) -> Finding:
     """Return a finding with all that text and arguments say together."""
     type_ = codes.type_of(found.code)
     if type_ == "TRANSIENT":
         return _transient(found, text, context)
-    if found.code in _OWN_FILES and is_servers_own(found.code, text, context):
+    if found.code in _OWN_FILES and is_about_own_files(found.code, text, context):
         rule = f"{found.rule}, of the server's own"
         return msgspec.structs.replace(found, code="CONFIG_ERROR", retryable=None, rule=rule)
     changes: dict[str, Any] = {}
     if type_ == "CONFLICT":
         changes["retry_after"] = delay_in_text(text)
     if not found.fields and type_ != "INTERNAL" and found.code not in _BLAMELESS:
-        changes["fields"] = _blamed(found, text, context)
+        changes["fields"] = _blamed_fields(found, text, context)
     return msgspec.structs.replace(found, **changes) if changes else found
 
 
@@ -201,17 +195,19 @@ def _transient(found: Finding, text: str, context: Context) -> Finding:
         return msgspec.structs.replace(found, code="OUT_OF_RANGE", retryable=False, fields=(late,))
     if found.code == "DNS_TEMPORARY" and _RESERVED_HOST.search(text):
         lost = msgspec.structs.replace(found, code="HOST_NOT_FOUND", retryable=False)
-        return msgspec.structs.replace(lost, fields=_blamed(lost, text, context))
+        return msgspec.structs.replace(lost, fields=_blamed_fields(lost, text, context))
     changes: dict[str, Any] = {"retry_after": delay_in_text(text)}
     if found.code in _ON_THE_WAY and _sent_address(context):
         changes["retryable"] = None
     return msgspec.structs.replace(found, **changes)
 
 
-def _blamed(found: Finding, text: str, context: Context) -> tuple[Any, ...]:
+def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[Any, ...]:
     kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
     title = codes.title_of(found.code, "INTERNAL")
-    return tuple(problem(context, keys, title, kind) for keys in find_culprit(text, context, found.span, found.code))
+    return tuple(
+        problem(context, keys, title, kind) for keys in find_blamed_arguments(text, context, found.span, found.code)
+    )
 
 
 def _sent_address(context: Context) -> bool:

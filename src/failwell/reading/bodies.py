@@ -46,13 +46,13 @@ def find_body(text: str) -> Body | None:
         except (ValueError, RecursionError):
             continue
         if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
-            found = read_text_body(payload)
+            found = parse_body(payload)
             before = text[: match.start()].strip()
             return found._replace(text=f"{before} {found.text}") if found and before else found
     return None
 
 
-def read_text_body(payload: Any) -> Body | None:
+def parse_body(payload: Any) -> Body | None:
     """Return what a parsed error object says; None if it holds neither text, status nor code."""
     texts: list[str] = []
     statuses: list[int] = []

@@ -1,7 +1,6 @@
 """Flat text: what can be said of a failure that carries no structure, how surely, and by which rule."""
 
 import re
-from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -10,54 +9,85 @@ from failwell import codes
 from failwell._json import parse_json
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import texts
+from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, code_of_status
 from failwell.phrases.language import plain
+from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
+from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
-from failwell.reading.blame import ADDRESS, completed
+from failwell.reading.blame import ADDRESS, complete_finding
 from failwell.reading.bodies import Body, declares_error, find_body, only_text
-from failwell.reading.evidence import Context, Finding
-from failwell.reading.validators import informed
+from failwell.reading.context import Context, Finding
+from failwell.reading.validators import add_schema_facts
 from failwell.redact.scrubber import clean_once
 
-# A number is a status if a word before it, or a reason behind it, says so.
-_BEFORE = (
-    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?|response code|statuscode|errorcode|error code"
-    r"|https?(?:/[\d.]{1,3})?(?: error| status| code)?|returned|responded with|got|received|code)[\s:=#(\[\"']{1,4}"
-)
-_UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens"
-_STATED = re.compile(
-    rf"(?:{_BEFORE}|\berror:? \(?|^\(?|[(\[])([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)", re.IGNORECASE
-)
-_REASONS = (
-    "client error|server error|bad request|unauthorized|payment required|forbidden|not found|method not allowed"
-    "|not acceptable|proxy auth|request timeout|conflict|gone|length required|precondition|payload too large"
-    "|request entity|uri too long|unsupported media|range not|unprocessable|locked|too many|internal server"
-    "|not implemented|bad gateway|service unavailable|service temporarily|gateway time"
-)
-_REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{_REASONS})", re.IGNORECASE)
-_NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
-_STATUS_CONFIDENCE = 0.9
-UNSPECIFIC_STATUSES = frozenset((400, 403, 409, 422, 500))
-"""Statuses that services also use for what has a status of its own: clear words beat them."""
+CERTAIN = 0.7
+"""Below this confidence the answer is: don't know."""
+
+_LONGEST_MESSAGE = 1000
+# pydantic repeats the address of its manual under each problem.
+_ADVERT = "For further information visit https://"
+_ADVERTS = re.compile(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
+# The frames of a traceback tell about the inside of a server; its last line says what happened.
+_TRACEBACK = "Traceback (most recent call last):"
+_FRAMES = re.compile(re.escape(_TRACEBACK) + r"(?:\n[ \t][^\n]*+)*+\n?")
+_NOTHING_SAID = "The tool reported an error without saying which."
 
 
-def find_status(text: str) -> Finding | None:
-    """Return what the HTTP status in a text means, or None if there is none."""
-    match = (_REASON.search(text) or _STATED.search(text)) if _NUMBER.search(text) else None
-    return None if match is None else status_in(int(match[1]), match.span())
+class Reading(Struct, frozen=True):
+    """A failure, and the rule that found it; the rule is None where the failure carried structure."""
+
+    failure: Failure
+    rule: str | None = None
 
 
-def status_in(status: int, span: tuple[int, int] | None = None) -> Finding:
-    """Return what an HTTP status means."""
-    from failwell.exceptions.http import verdict_for_status  # rule tables are loaded when they are needed
+def read_error_text(text: str, context: Context) -> Reading:
+    """Return the failure that an error text tells of, and the rule that says so."""
+    context.safe_text = _safe_message(text)
+    return _reading(context, find_cause(text, context))
 
-    return Finding(
-        rule=f"HTTP status {status}",
-        code=str(verdict_for_status(status)["code"]),
-        confidence=_STATUS_CONFIDENCE,
-        retryable=None if status == 500 or status > 511 else UNSET,
-        http_status=status,
-        span=span,
+
+def read_unflagged_text(text: str, context: Context) -> Reading | None:
+    """Return the failure that a text nobody flagged tells of, and the rule that says so."""
+    found = find_unflagged_cause(text, context)
+    if found is None:
+        return None
+    context.safe_text = _safe_message(text)
+    return _reading(context, found)
+
+
+def _safe_message(text: str) -> str:
+    if _ADVERT in text:
+        text = _ADVERTS.sub("", text)
+    if _TRACEBACK in text:
+        text = _FRAMES.sub("", text)
+    return clean_once(text, _LONGEST_MESSAGE).strip()
+
+
+def _reading(context: Context, found: Finding | None) -> Reading:
+    message = context.safe_text or _NOTHING_SAID
+    if found is None or found.confidence < CERTAIN:
+        return Reading(_unknown(message, context, found), found.rule if found else None)
+    return Reading(_failure(message, context, found), found.rule)
+
+
+def _failure(message: str, context: Context, found: Finding) -> Failure:
+    return Failure(
+        message=message,
+        code=found.code,
+        outcome="unknown",  # a guess is not the server's word
+        retryable=found.retryable if found.retryable is not UNSET else codes.derive(found.code, None).retryable,
+        fields=found.fields,
+        retry_after=found.retry_after,
+        http_status=found.http_status,
+        tool=context.tool,
+        origin="inferred",
+        confidence=found.confidence,
     )
+
+
+def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
+    confidence = found.confidence if found else 0.0
+    return Failure(message=message, tool=context.tool, origin="inferred", confidence=confidence)
 
 
 _HEAD, _TAIL = 3000, 1000
@@ -65,32 +95,27 @@ _MASK = "<>"
 _VALIDATOR_CONFIDENCE = 0.95
 _SCHEMA_CONFIDENCE = 0.8
 _CLEAR = 0.88
-# What SDKs put before the text of an error; they say nothing about it.
-_WRAPPER = re.compile(
-    r"(?:Error (?:executing|calling|running) (?:the )?tool [^\s:]{1,200}: |MCP error -?\d{1,6}: "
-    r"|Tool execution failed: |(?:Tool)?Error: |Input validation error: )"
-)
-_RPC = re.compile(r"MCP error -32602\b")
+_RPC = re.compile(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
 
 
-def weigh(text: str, context: Context) -> Finding | None:
+def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
     found = by_validator(text, context)
     if found is not None:
         return found
     body = find_body(text) if "{" in text or "[" in text else None
-    said = _unwrapped(body.text if body and body.text else text)
+    said = without_prefixes(body.text if body and body.text else text)
     found = _by_wording(said, text, body, context) or _by_number(text) or _by_schema(context)
-    return None if found is None else completed(found, said, context)
+    return None if found is None else complete_finding(found, said, context)
 
 
 def deciding_phrase(text: str, context: Context) -> str | None:
     """Return the phrase by which the wording of a text is known, if it is; for measuring the rules."""
     text = _bounded(text)
     body = find_body(text)
-    said = _unwrapped(body.text if body and body.text else text)
+    said = without_prefixes(body.text if body and body.text else text)
     match = texts.table().first(plain(_masked(said, context)))
     return match.phrase if match else None
 
@@ -99,13 +124,30 @@ def _bounded(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-def _unwrapped(text: str) -> str:
+# What SDKs put before the text of an error. It says nothing about the error itself.
+SDK_PREFIXES: tuple[tuple[str, str], ...] = (
+    # A name may hold blanks if a payload follows; otherwise such words are the server's own.
+    (
+        "mcp, fastmcp",
+        r"Error (?:executing|calling|running) (?:the )?tool (?:[^\s:]{1,200}: |[^\n:]{1,200}: (?=\s*[{<]))",
+    ),
+    ("mcp, low level", r"Input validation error: "),
+    ("TypeScript SDK", r"MCP error -?\d{1,6}: "),
+    ("strands", r"Tool execution failed: "),
+    ("agent frameworks", r"(?:Tool)?Error: "),
+)
+_SDK_PREFIX = re.compile("|".join(pattern for _, pattern in SDK_PREFIXES))
+_MOST_PREFIXES = 3
+
+
+def without_prefixes(text: str) -> str:
+    """Return an error text without what SDKs put before it; one that has nothing else stays as it is."""
     at = 0
-    for _ in range(3):
-        wrapper = _WRAPPER.match(text, at)
-        if wrapper is None or wrapper.end() == len(text):
+    for _ in range(_MOST_PREFIXES):
+        prefix = _SDK_PREFIX.match(text, at)
+        if prefix is None or prefix.end() == len(text):
             break
-        at = wrapper.end()
+        at = prefix.end()
     return text[at:]
 
 
@@ -120,7 +162,7 @@ def by_validator(text: str, context: Context) -> Finding | None:
         problems = family.parse(text, context)
         if problems is None:
             continue
-        fields = tuple(informed(problem, context) for problem in problems) or context.problems
+        fields = tuple(add_schema_facts(problem, context) for problem in problems) or context.problems
         if fields or family.is_certain:
             rule = f"{family.name} text"
             return Finding(rule=rule, code=_code_of(fields), confidence=_VALIDATOR_CONFIDENCE, fields=fields)
@@ -144,28 +186,26 @@ def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Fi
     )
     if body is None:
         status = find_status(masked)
-        return worded if status is None else _surer(worded, status)
-    status = find_status(_masked(text, context)) or (status_in(body.status) if body.status else None)
+        return worded if status is None else _words_or_status(worded, status)
+    status = find_status(_masked(text, context)) or (finding_of_status(body.status) if body.status else None)
     coded = _by_code(body.codes)
-    if coded is not None and (status is None or status.http_status in UNSPECIFIC_STATUSES):
+    if coded is not None and (status is None or status.http_status in VAGUE_STATUSES):
         return worded if worded is not None and worded.confidence >= 0.9 else coded
-    return worded if status is None else _surer(worded, status)
+    return worded if status is None else _words_or_status(worded, status)
 
 
-def _surer(worded: Finding | None, status: Finding) -> Finding:
+def _words_or_status(worded: Finding | None, status: Finding) -> Finding:
     """Return what the words say where they are clearer than the status; else what the status says."""
     if worded is None or worded.confidence < _CLEAR:
         return status
     type_ = codes.type_of(worded.code)
     is_finer = worded.code == "QUOTA_EXHAUSTED" or type_ == codes.type_of(status.code)
-    if type_ != "INTERNAL" and (is_finer or status.http_status in UNSPECIFIC_STATUSES):
+    if type_ != "INTERNAL" and (is_finer or status.http_status in VAGUE_STATUSES):
         return msgspec.structs.replace(worded, http_status=status.http_status)
     return status
 
 
 def _by_code(stated: tuple[str, ...]) -> Finding | None:
-    from failwell.exceptions.http import known_code  # rule tables are loaded when they are needed
-
     for code in stated:
         row = codes.get(codes.screaming(code))
         meant = row.code if row else known_code(code)
@@ -177,7 +217,7 @@ def _by_code(stated: tuple[str, ...]) -> Finding | None:
 def _by_number(text: str) -> Finding | None:
     if _RPC.search(text) is None:
         return None
-    return Finding(rule="JSON-RPC -32602", code="INVALID_ARGUMENT", confidence=0.8)
+    return Finding(rule=f"JSON-RPC {INVALID_PARAMS}", code=RECEIVED[INVALID_PARAMS], confidence=0.8)
 
 
 def _by_schema(context: Context) -> Finding | None:
@@ -198,6 +238,38 @@ def _masked(text: str, context: Context) -> str:
         if isinstance(value, str) and len(value) > 3 and value in text:
             text = text.replace(value, _MASK)
     return text
+
+
+# A number is a status if a word before it, or a reason behind it, says so.
+_BEFORE = (
+    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?|response code|statuscode|errorcode|error code"
+    r"|https?(?:/[\d.]{1,3})?(?: error| status| code)?|returned|responded with|got|received|code)[\s:=#(\[\"']{1,4}"
+)
+_UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens"
+_STATED = re.compile(
+    rf"(?:{_BEFORE}|\berror:? \(?|^\(?|[(\[])([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)", re.IGNORECASE
+)
+_REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{'|'.join(REASONS)})", re.IGNORECASE)
+_NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
+_STATUS_CONFIDENCE = 0.9
+
+
+def find_status(text: str) -> Finding | None:
+    """Return what the HTTP status in a text means, or None if there is none."""
+    match = (_REASON.search(text) or _STATED.search(text)) if _NUMBER.search(text) else None
+    return None if match is None else finding_of_status(int(match[1]), match.span())
+
+
+def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:
+    """Return what an HTTP status means."""
+    return Finding(
+        rule=f"HTTP status {status}",
+        code=code_of_status(status),
+        confidence=_STATUS_CONFIDENCE,
+        retryable=None if status == 500 or status > 511 else UNSET,
+        http_status=status,
+        span=span,
+    )
 
 
 _LONGEST = 2000
@@ -231,7 +303,7 @@ _LISTED = re.compile(
 _DONT_KNOW = Finding(rule="begins like an error", code="TOOL_ERROR", confidence=0.75, retryable=None)
 
 
-def find_unflagged(text: str, context: Context) -> Finding | None:
+def find_unflagged_cause(text: str, context: Context) -> Finding | None:
     """Return what a text that nobody flagged fails with; None unless it is surely an error and nothing else."""
     text = text.strip()
     if not text or len(text) > _LONGEST:
@@ -240,7 +312,7 @@ def find_unflagged(text: str, context: Context) -> Finding | None:
         payload = parse_json(text)
         if payload is not None:
             if declares_error(payload):
-                return weigh(text, context) or _DONT_KNOW
+                return find_cause(text, context) or _DONT_KNOW
             text = (only_text(payload) or "").strip()
             if not text:
                 return None
@@ -256,10 +328,10 @@ def find_unflagged(text: str, context: Context) -> Finding | None:
     if len(lines) > _MOST_LINES or any(_LISTED.match(line) or _OPENING.match(line) for line in lines):
         return None
     if is_opening:
-        return weigh(text, context) or _DONT_KNOW
+        return find_cause(text, context) or _DONT_KNOW
     if lines or len(text) > _LONGEST_SENTENCE or not context.is_known:
         return None
-    found = weigh(text, context)
+    found = find_cause(text, context)
     return found if found and found.confidence >= _SURE and _speaks_of(text, context) else None
 
 
@@ -272,88 +344,3 @@ def _is_echo(text: str, context: Context) -> bool:
     """Tell whether a text is little else than a sentence that the caller sent."""
     values = (value.strip() for _, value in context.values if isinstance(value, str) and " " in value)
     return any(2 * len(value) > len(text) and value in text for value in values)
-
-
-CERTAIN = 0.7
-"""Below this confidence the answer is: don't know."""
-
-_LONGEST_MESSAGE = 1000
-# pydantic repeats the address of its manual under each problem.
-_ADVERT = "For further information visit https://"
-_ADVERTS = re.compile(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
-# The frames of a traceback tell about the inside of a server; its last line says what happened.
-_TRACEBACK = "Traceback (most recent call last):"
-_FRAMES = re.compile(re.escape(_TRACEBACK) + r"(?:\n[ \t][^\n]*+)*+\n?")
-_NOTHING_SAID = "The tool reported an error without saying which."
-
-
-class TextReading(Struct, frozen=True):
-    """A failure, and the rule that found it; the rule is None where the failure carried structure."""
-
-    failure: Failure
-    rule: str | None = None
-
-
-def classify(
-    text: str, *, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
-) -> Failure:
-    """Return the failure that an error text tells of, with a confidence."""
-    return verdict_on(text, Context(tool, arguments, input_schema, annotations)).failure
-
-
-def find_in_text(
-    text: str, *, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
-) -> Failure | None:
-    """Return the failure that a text nobody flagged tells of; None unless it is surely an error."""
-    reading = search_text(text, Context(tool, arguments, input_schema, annotations))
-    return reading.failure if reading else None
-
-
-def verdict_on(text: str, context: Context) -> TextReading:
-    """Return the failure that an error text tells of, and the rule that says so."""
-    context.safe_text = _safe(text)
-    return _reading(context, weigh(text, context))
-
-
-def search_text(text: str, context: Context) -> TextReading | None:
-    """Return the failure that a text nobody flagged tells of, and the rule that says so."""
-    found = find_unflagged(text, context)
-    if found is None:
-        return None
-    context.safe_text = _safe(text)
-    return _reading(context, found)
-
-
-def _safe(text: str) -> str:
-    if _ADVERT in text:
-        text = _ADVERTS.sub("", text)
-    if _TRACEBACK in text:
-        text = _FRAMES.sub("", text)
-    return clean_once(text, _LONGEST_MESSAGE).strip()
-
-
-def _reading(context: Context, found: Finding | None) -> TextReading:
-    message = context.safe_text or _NOTHING_SAID
-    if found is None or found.confidence < CERTAIN:
-        return TextReading(_unknown(message, context, found), found.rule if found else None)
-    return TextReading(_failure(message, context, found), found.rule)
-
-
-def _failure(message: str, context: Context, found: Finding) -> Failure:
-    return Failure(
-        message=message,
-        code=found.code,
-        outcome="unknown",  # a guess is not the server's word
-        retryable=found.retryable if found.retryable is not UNSET else codes.derive(found.code, None).retryable,
-        fields=found.fields,
-        retry_after=found.retry_after,
-        http_status=found.http_status,
-        tool=context.tool,
-        origin="inferred",
-        confidence=found.confidence,
-    )
-
-
-def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
-    confidence = found.confidence if found else 0.0
-    return Failure(message=message, tool=context.tool, origin="inferred", confidence=confidence)

@@ -1,6 +1,5 @@
 """`read`: the failure in anything a tool call can end with."""
 
-import re
 import time
 from collections.abc import Iterator
 from typing import Any, overload
@@ -14,16 +13,12 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.reading import flat_text, shapes
-from failwell.reading.evidence import Context
-from failwell.reading.flat_text import TextReading
-from failwell.reading.result import Incoming, take_apart
-from failwell.reading.shapes import from_rpc, from_shape, in_rpc_error, wrapped
+from failwell.reading.context import Context
+from failwell.reading.flat_text import Reading, without_prefixes
+from failwell.reading.raw_result import RawResult, parse_result
+from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
 from failwell.result import Err
 
-# How SDKs begin the text of an error that a tool wrote itself.
-_PREFIX = re.compile(
-    r"(?:Error (?:executing|calling) tool [^\n:]{1,200}: |MCP error -?\d{1,6}: |(?:Tool)?Error: )(?=\s*[{<])"
-)
 # Exceptions of clients and frameworks whose text is the server's text.
 _TEXT_CARRIERS = frozenset(
     (
@@ -118,26 +113,26 @@ def explain(
     dialect: str | None = None,
     unflagged: bool = False,
     now: float | None = None,
-) -> TextReading | None:
+) -> Reading | None:
     """Return what `read` returns together with the rule that gave it: None for a failure that carried structure.
 
     Raises:
         ValueError: there is no such dialect.
     """
-    spoken = dialects.get(dialect) if dialect is not None else None
+    known_dialect = dialects.get(dialect) if dialect is not None else None
     tool = tool if isinstance(tool, str) else None
     context = Context(tool, arguments, input_schema, annotations)
     try:
-        reading = _read(what, spoken, unflagged=unflagged, now=now, context=context)
+        reading = _read(what, known_dialect, unflagged=unflagged, now=now, context=context)
     except Exception:
         log.exception("a payload could not be read")
-        reading = flat_text.verdict_on("", Context(tool)) if _is_flagged(what) else None
+        reading = flat_text.read_error_text("", Context(tool)) if _is_flagged(what) else None
     if reading is None or tool is None or reading.failure.tool is not None:
         return reading
     failure = reading.failure
     code = failure.code and codes.canonical_code(failure.code, tool)
     changes = {"tool": tool} if code == failure.code else {"tool": tool, "code": code}
-    return TextReading(failure.replace(**changes), reading.rule)
+    return Reading(failure.replace(**changes), reading.rule)
 
 
 def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
@@ -154,98 +149,99 @@ def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
 
 
 def _read(
-    what: Any, spoken: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
-) -> TextReading | None:
+    what: Any, known_dialect: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
+) -> Reading | None:
     if isinstance(what, Err):
         what = what.failure
     if isinstance(what, Failure):
-        return TextReading(what)
+        return Reading(what)
     if isinstance(what, BaseException):
-        return _from_exception(what, spoken, now=now, context=context)
+        return _from_exception(what, known_dialect, now=now, context=context)
     if is_object(what) and (failure := _whole(what)):
-        return TextReading(failure)
-    incoming = take_apart(what)
-    if incoming is None:
+        return Reading(failure)
+    raw = parse_result(what)
+    if raw is None:
         return None
-    if failure := read_whole(incoming.meta.get(META_KEY)):
-        return TextReading(failure)
-    if incoming.flag is False and not unflagged:
-        failure = _first(_spoken(spoken, incoming)) if spoken else None
-        return TextReading(failure) if failure else None
-    if failure := _first(_structured(incoming, spoken, now=time.time() if now is None else now)):
-        return TextReading(failure)
-    if incoming.rpc_error is not None:
-        return from_rpc(incoming.rpc_error, context)
-    text = "\n".join(incoming.texts)
-    if incoming.flag is False:
-        return flat_text.search_text(text, context)
-    if incoming.flag is None and incoming.payload is not None:
-        return flat_text.search_text(write_json(incoming.payload), context) if unflagged else None
-    return flat_text.verdict_on(text, context)
+    if failure := read_whole(raw.meta.get(META_KEY)):
+        return Reading(failure)
+    if raw.flag is False and not unflagged:
+        failure = _first(_from_known_dialect(known_dialect, raw)) if known_dialect else None
+        return Reading(failure) if failure else None
+    if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now)):
+        return Reading(failure)
+    if raw.rpc_error is not None:
+        return from_rpc(raw.rpc_error, context)
+    text = "\n".join(raw.texts)
+    if raw.flag is False:
+        return flat_text.read_unflagged_text(text, context)
+    if raw.flag is None and raw.payload is not None:
+        return flat_text.read_unflagged_text(write_json(raw.payload), context) if unflagged else None
+    return flat_text.read_error_text(text, context)
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
     """Return the failure under our key, where a result has it; nothing else needs to be looked at then."""
-    stated = result.get("_meta")
-    if not is_object(stated) or META_KEY not in stated or "jsonrpc" in result:
+    meta = result.get("_meta")
+    if not is_object(meta) or META_KEY not in meta or "jsonrpc" in result:
         return None
-    return read_whole(stated[META_KEY]) if isinstance(result.get("content"), list) else None
+    return read_whole(meta[META_KEY]) if isinstance(result.get("content"), list) else None
 
 
-def _structured(incoming: Incoming, spoken: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
+def _structured(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
     """Yield what each way of reading finds, in the order in which they are trusted."""
-    text = incoming.texts[0] if incoming.texts else ""
-    if incoming.meta:
-        yield shapes.from_tool_failure(incoming.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
-    if spoken:
-        yield from _spoken(spoken, incoming)
-    if incoming.meta:
-        yield _meta.decode(Wire(text, True, incoming.meta))
-    if incoming.rpc_error is not None:
-        yield in_rpc_error(incoming.rpc_error)
-    for text in incoming.texts:
-        text = _unprefixed(text)
+    text = raw.texts[0] if raw.texts else ""
+    if raw.meta:
+        yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
+    if known_dialect:
+        yield from _from_known_dialect(known_dialect, raw)
+    if raw.meta:
+        yield _meta.decode(Wire(text, True, raw.meta))
+    if raw.rpc_error is not None:
+        yield from_rpc_data(raw.rpc_error)
+    for text in raw.texts:
+        bare = without_prefixes(text)
+        text = bare if bare.lstrip().startswith(("{", "<")) else text
         if "<" in text:
             yield _xml.decode(Wire(text))
         payload = parse_object(text)
         if payload is not None:
             yield from_shape(payload)
-    for payload in (incoming.payload, incoming.structured):
+    for payload in (raw.payload, raw.structured):
         if is_object(payload):
             yield from_shape(payload)
 
 
-def _spoken(spoken: dialects.Dialect, incoming: Incoming) -> Iterator[Failure | None]:
-    """Yield what the dialect that the server speaks finds; a result wrapped in a text says itself whether it failed."""
-    for text in incoming.texts:
-        yield spoken.decode(Wire(text, incoming.flag is not False, incoming.meta))
+def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult) -> Iterator[Failure | None]:
+    """Yield what the dialect that the server speaks finds; a result inside a text says itself whether it failed."""
+    for text in raw.texts:
+        yield known_dialect.decode(Wire(text, raw.flag is not False, raw.meta))
         payload = parse_object(text)
         if payload is not None:
-            yield wrapped(payload, 0)
-    if incoming.payload is not None:
-        yield spoken.decode(Wire(write_json(incoming.payload)))
+            yield from_nested_result(payload, 0)
+    if raw.payload is not None:
+        yield known_dialect.decode(Wire(write_json(raw.payload)))
 
 
 def _from_exception(
-    exc: BaseException, spoken: dialects.Dialect | None, *, now: float | None, context: Context
-) -> TextReading:
+    exc: BaseException, known_dialect: dialects.Dialect | None, *, now: float | None, context: Context
+) -> Reading:
     leaf = exc if isinstance(exc, ToolFailure) else _only(exc)
     if isinstance(leaf, ToolFailure):
-        return TextReading(leaf.failure)
+        return Reading(leaf.failure)
     error = getattr(leaf, "error", None)
     code, message = getattr(error, "code", None), getattr(error, "message", None)
     if isinstance(code, int) and isinstance(message, str):
         received = {"code": code, "message": message, "data": getattr(error, "data", None)}
-        stated = in_rpc_error(received)
-        return TextReading(stated) if stated else from_rpc(received, context)
+        failure = from_rpc_data(received)
+        return Reading(failure) if failure else from_rpc(received, context)
     if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
         result = {"content": [{"text": str(leaf)}], "isError": True}
-        found = _read(result, spoken, unflagged=False, now=now, context=context)
+        found = _read(result, known_dialect, unflagged=False, now=now, context=context)
         if found is not None:
             return found
     from failwell.exceptions.engine import from_exception  # rule tables are loaded when they are needed
 
-    return TextReading(from_exception(exc))
+    return Reading(from_exception(exc))
 
 
 def _only(exc: BaseException) -> BaseException:
@@ -256,11 +252,6 @@ def _only(exc: BaseException) -> BaseException:
 
 def _is_group(exc: BaseException) -> bool:
     return isinstance(exc, BaseExceptionGroup)
-
-
-def _unprefixed(text: str) -> str:
-    match = _PREFIX.match(text[:300])
-    return text[match.end() :] if match else text
 
 
 def _first(candidates: Iterator[Failure | None]) -> Failure | None:
@@ -291,18 +282,18 @@ def returned_failure(value: Any) -> Failure | None:
 
 def attempts_below(value: Any) -> int:
     """Return how often a result was tried by whoever sent it, as it says itself; 0 if it does not say."""
-    incoming = _result_of(value)
-    told: dict[str, Any] | None = incoming.meta.get(RETRY_KEY) if incoming else None
-    attempts = told.get("attempts") if isinstance(told, dict) else None
+    raw = _result_of(value)
+    retries: dict[str, Any] | None = raw.meta.get(RETRY_KEY) if raw else None
+    attempts = retries.get("attempts") if isinstance(retries, dict) else None
     return attempts if isinstance(attempts, int) else 0
 
 
-def _result_of(value: Any) -> Incoming | None:
+def _result_of(value: Any) -> RawResult | None:
     try:
-        return None if isinstance(value, _PLAIN) else take_apart(value)
+        return None if isinstance(value, _PLAIN) else parse_result(value)
     except Exception:  # an object that is no result and does not like to be looked at
         return None
 
 
-def _is_failed(incoming: Incoming | None) -> bool:
-    return incoming is not None and (incoming.flag is True or META_KEY in incoming.meta)
+def _is_failed(raw: RawResult | None) -> bool:
+    return raw is not None and (raw.flag is True or META_KEY in raw.meta)

@@ -13,29 +13,15 @@ from failwell.dialects._open_part import read_failure, read_open_part
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.dialects._wire import Wire
 from failwell.failure import Failure, FieldProblem, join_path, seconds, valid_code, valid_status
+from failwell.phrases.http_codes import code_of_status
+from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC
 from failwell.reading import flat_text
-from failwell.reading.evidence import Context
-from failwell.reading.flat_text import CERTAIN, TextReading
-from failwell.reading.result import take_apart
+from failwell.reading.context import Context
+from failwell.reading.flat_text import CERTAIN, Reading
+from failwell.reading.raw_result import parse_result
 
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
 
-# What the server that was called says of itself; of one behind it, `mapping.protocols` says something else.
-_CODE_OF_RPC: dict[int, str] = {
-    -32700: "PARSE_ERROR",
-    -32600: "INVALID_ARGUMENT",
-    -32601: "METHOD_NOT_FOUND",
-    -32602: "INVALID_ARGUMENT",
-    -32603: "INTERNAL_ERROR",
-    -32000: "CONNECTION_LOST",
-    -32001: "TIMEOUT",
-    -32002: "NOT_FOUND",
-    -32020: "INVALID_ARGUMENT",
-    -32021: "CONFIG_ERROR",
-    -32022: "CONFIG_ERROR",
-    -32023: "RATE_LIMITED",
-    -32042: "UNAUTHORIZED",
-}
 _TYPE_OF_CLASS: dict[str, Type] = {"reliability": "TRANSIENT", "governance": "PERMISSION", "capability": "INTERNAL"}
 _TYPE_OF_RECOVERY: dict[str, Type] = {"transient": "TRANSIENT", "correctable": "VALIDATION", "terminal": "INTERNAL"}
 _PROBLEM_KEYS = frozenset(("type", "title", "status", "detail", "instance"))
@@ -49,7 +35,7 @@ def from_rpc_error(error: dict[str, Any]) -> Failure:
         details["data"] = error["data"]
     details["jsonrpc_code"] = error["code"]
     if "code" not in values:
-        values["code"] = _CODE_OF_RPC.get(error["code"])
+        values["code"] = RECEIVED.get(error["code"])
         if values["code"] in (None, "INTERNAL_ERROR"):
             values.setdefault("retryable", None)
     return read_failure(values, error["message"])
@@ -143,13 +129,6 @@ def _problem_fields(errors: list[Any] | None) -> tuple[FieldProblem, ...]:
     return tuple(found)
 
 
-def code_of_status(status: int) -> str:
-    """Return the code that an HTTP status from upstream stands for."""
-    from failwell.exceptions.http import verdict_for_status  # rule tables are loaded when they are needed
-
-    return str(verdict_for_status(status)["code"])
-
-
 _DEEPEST_WRAPPER = 3
 
 
@@ -163,30 +142,24 @@ def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
         or _compact.from_payload(payload)
         or from_adcp(payload.get("adcp_error"))
         or from_problem(payload)
-        or wrapped(payload, depth)
+        or from_nested_result(payload, depth)
     )
 
 
-def wrapped(payload: dict[str, Any], depth: int) -> Failure | None:
+def from_nested_result(payload: dict[str, Any], depth: int) -> Failure | None:
     """Return the failure in a result that was itself written as text, if it says `isError`."""
     if payload.get("isError") is not True or depth > _DEEPEST_WRAPPER:
         return None
-    inner = take_apart(payload)
+    inner = parse_result(payload)
     texts = inner.texts if inner else []
     for text in texts:
         found = parse_object(text)
         if failure := _xml.decode(Wire(text)) or (from_shape(found, depth + 1) if found else None):
             return failure
-    return flat_text.classify("\n".join(texts))
+    return flat_text.read_error_text("\n".join(texts), Context()).failure
 
 
-# Numbers that servers send for whatever went wrong: clear words beat them.
-_UNSPECIFIC = frozenset((-32000, -32001, -32600, -32602, -32603))
-# Numbers whose meaning differs from server to server: without clear words nobody knows.
-_UNSURE = frozenset((-32000, -32001))
-
-
-def in_rpc_error(error: dict[str, Any]) -> Failure | None:
+def from_rpc_data(error: dict[str, Any]) -> Failure | None:
     """Return the failure of a known shape that a JSON-RPC error carries, or None."""
     for payload in (error.get("data"), parse_object(error["message"])):
         if is_object(payload) and (found := from_shape(payload)):
@@ -194,17 +167,17 @@ def in_rpc_error(error: dict[str, Any]) -> Failure | None:
     return None
 
 
-def from_rpc(error: dict[str, Any], context: Context) -> TextReading:
+def from_rpc(error: dict[str, Any], context: Context) -> Reading:
     """Return the failure that the number and the words of a JSON-RPC error tell of."""
-    stated = from_rpc_error(error)
-    if stated.origin != "read" or (is_object(error.get("data")) and "code" in error["data"]):
-        return TextReading(stated)
-    if error["code"] not in _UNSPECIFIC and stated.code is not None:
-        return TextReading(stated)
-    reading = flat_text.verdict_on(error["message"], context)
+    numbered = from_rpc_error(error)
+    if numbered.origin != "read" or (is_object(error.get("data")) and "code" in error["data"]):
+        return Reading(numbered)
+    if error["code"] not in UNSPECIFIC and numbered.code is not None:
+        return Reading(numbered)
+    reading = flat_text.read_error_text(error["message"], context)
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
-        return TextReading(stated)
-    if worded.type == stated.type and not worded.fields:
-        return TextReading(stated)
-    return TextReading(worded.replace(details=stated.details, message=stated.message), reading.rule)
+        return Reading(numbered)
+    if worded.type == numbered.type and not worded.fields:
+        return Reading(numbered)
+    return Reading(worded.replace(details=numbered.details, message=numbered.message), reading.rule)

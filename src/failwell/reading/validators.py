@@ -11,13 +11,29 @@ from msgspec.structs import replace
 from failwell._json import is_array, is_object
 from failwell._spelling import closest
 from failwell.failure import ROOT, FieldProblem, last_key, split_path
-from failwell.reading.evidence import Context
+from failwell.reading.context import Context
 from failwell.redact.scrubber import clean, is_secret_name
 from failwell.schema.tree import SchemaTree, key_of
 from failwell.schema.words import options_of, schema_in_words
 
 _LONGEST_SENTENCE = 300
 _MOST_OPTIONS = 10
+_MOST_LINES = 200
+_MOST_ISSUES = 50
+_DECODER = json.JSONDecoder()
+
+Parser = Callable[[str, Context], list[FieldProblem] | None]
+
+
+class Family(NamedTuple):
+    """A library: what its text holds for certain, how it is read, and where the wording comes from."""
+
+    name: str
+    gates: tuple[str, ...]
+    parse: Parser
+    evidence: str
+    is_certain: bool = True
+
 
 # A word in an error's type or sentence, and the kind of problem it stands for; the first that is there counts.
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -77,20 +93,22 @@ _KINDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def kind_of(said: str) -> str | None:
+def kind_of(sentence: str) -> str | None:
     """Return the kind of problem that an error's type or sentence stands for; None if it tells nothing."""
-    low = said[:400].lower()
+    low = sentence[:400].lower()
     return next((kind for word, kind in _KINDS if word in low), None)
 
 
-def problem(context: Context, keys: list[str | int], said: str, kind: str | None = None, **more: Any) -> FieldProblem:
+def problem(
+    context: Context, keys: list[str | int], sentence: str, kind: str | None = None, **more: Any
+) -> FieldProblem:
     """Return the problem of the argument that *keys* lead to, with what was sent there."""
     path = context.located(keys) or ROOT
     sent = _sent(context, keys, path) if context.is_known else UNSET
     if kind == "missing" and sent is not UNSET and sent is not None:
         kind = "type"
-    is_safe = len(said) <= _LONGEST_SENTENCE and said in context.safe_text
-    message = (said if is_safe else clean(said, _LONGEST_SENTENCE)).strip()
+    is_safe = len(sentence) <= _LONGEST_SENTENCE and sentence in context.safe_text
+    message = (sentence if is_safe else clean(sentence, _LONGEST_SENTENCE)).strip()
     if context.is_known and sent is UNSET and kind in ("type", None) and path != ROOT:
         kind = "missing"
     required = True if kind == "missing" else None
@@ -119,7 +137,7 @@ def sent_at(arguments: Any, path: str) -> Any:
     return arguments
 
 
-def informed(found: FieldProblem, context: Context) -> FieldProblem:
+def add_schema_facts(found: FieldProblem, context: Context) -> FieldProblem:
     """Return a problem with what the schema adds to it: the options, what was expected, what was meant."""
     if found.path in context.properties:
         tree = SchemaTree(context.schema)
@@ -170,31 +188,31 @@ _QUOTED_NAME = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`]")
 
 def _jsonschema(text: str, context: Context) -> list[FieldProblem] | None:
     if match := _NAMED.search(text):
-        return [_named(match[1], "missing", match[0], context)]
+        return [_by_name(match[1], "missing", match[0], context)]
     if match := _UNEXPECTED.search(text):
-        return [_named(name, "unknown", match[0], context) for name in _QUOTED_NAME.findall(match[1])[:20]]
+        return [_by_name(name, "unknown", match[0], context) for name in _QUOTED_NAME.findall(match[1])[:20]]
     for words, kind in _AFTER_VALUE:
         at = text.find(words)
         if at > 0:
-            return _valued(text[:at].rpartition("\n")[2], kind, text[: at + 200], context)
+            return _by_value(text[:at].rpartition("\n")[2], kind, text[: at + 200], context)
     return None
 
 
-def _named(name: str, kind: str, said: str, context: Context) -> FieldProblem:
+def _by_name(name: str, kind: str, sentence: str, context: Context) -> FieldProblem:
     """Return the problem of a key that is named without its place; the schema knows where it is missing."""
     if name in context.properties and name not in context.arguments:
-        return problem(context, [name], said, kind)
+        return problem(context, [name], sentence, kind)
     for known in context.problems:
         if known.kind == kind and last_key(known.path) == name:
             return known
-    return problem(context, [name], said, kind)
+    return problem(context, [name], sentence, kind)
 
 
-def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldProblem] | None:
+def _by_value(before: str, kind: str, sentence: str, context: Context) -> list[FieldProblem] | None:
     """Return the problem of the value that *before* ends in, found among what was sent; None if it is not there."""
     equal = [name for name, value in context.arguments.items() if _ends_in(before, value)]
     if len(equal) == 1 and equal[0] in context.properties and not any(map(_is_nested, context.arguments.values())):
-        return [problem(context, [equal[0]], said, kind)]
+        return [problem(context, [equal[0]], sentence, kind)]
     wrong = [known for known in context.problems if known.kind == kind]
     exact = [known for known in wrong if _ends_in(before, known.sent)]
     if exact or len(wrong) == 1:
@@ -202,7 +220,7 @@ def _valued(before: str, kind: str, said: str, context: Context) -> list[FieldPr
     sent = [([name], value) for name, value in context.arguments.items()]
     places = [keys for keys, value in (*sent, *context.values) if _ends_in(before, value)]
     if places:
-        return [problem(context, list(places[0]), said, kind)]
+        return [problem(context, list(places[0]), sentence, kind)]
     return list(context.problems[:1]) if len(context.problems) == 1 else [] if not context.is_known else None
 
 
@@ -288,42 +306,6 @@ _words = _rows(
     only_known=True,
 )
 
-_SCHEMA_FAMILIES: tuple[Any, ...] = (
-    (
-        "jsonschema",
-        (" is a required property", " is a dependency of", " are not allowed (", *(words for words, _ in _AFTER_VALUE)),
-        _jsonschema,
-        "Python's jsonschema, which the low-level MCP SDK quotes without a path.",
-    ),
-    ("ajv", ("must ", "should "), _ajv, "ajv and its kin in JavaScript.", False),
-    ("Go", ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"), _go,
-     "Go's MCP SDK and JSON."),
-    ("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
-    ("Python call", ("argument",), _python, "Calls of Python functions with arguments that do not fit."),
-    ("Java and .NET", ("required p", "converted to", "Unrecognized field", "deserialize"), _java,
-     "Jackson, Spring, .NET."),
-    ("words", ("issing", "required", "unexpected", "unknown", "unrecognized", "extra"), _words,
-     "Hand-written checks that name a parameter.", False),
-)  # fmt: skip
-"""Rows of `validators.Family`."""
-
-
-_MOST_LINES = 200
-_MOST_ISSUES = 50
-_DECODER = json.JSONDecoder()
-
-Parser = Callable[[str, Context], list[FieldProblem] | None]
-
-
-class Family(NamedTuple):
-    """A library: what its text holds for certain, how it is read, and where the wording comes from."""
-
-    name: str
-    gates: tuple[str, ...]
-    parse: Parser
-    evidence: str
-    is_certain: bool = True
-
 
 _PYDANTIC_HEAD = re.compile(r"\d{1,6} validation errors? for ")
 _PYDANTIC_KIND = re.compile(r"[\[(]type=([\w.]{1,80})")
@@ -339,9 +321,9 @@ def _pydantic(text: str, context: Context) -> list[FieldProblem] | None:
         if not line.startswith(" "):
             keys = _keys(line.strip(), " -> " if " -> " in line else ".") if line.strip() else keys
         elif not line.startswith("    ") and keys and len(found) < _MOST_ISSUES:
-            said = line.strip()
-            kind = _PYDANTIC_KIND.search(said)
-            words = said[: kind.start()].strip() if kind else said
+            sentence = line.strip()
+            kind = _PYDANTIC_KIND.search(sentence)
+            words = sentence[: kind.start()].strip() if kind else sentence
             found.append(problem(context, keys, words, kind_of(kind[1] if kind else words)))
             keys = []
     return found
@@ -464,6 +446,33 @@ FAMILIES: tuple[Family, ...] = (
         _zod_words,
         "Sentences of zod 3 and 4, as TypeScript SDKs and frameworks join them.",
     ),
-    *(Family(*row) for row in _SCHEMA_FAMILIES),
+    Family(
+        "jsonschema",
+        (" is a required property", " is a dependency of", " are not allowed (", *(words for words, _ in _AFTER_VALUE)),
+        _jsonschema,
+        "Python's jsonschema, which the low-level MCP SDK quotes without a path.",
+    ),
+    Family("ajv", ("must ", "should "), _ajv, "ajv and its kin in JavaScript.", is_certain=False),
+    Family(
+        "Go",
+        ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"),
+        _go,
+        "Go's MCP SDK and JSON.",
+    ),
+    Family("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
+    Family("Python call", ("argument",), _python, "Calls of Python functions with arguments that do not fit."),
+    Family(
+        "Java and .NET",
+        ("required p", "converted to", "Unrecognized field", "deserialize"),
+        _java,
+        "Jackson, Spring, .NET.",
+    ),
+    Family(
+        "words",
+        ("issing", "required", "unexpected", "unknown", "unrecognized", "extra"),
+        _words,
+        "Hand-written checks that name a parameter.",
+        is_certain=False,
+    ),
 )
 """Every library whose text is read, tried in this order."""

@@ -7,6 +7,7 @@ from failwell._log import log
 from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
+from failwell.phrases.rpc_codes import CLIENT_ERRORS
 from failwell.server._responder import BROKEN_OUTPUT
 
 try:
@@ -14,13 +15,10 @@ try:
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
-# Header mismatch, missing client capability, unsupported version, URL elicitation: a client answers them by itself.
-_OF_THE_PROTOCOL = frozenset((-32020, -32021, -32022, -32042))
-
 
 def is_protocol_error(exc: BaseException) -> bool:
     """Return whether an exception stands for an error of the protocol and not for the failure of a tool."""
-    return _code(exc) in _OF_THE_PROTOCOL
+    return _code(exc) in CLIENT_ERRORS
 
 
 def is_rpc_error(exc: BaseException) -> bool:

@@ -17,6 +17,7 @@ from failwell.dialects import _compact
 from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.redact.canonical import canonical
 
 try:
@@ -27,7 +28,6 @@ except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
 _HOOKED = ("tools/call", "tools/list")
-_INTERNAL_ERROR = -32603
 _LEFT_TO_THE_SDK = 404  # it means that the session is gone
 _WITH_RETRY_AFTER = (429, 503)
 _HTTP_PACKAGES = ("httpx", "httpx2")
@@ -114,4 +114,4 @@ async def _raise_for_refusal(response: Any) -> None:
 def _error(failure: Failure) -> dict[str, Any]:
     """Return a JSON-RPC error that carries the failure, in a form that any client can read."""
     failure = canonical(failure)
-    return {"code": _INTERNAL_ERROR, "message": failure.message, "data": json.loads(_compact.encode(failure).text)}
+    return {"code": INTERNAL_ERROR, "message": failure.message, "data": json.loads(_compact.encode(failure).text)}

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from failwell._json import is_array, is_object
+from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = "2025-06-18"
 ENDED = "the server ended"
 """The text of `PeerGone` where a server gives no reason."""
 
 _MOST_PAGES = 100
-METHOD_NOT_FOUND = -32601
 _LONGEST_LINE = 200
 
 

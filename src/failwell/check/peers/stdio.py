@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from failwell._json import is_object
-from failwell.check.peers.peer import ENDED, METHOD_NOT_FOUND, BadServer, PeerGone, PendingRequests, one_line
+from failwell.check.peers.peer import ENDED, BadServer, PeerGone, PendingRequests, one_line
+from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
 
 _CHUNK = 1 << 16
 _GRACE = 2.0

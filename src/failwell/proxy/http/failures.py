@@ -7,9 +7,9 @@ from failwell._json import is_object
 from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.messages import Id
 
-_INTERNAL_ERROR = -32603
 _SESSION_IS_GONE = 404
 # The client authenticates, or asks for more rights, and then makes the same request again.
 _UNAUTHENTICATED = (401, 407)
@@ -90,5 +90,5 @@ def failure_from_exception(exc: BaseException) -> Failure:
 
 def rpc_error(id: Id | None, failure: Failure) -> dict[str, Any]:
     """Return a JSON-RPC error for a request that is no call."""
-    error = {"code": _INTERNAL_ERROR, "message": failure.message, "data": {"code": failure.code}}
+    error = {"code": INTERNAL_ERROR, "message": failure.message, "data": {"code": failure.code}}
     return {"jsonrpc": "2.0", "id": id, "error": error}

@@ -9,6 +9,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from failwell._json import is_object
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_ANSWERED_IDS
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, name_of, retry_of
 from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
@@ -18,7 +19,6 @@ Headers = CIMultiDict[str]
 
 _JSON = ("Content-Type", "application/json")
 _OK, _ACCEPTED = 200, 202
-_INTERNAL_ERROR = -32603
 _MESSAGE = b"message"
 
 
@@ -188,7 +188,7 @@ class StdioReply:
         await self._output.message(data)
 
     def _error(self, sentence: str) -> dict[str, object]:
-        return {"jsonrpc": "2.0", "id": self.request_id, "error": {"code": _INTERNAL_ERROR, "message": sentence}}
+        return {"jsonrpc": "2.0", "id": self.request_id, "error": {"code": INTERNAL_ERROR, "message": sentence}}
 
 
 def json_headers(headers: Headers | None = None) -> Headers:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from threading import Event
 
 from failwell._json import is_object
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import (
     HANDSHAKE_TIMEOUT,
     MAX_REFUSED_INPUT,
@@ -19,7 +20,6 @@ from failwell.proxy.messages import decode, encode
 from failwell.proxy.stdio.pump import write_all
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
-_INTERNAL_ERROR = -32603
 _CHUNK = 1 << 16
 
 
@@ -85,7 +85,7 @@ class Restarts:
         message = f"The server ended {how} before it answered."
         if request.tool:
             return tracker.handler.answer_lost(request, message, will_return=will_return)
-        error = {"code": _INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
+        error = {"code": INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
         return encode({"jsonrpc": "2.0", "id": request.id, "error": error}) + b"\n"
 
 
@@ -132,5 +132,5 @@ def _refusal(line: bytes, sentence: str) -> bytes:
     message = decode(line)
     if not is_object(message) or "method" not in message or message.get("id") is None:
         return b""
-    error = {"code": _INTERNAL_ERROR, "message": f"failwell: {sentence}"}
+    error = {"code": INTERNAL_ERROR, "message": f"failwell: {sentence}"}
     return encode({"jsonrpc": "2.0", "id": message["id"], "error": error}) + b"\n"

@@ -1,4 +1,4 @@
-"""Whatever a peer, an SDK or a framework hands over, in one shape: `Incoming`."""
+"""Whatever a peer, an SDK or a framework hands over, in one shape: `RawResult`."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -16,7 +16,7 @@ _RPC_NAMES = frozenset(("id", "result", "error"))
 _NO_META: dict[str, Any] = {}
 
 
-class Incoming(Struct):
+class RawResult(Struct):
     """A result taken apart. `flag` is None where nothing says whether it is an error."""
 
     texts: list[str] = []
@@ -27,7 +27,7 @@ class Incoming(Struct):
     payload: dict[str, Any] | None = None
 
 
-def take_apart(what: Any) -> Incoming | None:
+def parse_result(what: Any) -> RawResult | None:
     """Return what a result, a JSON-RPC message, a payload or a text holds; None if it is nothing of these."""
     match what:
         case dict():
@@ -40,27 +40,27 @@ def take_apart(what: Any) -> Incoming | None:
             return _from_text(cast(bytes, what)[: 4 * LONGEST_JSON].decode("utf-8", "replace"))
         case list() | tuple():
             texts = _texts(cast(list[Any], what))
-            return Incoming(texts=texts) if texts else None
+            return RawResult(texts=texts) if texts else None
         case _:
             return _from_object(what)
 
 
-def _from_text(text: str) -> Incoming:
+def _from_text(text: str) -> RawResult:
     found = parse_object(text)
-    return Incoming(texts=_texts(text)) if found is None else _from_dict(found)
+    return RawResult(texts=_texts(text)) if found is None else _from_dict(found)
 
 
-def _from_dict(what: dict[str, Any]) -> Incoming:
+def _from_dict(what: dict[str, Any]) -> RawResult:
     if "jsonrpc" in what or what.keys() <= _RPC_NAMES:
         if isinstance(what.get("result"), dict):
             return _from_result(what["result"])
         if _is_rpc_error(what.get("error")):
-            return Incoming(flag=True, rpc_error=what["error"])
+            return RawResult(flag=True, rpc_error=what["error"])
     if isinstance(what.get("content"), list) or any(isinstance(what.get(name), bool) for name in _FLAG_NAMES):
         return _from_result(what)
     if _is_rpc_error(what) and what.keys() <= {"code", "message", "data"}:
-        return Incoming(flag=True, rpc_error=what)
-    return Incoming(payload=what)
+        return RawResult(flag=True, rpc_error=what)
+    return RawResult(payload=what)
 
 
 def _is_rpc_error(error: dict[str, Any] | None) -> bool:
@@ -72,12 +72,12 @@ def _is_rpc_error(error: dict[str, Any] | None) -> bool:
     )
 
 
-def _from_result(result: dict[str, Any]) -> Incoming:
+def _from_result(result: dict[str, Any]) -> RawResult:
     get = result.get
     flag, meta, structured = False, _NO_META, None
     for name in _FLAG_NAMES:
-        if isinstance(said := get(name), bool):
-            flag = said
+        if isinstance(value := get(name), bool):
+            flag = value
             break
     if get("status") == "error":  # how strands and langchain flag an error
         flag = True
@@ -88,10 +88,10 @@ def _from_result(result: dict[str, Any]) -> Incoming:
     for name in _STRUCTURED_NAMES:
         if (structured := get(name)) is not None:
             break
-    return Incoming(texts=_texts(get("content")), flag=flag, meta=meta, structured=structured)
+    return RawResult(texts=_texts(get("content")), flag=flag, meta=meta, structured=structured)
 
 
-def _from_object(what: object) -> Incoming | None:
+def _from_object(what: object) -> RawResult | None:
     """Take an SDK's or a framework's result object apart by the fields its class declares.
 
     Fields are looked up on the class: touching the other SDK's spelling warns on some versions and raises on others.

@@ -1,0 +1,84 @@
+"""Codes of operating systems and of protocols below HTTP: errno, resolvers, exit statuses, SMTP, FTP, WebSocket."""
+
+import errno
+import socket
+from types import ModuleType
+
+from failwell.phrases.meanings import Rows, by_code
+
+
+def _by_constant(rows: Rows, module: ModuleType) -> dict[int, str]:
+    """Return the codes by the numbers that the names stand for here; systems lack some of them."""
+    found = by_code(rows).items()
+    return {getattr(module, name): str(code) for name, code in found if hasattr(module, name)}
+
+
+_ERRNO_ROWS: Rows = (
+    ("FILE_NOT_FOUND", "ENOENT ENXIO ENODEV"),
+    ("ALREADY_EXISTS", "EEXIST"),
+    ("FORBIDDEN", "EACCES EPERM"),
+    ("WRONG_PATH_KIND", "EISDIR ENOTDIR ELOOP EXDEV ENOTBLK"),
+    ("DISK_FULL", "ENOSPC EDQUOT"),
+    ("READ_ONLY", "EROFS"),
+    ("RESOURCE_EXHAUSTED", "EMFILE ENFILE EAGAIN EWOULDBLOCK ENOBUFS ENOMEM ENOLCK EUSERS"),
+    ("RESOURCE_BUSY", "EBUSY ETXTBSY EADDRINUSE EALREADY EINPROGRESS"),
+    ("DEADLOCK", "EDEADLK"),
+    ("NOT_EMPTY", "ENOTEMPTY"),
+    ("INVALID_ARGUMENT", "EINVAL ENAMETOOLONG EDOM ERANGE EADDRNOTAVAIL EILSEQ EDESTADDRREQ"),
+    ("PAYLOAD_TOO_LARGE", "EFBIG E2BIG EMSGSIZE EOVERFLOW"),
+    ("NOT_IMPLEMENTED", "ENOSYS ENOTSUP EOPNOTSUPP EPROTONOSUPPORT EAFNOSUPPORT ENOPROTOOPT ENOTTY"),
+    ("NOT_FOUND", "ESRCH ECHILD"),
+    ("CONNECTION_REFUSED", "ECONNREFUSED"),
+    ("CONNECTION_FAILED", "ENETUNREACH EHOSTUNREACH ENETDOWN EHOSTDOWN ENONET"),
+    ("CONNECTION_LOST", "ECONNRESET ECONNABORTED EPIPE ESHUTDOWN ENETRESET ENOTCONN ENOLINK ESTALE"),
+    ("TIMEOUT", "ETIMEDOUT ETIME"),
+    ("UPSTREAM_ERROR", "EIO EREMOTEIO"),
+)
+ERRNOS = _by_constant(_ERRNO_ROWS, errno)
+"""What numbers of errno mean."""
+
+_NAME_ERROR_ROWS: Rows = (
+    ("DNS_TEMPORARY", "EAI_AGAIN EAI_FAIL EAI_MEMORY EAI_SYSTEM"),
+    ("HOST_NOT_FOUND", "EAI_NONAME EAI_NODATA EAI_ADDRFAMILY EAI_FAMILY"),
+)
+NAME_ERRORS = _by_constant(_NAME_ERROR_ROWS, socket)
+"""What numbers of `getaddrinfo` mean."""
+
+EXIT_STATUSES = {124: "PROCESS_TIMEOUT", 126: "FORBIDDEN", 127: "CONFIG_ERROR"}
+"""Exit statuses of `timeout` and of shells."""
+
+SMTP_REPLIES = {
+    421: "SERVICE_UNAVAILABLE",
+    452: "RESOURCE_EXHAUSTED",
+    454: "SERVICE_UNAVAILABLE",
+    530: "UNAUTHORIZED",
+    534: "UNAUTHORIZED",
+    535: "UNAUTHORIZED",
+    538: "UNAUTHORIZED",
+    552: "PAYLOAD_TOO_LARGE",
+}
+"""Replies of mail servers."""
+
+FTP_REPLIES = {
+    "502": "NOT_IMPLEMENTED",
+    "504": "NOT_IMPLEMENTED",
+    "530": "UNAUTHORIZED",
+    "532": "UNAUTHORIZED",
+    "550": "NOT_FOUND",
+    "552": "QUOTA_EXHAUSTED",
+    "553": "FORBIDDEN",
+}
+"""Replies of FTP servers that refuse for good."""
+
+WEBSOCKET_CLOSES = {
+    1007: "BAD_UPSTREAM_RESPONSE",
+    1008: "FORBIDDEN",
+    1009: "PAYLOAD_TOO_LARGE",
+    1011: "UPSTREAM_ERROR",
+    1012: "SERVICE_UNAVAILABLE",
+    1013: "SERVICE_UNAVAILABLE",
+    3000: "UNAUTHORIZED",
+    3003: "FORBIDDEN",
+    3008: "UPSTREAM_TIMEOUT",
+}
+"""Codes with which a WebSocket peer closes the connection."""
