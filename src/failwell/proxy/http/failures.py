@@ -56,7 +56,7 @@ def failure_from_response(status: int, headers: Mapping[str, str], body: Any) ->
         return Failure(
             code="CONFIG_ERROR",
             message="The server redirects the call elsewhere, and the call was not sent there.",
-            suggestion="UpstreamRequest the operator to give the proxy the address that the server redirects to.",
+            suggestion="Ask the operator to give the proxy the address that the server redirects to.",
             outcome="not_executed",
             http_status=status,
             origin="mapped",
