@@ -138,7 +138,7 @@ def called(recorder: fw.records.Recorder) -> None:
         async def once(sent: dict[str, Any]) -> Any:
             return session.server.respond("tools/call", {"name": tool, "arguments": sent})
 
-        await caller.run(once, server="tasks", tool=tool, arguments=arguments, described=described[tool])
+        await caller.run(once, server="tasks", tool=tool, arguments=arguments, description=described[tool])
 
     anyio.run(session.play, ask)
 

@@ -2,25 +2,25 @@
 
 from failwell._lazy import TYPE_CHECKING
 from failwell._lazy import exports as _exports
-from failwell.advice import Policy, Verdict
-from failwell.event import Event
-from failwell.retry._breaker import Breaker
-from failwell.retry._budget import Budget
-from failwell.retry._drivers import acall, call
-from failwell.retry._engine import Run
-from failwell.retry._limits import (
-    FailedAttempt,
-    Limits,
-    LimitState,
-    LimitStore,
-    Repeats,
-    RetryPermit,
-    Shared,
-    StoreUnavailable,
-)
 
 if TYPE_CHECKING:
+    from failwell.advice import Policy, Verdict
+    from failwell.event import Event
+    from failwell.retry._breaker import Breaker
+    from failwell.retry._budget import Budget
+    from failwell.retry._drivers import acall, call
+    from failwell.retry._engine import Run
     from failwell.retry._fleet import FleetLimits
+    from failwell.retry._limits import (
+        FailedAttempt,
+        Limits,
+        LimitState,
+        LimitStore,
+        Repeats,
+        RetryPermit,
+        Shared,
+        StoreUnavailable,
+    )
 
 __all__ = [
     "Breaker",
@@ -42,5 +42,16 @@ __all__ = [
     "call",
 ]
 
-# Most programs share no limits with others, and the module imports asyncio.
-__getattr__, _ = _exports(__name__, {"_fleet": "FleetLimits"})
+__getattr__, __dir__ = _exports(
+    __name__,
+    {
+        "failwell.advice": "Policy Verdict",
+        "failwell.event": "Event",
+        "_breaker": "Breaker",
+        "_budget": "Budget",
+        "_drivers": "acall call",
+        "_engine": "Run",
+        "_fleet": "FleetLimits",
+        "_limits": "FailedAttempt LimitState LimitStore Limits Repeats RetryPermit Shared StoreUnavailable",
+    },
+)
