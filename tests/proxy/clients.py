@@ -36,7 +36,10 @@ class Client:
     def _run(self) -> None:
         self.code = self.proxy.session.run()
         self.proxy.close()
-        os.close(self._ends[1])
+        # The client's end is closed, but its number stays taken: a thread may still be writing to it.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._ends[1])
+        os.close(nowhere)
 
     def __enter__(self) -> "Client":
         self.request("initialize", HELLO)
