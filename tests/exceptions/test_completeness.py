@@ -30,7 +30,7 @@ LIBRARIES = {
     "msgspec": ["msgspec"],
     "yaml": ["yaml"],
     "starlette": ["starlette.exceptions", "starlette.websockets", "starlette.requests"],
-    "anyio": ["anyio"],
+    "anyio": ["anyio", "anyio._core._exceptions"],  # loaded by `anyio` only when asked for
     "tenacity": ["tenacity"],
 }  # fmt: skip
 
