@@ -60,5 +60,5 @@ def test_every_number_that_is_known_is_among_them() -> None:
 
 
 def test_what_a_client_answers_is_an_error_of_the_protocol() -> None:
-    assert rpc_codes.CLIENT_ERRORS == {-32020, -32021, -32022, -32042}
-    assert rpc_codes.PROTOCOL_ERRORS == rpc_codes.CLIENT_ERRORS | {-32700, -32600, -32601, -32800}
+    assert {-32020, -32021, -32022, -32042} == rpc_codes.CLIENT_ERRORS
+    assert rpc_codes.CLIENT_ERRORS | {-32700, -32600, -32601, -32800} == rpc_codes.PROTOCOL_ERRORS
