@@ -24,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 
 from failwell import from_exception
 from tests.exceptions import loopback
-from tests.exceptions.caught import caught, judgement, raised
+from tests.exceptions.caught import caught, judgement
 
 
 class Person(pydantic.BaseModel):
@@ -188,16 +188,6 @@ def test_web_sockets_that_do_not_open(serve: Any, refused: str) -> None:
     assert judgement(_connect(closed)) == ("TRANSIENT", "CONNECTION_LOST", "not_executed")
     assert judgement(_connect(refused.replace("http", "ws"))) == ("TRANSIENT", "CONNECTION_REFUSED", "not_executed")
     assert judgement(_connect("http://x")) == ("VALIDATION", "INVALID_URL", "not_executed")
-
-
-def test_a_task_of_anyio_failed_for_what_it_raised() -> None:
-    inner = ConnectionRefusedError(111, "x")
-    unsaid = from_exception(anyio.TaskFailed("x"))
-
-    assert from_exception(raised(anyio.TaskFailed("x"), cause=inner)) == from_exception(inner)
-    assert from_exception(raised(anyio.FutureFailed("x"), cause=inner)) == from_exception(inner)
-    assert from_exception(anyio.TaskCancelled("x")).code == "OUTCOME_UNKNOWN"
-    assert (unsaid.code, unsaid.outcome) == ("INTERNAL_ERROR", "unknown")
 
 
 def test_streams_of_anyio() -> None:

@@ -24,11 +24,6 @@ def by_cause(exc: BaseException) -> Verdict:
     return peek(exc, "__cause__") or "TOOL_ERROR"
 
 
-def by_inner_task(exc: BaseException) -> Verdict:
-    """Depends on what the task raised, else INTERNAL_ERROR."""
-    return peek(exc, "__cause__") or "INTERNAL_ERROR"
-
-
 def by_close_code(exc: Any) -> Verdict:
     """Depends on the close code that the peer sent."""
     code = peek(peek(exc, "rcvd"), "code")
@@ -68,10 +63,6 @@ _STREAMS: dict[str, Rule] = {  # anyio and trio call them the same
     "BrokenWorkerIntepreter": "WORKER_CRASHED",  # so spelt in anyio
     "ConnectionFailed": "CONNECTION_FAILED",
     "TooSlowError": "TIMEOUT",
-    "TaskFailed": by_inner_task,
-    "FutureFailed": by_inner_task,
-    **dict.fromkeys(("TaskCancelled", "FutureCancelled"), "OUTCOME_UNKNOWN"),
-    **dict.fromkeys(("TaskNotFinished", "FutureNotFinished", "FutureAlreadyFinished"), "INTERNAL_ERROR"),
     "RunFinishedError": "INTERNAL_ERROR",
     "NoEventLoopError": "INTERNAL_ERROR",
     "TrioInternalError": "INTERNAL_ERROR",
