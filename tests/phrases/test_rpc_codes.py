@@ -7,7 +7,7 @@ import pytest
 
 import failwell as fw
 from failwell.phrases import rpc_codes
-from failwell.phrases.rpc_codes import RPC_CODES, RpcCode
+from failwell.phrases.rpc_codes import RPC_CODES
 
 SOURCES = Path(fw.__file__).parent
 # They must start quickly, or are being rewritten, and still have the number of an internal error to themselves.
@@ -28,14 +28,37 @@ def test_no_other_module_writes_these_numbers() -> None:
     assert found - WITH_NUMBERS_OF_THEIR_OWN == {"phrases/rpc_codes.py"}
 
 
-@pytest.mark.parametrize("row", RPC_CODES, ids=lambda row: str(row.number))
-def test_a_number_that_a_server_sends_is_read_by_its_row(row: RpcCode) -> None:
-    found = fw.read({"jsonrpc": "2.0", "id": 1, "error": {"code": row.number, "message": "Oh dear."}})
+READ = {
+    -32700: "PARSE_ERROR",
+    -32600: "INVALID_ARGUMENT",
+    -32601: "METHOD_NOT_FOUND",
+    -32602: "INVALID_ARGUMENT",
+    -32603: "INTERNAL_ERROR",
+    -32000: "CONNECTION_LOST",
+    -32001: "TIMEOUT",
+    -32002: "NOT_FOUND",
+    -32020: "INVALID_ARGUMENT",
+    -32021: "CONFIG_ERROR",
+    -32022: "CONFIG_ERROR",
+    -32023: "RATE_LIMITED",
+    -32042: "UNAUTHORIZED",
+    -32800: None,
+    -32999: None,
+}
+
+
+@pytest.mark.parametrize(("number", "code"), READ.items())
+def test_a_number_that_a_server_sends_is_read_by_its_row(number: int, code: str | None) -> None:
+    found = fw.read({"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": "Oh dear."}})
 
     assert found is not None
-    assert found.code == row.received
+    assert found.code == code
+
+
+def test_every_number_that_is_known_is_among_them() -> None:
+    assert {row.number for row in RPC_CODES} == READ.keys() - {-32999}
 
 
 def test_what_a_client_answers_is_an_error_of_the_protocol() -> None:
-    assert rpc_codes.CLIENT_ERRORS < rpc_codes.PROTOCOL_ERRORS
-    assert not rpc_codes.CLIENT_ERRORS & rpc_codes.UNSPECIFIC
+    assert {-32020, -32021, -32022, -32042} == rpc_codes.CLIENT_ERRORS
+    assert rpc_codes.CLIENT_ERRORS | {-32700, -32600, -32601, -32800} == rpc_codes.PROTOCOL_ERRORS

@@ -1,11 +1,11 @@
-"""From an HTTP answer or a service's own error code to a verdict: status, headers and body.
+"""`from_http`, and what an HTTP response says about a failure: its status, headers and body.
 
 Knows RFC 9457 problem details and the shapes of OpenAI, Anthropic, Google, AWS, Azure, GitHub, Stripe, Slack, JSON:API,
 Kubernetes, GraphQL, FastAPI and OAuth services.
 
 A code in the body beats the status: throttling arrives as 400, a used-up quota as 429, a rate limit as 403. Texts of
-the body stay home. They are written for another program, may echo what was sent or hold secrets, and would let a
-third party speak to the model; codes, field names and delays say what an agent can act on.
+the body are not forwarded. They are written for another program, may echo what was sent or hold secrets, and would let
+a third party speak to the model; codes, field names and delays say what an agent can act on.
 """
 
 import re
@@ -28,6 +28,151 @@ from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
 from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, failure_from, fields_of
 from failwell.phrases.vendor_codes import known_code
+
+_MOST_HEADERS = 200
+_RETRY_HEADERS = ("x-should-retry", "stripe-should-retry")
+_RETRY_VALUES = {"true": True, "false": False}
+
+
+def from_http(
+    status: int,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: object = None,
+    now: float | None = None,
+) -> Failure:
+    """Return the failure that an HTTP answer stands for: a status, with headers and a body (text, bytes, JSON) or bare.
+
+    Reads the delay from `Retry-After` and its relatives, RFC 9457 problem details, and the error bodies of common
+    services. Their texts stay out of the failure.
+
+    Raises:
+        ValueError: the status is not an error (below 400), or no status at all.
+    """
+    if type(status) is bool or not isinstance(cast(object, status), int):
+        raise TypeError(f"status must be a number such as 404, not {status!r}")
+    if not 100 <= status <= 999:
+        raise ValueError(f"status must be an HTTP status such as 404, not {status}")
+    if status < 400:
+        raise ValueError(f"HTTP {status} is not an error: only statuses from 400 on are failures")
+    return failure_from(verdict_for_status(status, headers, body, now=now))
+
+
+def verdict_for_status(
+    status: int,
+    headers: Mapping[str, str] | None = None,
+    body: object = None,
+    *,
+    now: float | None = None,
+) -> dict[str, Any]:
+    """Return the fields of `Failure` that an HTTP answer gives. Never raises, whatever headers and body hold."""
+    fields = lower_headers(headers)
+    facts = read_body(body)
+    verdict = _by_status(status, fields)
+    if (coded := _by_code(status, verdict, facts.codes)) is not None:
+        verdict = coded
+    verdict["http_status"] = int(status) if 100 <= status <= 599 else None
+    row = codes.get(verdict["code"])
+    waits = row is not None and (row.type in ("TRANSIENT", "CONFLICT") or row.code == "PAYLOAD_TOO_LARGE")
+    if waits:
+        delay = delay_in_headers(fields, limited=verdict["code"] == "RATE_LIMITED", now=now)
+        verdict["retry_after"] = facts.retry_after if delay is None else delay
+    for name in _RETRY_HEADERS:
+        if (word := fields.get(name, "").strip().lower()) in _RETRY_VALUES:
+            verdict["retryable"] = _RETRY_VALUES[word]
+    if fields.get("grpc-retry-pushback-ms", "").strip().startswith("-"):
+        verdict["retryable"] = False
+    if facts.fields:
+        verdict["details"] = {**verdict.get("details", {}), "upstream_fields": facts.fields}
+    return {name: value for name, value in verdict.items() if value is not None}
+
+
+def lower_headers(headers: object) -> dict[str, str]:
+    """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
+    found: dict[str, str] = {}
+    given: Any = headers
+    try:
+        pairs = given.items() if hasattr(given, "items") else given or ()
+        for name, value in pairs:
+            if len(found) == _MOST_HEADERS:
+                break
+            found.setdefault(_text(name).lower().replace("_", "-"), _text(value))
+    except Exception:
+        return found
+    return found
+
+
+def _by_status(status: int, headers: dict[str, str]) -> dict[str, Any]:
+    verdict = fields_of(meaning_of_status(status))
+    if status == 403 and (is_used_up(headers) or "retry-after" in headers):
+        verdict = {"code": "RATE_LIMITED"}
+    return verdict
+
+
+def _by_code(status: int, verdict: dict[str, Any], stated: tuple[str, ...]) -> dict[str, Any] | None:
+    for code in stated:
+        if (known := known_code(code)) is not None:
+            outcome = {"outcome": verdict["outcome"]} if known == verdict["code"] and "outcome" in verdict else {}
+            return {"code": known, **outcome, "details": {"upstream_code": code}}
+    type_ = codes.type_of(verdict["code"])
+    for code in stated:
+        guessed = guessed_code(code)
+        if guessed is None:
+            continue
+        if codes.type_of(guessed) == type_ and type_ != "TRANSIENT":
+            return {"code": guessed, "details": {"upstream_code": code}}
+        if status in UNSPECIFIC_STATUSES:
+            return {"code": guessed, "outcome": "unknown", "details": {"upstream_code": code}}
+    return None
+
+
+def _text(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def verdict_for_answer(
+    status: object,
+    headers: Mapping[str, str] | None = None,
+    body: object = None,
+    *,
+    meaning: Meaning | None = None,
+) -> dict[str, Any] | None:
+    """Return the fields of `Failure` for an answer; a known meaning beats the status.
+
+    None if there is neither a status nor a meaning.
+    """
+    number = _number(status)
+    verdict = verdict_for_status(number, headers, body) if number is not None and number >= 400 else {}
+    if meaning is None:
+        return verdict or None
+    known = fields_of(meaning)
+    row = codes.get(known["code"])
+    kept: dict[str, Any] = {name: verdict[name] for name in ("http_status", "details") if name in verdict}
+    if row is not None and row.type in ("TRANSIENT", "CONFLICT"):
+        limited = row.code == "RATE_LIMITED"
+        delay = delay_in_headers(lower_headers(headers), limited=limited)
+        kept["retry_after"] = verdict.get("retry_after") if delay is None else delay
+        if "retryable" in verdict:
+            kept["retryable"] = verdict["retryable"]
+    return {name: value for name, value in {**kept, **known}.items() if value is not None}
+
+
+def at(body: object, *path: str | int) -> Any:
+    """Return what lies at a path of keys and indexes, or None if it does not lead anywhere."""
+    found: Any = body
+    for step in path:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return found
+
+
+def _number(status: object) -> int | None:
+    if isinstance(status, str) and status.isascii() and status.isdigit() and len(status) == 3:
+        return int(status)
+    return int(status) if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999 else None
+
 
 _LARGEST_BODY = 256 * 1024
 _DEEPEST = 6
@@ -158,155 +303,9 @@ def _path(value: object) -> str | None:
 
 
 def _delays(item: dict[str, Any]) -> Iterator[float]:
-    said = (
+    found = (
         delay_in_number(item.get("retryAfterSeconds", item.get("retry_after", item.get("retryAfter")))),
         delay_in_milliseconds(item.get("retry_after_ms", item.get("retryAfterMs"))),
         delay_in_duration(item["retryDelay"]) if "retryDelay" in item else None,
     )
-    yield from (delay for delay in said if delay is not None)
-
-
-_MOST_HEADERS = 200
-
-_VERDICT_HEADERS = ("x-should-retry", "stripe-should-retry")
-_SAID = {"true": True, "false": False}
-
-
-def from_http(
-    status: int,
-    *,
-    headers: Mapping[str, str] | None = None,
-    body: object = None,
-    now: float | None = None,
-) -> Failure:
-    """Return the failure that an HTTP answer stands for: a status, with headers and a body (text, bytes, JSON) or bare.
-
-    Reads the delay from `Retry-After` and its relatives, RFC 9457 problem details, and the error bodies of common
-    services. Their texts stay out of the failure.
-
-    Raises:
-        ValueError: the status is not an error (below 400), or no status at all.
-    """
-    if type(status) is bool or not isinstance(cast(object, status), int):
-        raise TypeError(f"status must be a number such as 404, not {status!r}")
-    if not 100 <= status <= 999:
-        raise ValueError(f"status must be an HTTP status such as 404, not {status}")
-    if status < 400:
-        raise ValueError(f"HTTP {status} is not an error: only statuses from 400 on are failures")
-    return failure_from(verdict_for_status(status, headers, body, now=now))
-
-
-def verdict_for_status(
-    status: int,
-    headers: Mapping[str, str] | None = None,
-    body: object = None,
-    *,
-    now: float | None = None,
-) -> dict[str, Any]:
-    """Return the fields of `Failure` that an HTTP answer gives. Never raises, whatever headers and body hold."""
-    said = lower_headers(headers)
-    facts = read_body(body)
-    verdict = _by_status(status, said)
-    if (coded := _by_code(status, verdict, facts.codes)) is not None:
-        verdict = coded
-    verdict["http_status"] = int(status) if 100 <= status <= 599 else None
-    row = codes.get(verdict["code"])
-    waits = row is not None and (row.type in ("TRANSIENT", "CONFLICT") or row.code == "PAYLOAD_TOO_LARGE")
-    if waits:
-        delay = delay_in_headers(said, limited=verdict["code"] == "RATE_LIMITED", now=now)
-        verdict["retry_after"] = facts.retry_after if delay is None else delay
-    for name in _VERDICT_HEADERS:
-        if (word := said.get(name, "").strip().lower()) in _SAID:
-            verdict["retryable"] = _SAID[word]
-    if said.get("grpc-retry-pushback-ms", "").strip().startswith("-"):
-        verdict["retryable"] = False
-    if facts.fields:
-        verdict["details"] = {**verdict.get("details", {}), "upstream_fields": facts.fields}
-    return {name: value for name, value in verdict.items() if value is not None}
-
-
-def lower_headers(headers: object) -> dict[str, str]:
-    """Return headers of any mapping, or list of pairs, as a dict with lower-case names, unreadable ones left out."""
-    found: dict[str, str] = {}
-    given: Any = headers
-    try:
-        pairs = given.items() if hasattr(given, "items") else given or ()
-        for name, value in pairs:
-            if len(found) == _MOST_HEADERS:
-                break
-            found.setdefault(_text(name).lower().replace("_", "-"), _text(value))
-    except Exception:
-        return found
-    return found
-
-
-def _by_status(status: int, headers: dict[str, str]) -> dict[str, Any]:
-    verdict = fields_of(meaning_of_status(status))
-    if status == 403 and (is_used_up(headers) or "retry-after" in headers):
-        verdict = {"code": "RATE_LIMITED"}
-    return verdict
-
-
-def _by_code(status: int, verdict: dict[str, Any], stated: tuple[str, ...]) -> dict[str, Any] | None:
-    for code in stated:
-        if (known := known_code(code)) is not None:
-            outcome = {"outcome": verdict["outcome"]} if known == verdict["code"] and "outcome" in verdict else {}
-            return {"code": known, **outcome, "details": {"upstream_code": code}}
-    type_ = codes.type_of(verdict["code"])
-    for code in stated:
-        guessed = guessed_code(code)
-        if guessed is None:
-            continue
-        if codes.type_of(guessed) == type_ and type_ != "TRANSIENT":
-            return {"code": guessed, "details": {"upstream_code": code}}
-        if status in UNSPECIFIC_STATUSES:
-            return {"code": guessed, "outcome": "unknown", "details": {"upstream_code": code}}
-    return None
-
-
-def _text(value: object) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-
-
-def verdict_for_answer(
-    status: object,
-    headers: Mapping[str, str] | None = None,
-    body: object = None,
-    *,
-    meaning: Meaning | None = None,
-) -> dict[str, Any] | None:
-    """Return the fields of `Failure` for an answer; a known meaning beats the status.
-
-    None if there is neither a status nor a meaning.
-    """
-    number = _number(status)
-    verdict = verdict_for_status(number, headers, body) if number is not None and number >= 400 else {}
-    if meaning is None:
-        return verdict or None
-    known = fields_of(meaning)
-    row = codes.get(known["code"])
-    kept: dict[str, Any] = {name: verdict[name] for name in ("http_status", "details") if name in verdict}
-    if row is not None and row.type in ("TRANSIENT", "CONFLICT"):
-        limited = row.code == "RATE_LIMITED"
-        delay = delay_in_headers(lower_headers(headers), limited=limited)
-        kept["retry_after"] = verdict.get("retry_after") if delay is None else delay
-        if "retryable" in verdict:
-            kept["retryable"] = verdict["retryable"]
-    return {name: value for name, value in {**kept, **known}.items() if value is not None}
-
-
-def at(body: object, *path: str | int) -> Any:
-    """Return what lies at a path of keys and indexes, or None if it does not lead anywhere."""
-    found: Any = body
-    for step in path:
-        try:
-            found = found[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return found
-
-
-def _number(status: object) -> int | None:
-    if isinstance(status, str) and status.isascii() and status.isdigit() and len(status) == 3:
-        return int(status)
-    return int(status) if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999 else None
+    yield from (delay for delay in found if delay is not None)

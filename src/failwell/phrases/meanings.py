@@ -67,10 +67,13 @@ def failure_from(meaning: Meaning) -> Failure:
         ValueError: a value is not one of its choices.
         TypeError: a field is unknown or of the wrong type.
     """
-    given = {name: value for name, value in fields_of(meaning).items() if value is not None or name == "retryable"}
+    given: dict[str, Any] = {
+        name: value for name, value in fields_of(meaning).items() if value is not None or name == "retryable"
+    }
     row = codes.kin(given.get("code")) or codes.get(TYPES[given["type"]].code if given.get("type") in TYPES else None)
     row = row or codes.explain("INTERNAL_ERROR")
-    return Failure(**{"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped", **given})
+    defaults: dict[str, Any] = {"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped"}
+    return Failure(**(defaults | given))
 
 
 def unmapped() -> Failure:
