@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import failwell as fw
 from failwell.phrases import names, texts
 from failwell.phrases.language import Rule, Table, plain, plain_name, words_of
-from failwell.phrases.languages import TRANSLATIONS
+from failwell.phrases.translations import TRANSLATIONS
 
 
 def fits(phrase: str, text: str) -> bool:

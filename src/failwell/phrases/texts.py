@@ -20,7 +20,7 @@ from failwell.phrases import (
     vague,
 )
 from failwell.phrases.language import Rule, Table
-from failwell.phrases.languages import TRANSLATIONS
+from failwell.phrases.translations import TRANSLATIONS
 
 _TABLES = (
     programs,
