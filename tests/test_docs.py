@@ -115,6 +115,7 @@ def test_every_public_name_that_is_imported_is_exported() -> None:
 def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
     from failwell._json import LONGEST_JSON
     from failwell.failure import FIELDS, PROBLEM_LENGTHS
+    from failwell.proxy import bounds
     from failwell.redact.canonical import DEEPEST, MOST_CHARACTERS, MOST_NODES
 
     operations = (DOCS / "operations.md").read_text(encoding="utf-8")
@@ -130,6 +131,12 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
         f"| one wait | `max_wait`, {policy.max_wait:.0f} s; ",
         f"| a budget of {budget.capacity:.0f} tokens ",
         f"| a breaker: after {breaker.most} failures in a row none for {breaker.pause:.0f} s |",
+        f"| requests of one proxied session without an answer | {bounds.MAX_PENDING:,}; ",
+        f"| sessions of a gateway | {bounds.MAX_SESSIONS:,}; ",
+        f"| {bounds.MAX_RETRIED_LINE >> 10} KiB over standard input, {bounds.MAX_RETRIED_BODY >> 20} MiB over HTTP; ",
+        f"| a posted body that the gateway decodes | {bounds.MAX_PARSED_BODY >> 20} MiB; ",
+        f"| the body of an HTTP error that is read | {bounds.MAX_ERROR_BODY >> 20} MiB |",
+        f"| restarts of a server by `--restart` | {bounds.MAX_RESTARTS} in {bounds.RESTART_WINDOW:.0f} s |",
     ):
         assert line in operations
     assert f"echoed in a field problem, at most {PROBLEM_LENGTHS['sent']} characters of it |" in security
