@@ -67,13 +67,17 @@ def failure_from(meaning: Meaning) -> Failure:
         ValueError: a value is not one of its choices.
         TypeError: a field is unknown or of the wrong type.
     """
-    given: dict[str, Any] = {
-        name: value for name, value in fields_of(meaning).items() if value is not None or name == "retryable"
-    }
+    given: dict[str, Any] = {"code": meaning} if isinstance(meaning, str) else _stated(meaning)
     row = codes.kin(given.get("code")) or codes.get(TYPES[given["type"]].code if given.get("type") in TYPES else None)
     row = row or codes.explain("INTERNAL_ERROR")
-    defaults: dict[str, Any] = {"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped"}
-    return Failure(**(defaults | given))
+    given.setdefault("message", f"{row.title}.")
+    given.setdefault("suggestion", row.suggestion)
+    given.setdefault("origin", "mapped")
+    return Failure(**given)
+
+
+def _stated(meaning: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in meaning.items() if value is not None or name == "retryable"}
 
 
 def unmapped() -> Failure:
