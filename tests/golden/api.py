@@ -30,5 +30,5 @@ EXCEPTIONS: dict[str, type[fw.ToolFailure]] = {
 
 
 def codes() -> Iterator[Any]:
-    """Yield the row of every code."""
-    yield from fw.codes.rows()
+    """Yield the row of every code of ours; other tests add rows of their own."""
+    yield from fw.codes.ROWS
