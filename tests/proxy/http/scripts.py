@@ -14,6 +14,7 @@ from tests.proxy.http.setting import (
     gateway,
     post,
     scripted,
+    talking,
 )
 
 
@@ -69,8 +70,5 @@ async def breaking(first: bytes) -> AsyncIterator[str]:
         await writer.drain()
         writer.transport.abort()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
+    async with talking(handle) as url:
+        yield url

@@ -47,6 +47,9 @@ async def asgi(app: Any) -> AsyncIterator[str]:
     finally:
         server.should_exit = server.force_exit = True
         await task
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()  # a forced end leaves streams open
+        await _closed()
 
 
 def _no_signals() -> Any:
@@ -65,6 +68,35 @@ async def scripted(handler: Handler) -> AsyncIterator[str]:
     finally:
         listener.close()
         await server.shutdown(0.1)
+
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def talking(talk: Talk) -> AsyncIterator[str]:
+    """A server that speaks bytes, for what no HTTP server would send; it leaves no connection open."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await talk(reader, writer)
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await asyncio.sleep(0)  # connections accepted in this moment reach their handler
+        for writer in writers:
+            writer.transport.abort()
+        await _closed()
+
+
+async def _closed() -> None:
+    """Let transports that were told to close do so: the event loop that ends first leaves them open."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def call(tool: str = "work", id: int | str = 1, **arguments: Any) -> dict[str, Any]:

@@ -5,12 +5,13 @@ import json
 import os
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
-from tests.proxy.http.setting import ACCEPT, call, event, failing, gateway, success
+from tests.proxy.http.setting import ACCEPT, call, event, failing, gateway, success, talking
 
 CALLS, IN_FLIGHT = int(os.environ.get("FAILWELL_SOAK_CALLS", "600")), 64
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -91,10 +92,9 @@ def test_each_of_many_calls_gets_exactly_one_answer_and_its_own(words: tuple[str
             found["fine"] += 1
 
     async def run() -> None:
-        server = await asyncio.start_server(lambda r, w: handle(r, w, chance), "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
         left = iter(range(CALLS))
-        async with gateway(url, *words) as base, ClientSession() as session:
+        talk = partial(handle, chance=chance)
+        async with talking(talk) as url, gateway(f"{url}/mcp", *words) as base, ClientSession() as session:
 
             async def worker() -> None:
                 for number in left:
@@ -103,7 +103,6 @@ def test_each_of_many_calls_gets_exactly_one_answer_and_its_own(words: tuple[str
             async with asyncio.timeout(120), asyncio.TaskGroup() as group:
                 for _ in range(IN_FLIGHT):
                     group.create_task(worker())
-        server.close()
 
     asyncio.run(run())
 

@@ -329,8 +329,10 @@ class RemoteSession:
 
     async def close(self) -> None:
         """End what still runs, and the session at the server."""
-        for task in (*self._tasks.values(), *([self._listener] if self._listener else [])):
+        running = [*self._tasks.values(), *([self._listener] if self._listener else [])]
+        for task in running:
             task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         if self._request_headers.session is not None:
             response = await self._upstream.send("DELETE", self._streams.url, self._make_headers(None))
             response.release()

@@ -66,6 +66,7 @@ class ListeningStream:
         except BROKEN:
             pass  # what it leaves unanswered is answered below
         finally:
+            response.close()
             for task in self._retries:
                 task.cancel()
         if self.endpoint is not None:
