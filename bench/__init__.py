@@ -12,4 +12,7 @@ A suite is one module with a function `run()` that yields what it measured, one 
 To add one, write the module, give it a row in `suites.py` (with the constants that make it quick), and give each of its
 figures a row in `promises.toml`, with a goal or without one where it is shown for information only. Goals stand there
 and nowhere else. `tests/test_bench.py` runs every suite quickly and fails when a figure has no row or a row no figure.
+
+`bench.trial` measures something else: what agents do next after a failing call. It needs readers, and has its own
+commands.
 """

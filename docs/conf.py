@@ -36,6 +36,7 @@ NAVIGATION = {
         "agents": "Adopt it",
         "reading": "What is understood",
         "retrying": "What is retried",
+        "advice": "What the agent is told",
         "stacks": "What each stack gets",
     },
     "In between": {

@@ -7,6 +7,7 @@ fw.codes.add(
     type="CONFLICT",
     title="The seat is taken",
     suggestion="Call list_seats and choose a free one.",
+    action="use",
     aliases=("SEAT_OCCUPIED",),
 )
 
@@ -17,7 +18,7 @@ class SeatTaken(fw.Conflict):
 
 def main() -> None:
     failure = SeatTaken("Seat 12A is taken.", details={"seat": "12A"}, actions=["list_seats"]).failure
-    print(failure.type, failure.code, failure.suggestion)
+    print(failure.type, failure.code, fw.decide(failure).suggestion)
     from_elsewhere = fw.read('{"error":"SEAT_OCCUPIED","message":"12A is gone"}')
     assert from_elsewhere is not None
     print(from_elsewhere.type, from_elsewhere.code, fw.decide(from_elsewhere).action)

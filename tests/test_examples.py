@@ -15,9 +15,9 @@ SHOWN = {
         "Next: Use list_mails.",
         "summary failed (UNAUTHORIZED). This is a fallback and not its result:\n3 mails",
     ],
-    "own_code.py": ["CONFLICT SEAT_TAKEN Call list_seats and choose a free one.", "CONFLICT SEAT_TAKEN wait"],
+    "own_code.py": ["CONFLICT SEAT_TAKEN Call list_seats and choose a free one.", "CONFLICT SEAT_TAKEN use"],
     "raise_and_encode.py": ["Task 't-9' does not exist.", '"path":"owner"', "ALREADY_CLAIMED", "CONNECTION_REFUSED"],
-    "read_and_decide.py": ["retry in 30 s", "verify:", "fix_input:", "retry in 1 s", "carry on"],
+    "read_and_decide.py": ["retry in 30 s", "verify:", "fix_input:", "retry in 0.05 s", "carry on"],
 }
 
 

@@ -8,8 +8,7 @@ def test_it_says_what_happened_and_what_to_do_next() -> None:
 
     assert fw.render(failure) == (
         "TRANSIENT, RATE_LIMITED in send_mail: Slow down.\n"
-        "Next: Make the same call again after 30 seconds. The server asked to wait this long.\n"
-        "Hint: Wait, then make the same call again."
+        "Next: It had no effect: safe to make the same call again after a wait. Wait at least 30 seconds."
     )
 
 
@@ -18,21 +17,20 @@ def test_it_lists_the_fields_with_what_to_send_instead() -> None:
     shown = fw.render(fw.Failure(code="VALIDATION_FAILED", message="mode is wrong", fields=(problem,)))
 
     assert "- mode: Not an option; one of fast, slow\n" in shown
-    assert "Correct the input and call again once." in shown
+    assert "Next: Correct the fields named in the error, then call again." in shown
 
 
 def test_it_depends_on_what_is_known_of_the_tool() -> None:
     failure = fw.Failure(code="TIMEOUT", message="No answer.")
 
-    assert "Find out whether the call took effect" in fw.render(failure)
-    assert "Make the same call again" in fw.render(failure, {"readOnlyHint": True})
-    assert "Do not make this call again" in fw.render(failure, {"readOnlyHint": True}, attempt=3)
+    assert "find out whether it did before you repeat it" in fw.render(failure)
+    assert "Safe to make the same call again" in fw.render(failure, {"readOnlyHint": True})
+    assert "Do not repeat this call." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
 
 
 def test_it_does_not_tell_to_call_again_what_is_not_to_be_called_again() -> None:
     assert fw.render(fw.Failure(code="RATE_LIMITED", message="Slow down."), attempt=3) == (
-        "TRANSIENT, RATE_LIMITED: Slow down.\n"
-        "Next: Do not make this call again. It failed 3 times: another try is unlikely to help."
+        "TRANSIENT, RATE_LIMITED: Slow down.\nNext: Do not repeat this call."
     )
 
 

@@ -99,7 +99,7 @@ def test_a_recorder_says_in_words_what_happened() -> None:
     recorder.assert_retried(2)
     assert recorder.delays == [7, 7]
     with pytest.raises(
-        AssertionError, match=r"(?s)expected 0 retries.*send, attempt 3: gave_up \(RATE_LIMITED\): it failed 3"
+        AssertionError, match=r"(?s)expected 0 retries.*send, attempt 3: gave_up \(RATE_LIMITED\): It failed 3 times"
     ):
         recorder.assert_not_retried()
     with pytest.raises(AssertionError, match="expected succeeded"):

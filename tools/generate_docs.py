@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tools import check_page, cli_page, code_page, dialect_pages, mapping_page, servers_page, stacks_page
+from tools import advice_page, check_page, cli_page, code_page, dialect_pages, mapping_page, servers_page, stacks_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -11,6 +11,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 def pages() -> dict[str, str]:
     """Return every generated page by its path below docs/."""
     return {
+        "advice.md": advice_page.page(),
         "check_servers.md": check_page.page(),
         "cli.md": cli_page.page(),
         "codes.md": code_page.page(),

@@ -68,7 +68,7 @@ class WithFailwell:
         return self.run.begin(now) is None
 
     def failed(self, failure: Failure, now: float) -> float | None:
-        return self.run.failed(failure, now, jitter=self.chance()).delay
+        return self.run.failed(failure, now, jitter=self.chance()).retry_delay
 
     def succeeded(self, now: float) -> None:
         self.run.succeeded(now)

@@ -45,7 +45,7 @@ TOOLS = (
     Tool("find_order", fw.Hints(read_only=True), 0.3),
 )
 
-REFUSED = fw.NetworkFailure("The server refused the connection.", code="CONNECTION_REFUSED").failure
+REFUSED = Failure(code="CONNECTION_REFUSED", message="The server refused the connection.")
 CRASHED = fw.Unavailable("The server broke down.", outcome="unknown").failure
 THROTTLED = fw.RateLimited("Too many calls.", retry_after=RETRY_AFTER).failure
 LOST = fw.TimedOut("No answer came within 5 seconds.").failure

@@ -1,22 +1,48 @@
-"""`decide`: what to do about a failure, and why; `Hints`: what is known of the tool; `Policy`: how often to try."""
+"""`decide`: what to do about a failure, and why; `Hints`: what is known of the tool; `Policy`: how often to try.
+
+This is the one answer to "may this call be made again, and what should be done?". The retry engine follows it, and
+every sentence that we write about a next step is worded from it.
+"""
 
 import threading
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from failwell import codes
+from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, FieldProblem
+from failwell.failure import Failure, FieldProblem, names_correction
 
-Action = Literal["retry", "fix_input", "use", "wait", "escalate", "verify", "stop"]
+CONFIDENT = 0.7
+"""What was inferred from text with less confidence than this is not stated as a fact."""
 
-_MOST_ATTEMPTS = 3
-_FIRST_DELAY = 1.0
-_LONGEST_DELAY = 20.0
-_KNOWN_NO_EFFECT = ("not_executed", "rejected")
+_MOST_ATTEMPTS_IF_UNKNOWN = 3
+_THROTTLED = frozenset(("RATE_LIMITED", "SERVER_BUSY", "OVERLOADED", "RESOURCE_EXHAUSTED"))
+_MAY_PASS_IF_UNKNOWN = ("INTERNAL", "TRANSIENT")
+_NO_EFFECT = ("not_executed", "rejected")
+_NEEDS_RECOVERABLE = ("fix_input", "wait", "use")
+
+# The sentences for a model, by action, where the code's own sentence words another action. A closed table without
+# values: a reader knows them for ours, and words its own verdict instead of repeating them.
+_SENTENCES: dict[str, str] = {
+    "retry": "Wait, then make the same call again.",
+    "retry, no effect": "It had no effect: safe to make the same call again after a wait.",
+    "retry, inferred": "This usually means that it had no effect: make the same call again after a wait.",
+    "retry, safe tool": "Safe to make the same call again after a wait.",
+    "fix_input": "Correct the input, then call again.",
+    "fix_input, effect possible": "If it changes anything, find out whether it did before you correct the input.",
+    "use": "Use one of the names listed in the error.",
+    "use, effect possible": "If it changes anything, find out whether it did before you go on.",
+    "wait": "Wait until this has changed, then call again.",
+    "wait, delay": "Wait as long as the error says, then make the same call again.",
+    "escalate": "Do not repeat this call. Tell the user.",
+    "verify": "If it changes anything, find out whether it did before you repeat it.",
+    "stop": "Do not repeat this call.",
+    "stop, effect possible": "Do not repeat it: if it changes anything, it may have done so.",
+    "stop, executed": "It took effect: do not repeat it.",
+}
 
 
 class Hints(Struct, frozen=True, kw_only=True):
@@ -49,128 +75,9 @@ class Hints(Struct, frozen=True, kw_only=True):
         )
 
 
-class Decision(Struct, frozen=True, kw_only=True):
-    """One next step, and why.
-
-    `delay` goes with retry and wait, `fields` with fix_input, `actions` with use. `suggestion` is the server's word,
-    or else the catalog's if it says the same as `action`.
-    """
-
-    action: Action
-    reason: str
-    delay: float | None = None
-    fields: tuple[FieldProblem, ...] = ()
-    actions: tuple[str, ...] = ()
-    suggestion: str | None = None
-
-
-def decide(failure: Failure | ToolFailure, hints: Any = None, *, attempt: int = 1) -> Decision:
-    """Return the next step after failed *attempt* of a tool with these hints. Pure: no clock, no chance."""
-    if isinstance(failure, ToolFailure):
-        failure = failure.failure
-    if not isinstance(failure, Failure):
-        raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
-    decision = _decide(failure, Hints.of(hints), attempt)
-    row = codes.get(failure.code)
-    advice = row.suggestion if row else None
-    suggestion = failure.suggestion or advice
-    if row and suggestion == advice and not _agrees(decision.action, _usual_action(row.code)):
-        return decision
-    return replace(decision, suggestion=suggestion)
-
-
-@lru_cache(maxsize=512)
-def _usual_action(code: str) -> Action:
-    """Return the step after a first failure of which only the code is known: the one that the catalog advises."""
-    return _decide(Failure(code=code, message=code), Hints(), 1).action
-
-
-def _agrees(action: Action, usual: Action) -> bool:
-    # What names another tool contradicts no advice; what is to be looked at first is not to be done again at once.
-    return action == "use" or (action != "verify" and (action == usual or (action, usual) == ("retry", "verify")))
-
-
-def _decide(failure: Failure, hints: Hints, attempt: int) -> Decision:
-    if failure.severity == "critical":
-        return Decision(action="escalate", reason="The failure is critical: a person must know.")
-    if failure.severity == "warning":
-        if failure.actions:
-            return Decision(action="use", reason="A warning: switch over when you can.", actions=failure.actions)
-        return Decision(action="stop", reason="A warning: nothing has to be done about this call.")
-    if failure.outcome == "executed":
-        return Decision(action="stop", reason="The call took effect although it failed: running it again repeats it.")
-    if failure.retryable:
-        return _retry(failure, hints, attempt)
-    if failure.retryable is None and failure.type in ("INTERNAL", "TRANSIENT"):
-        if hints.repeatable:
-            return _retry(failure, hints, attempt)
-        return Decision(action="stop", reason="Nobody knows what failed, and the tool may not be safe to run twice.")
-    return _by_type(failure, attempt)
-
-
-def _retry(failure: Failure, hints: Hints, attempt: int) -> Decision:
-    if attempt >= _MOST_ATTEMPTS:
-        return Decision(action="stop", reason=f"It failed {attempt} times: another try is unlikely to help.")
-    no_effect = failure.outcome in _KNOWN_NO_EFFECT and failure.origin != "inferred"
-    if not (no_effect or hints.repeatable):
-        reason = "Nobody knows whether it took effect, and the tool may not be safe to run twice: look first."
-        return Decision(action="verify", reason=reason, actions=failure.actions)
-    if failure.retry_after is not None:
-        return Decision(action="retry", reason="The server asked to wait this long.", delay=failure.retry_after)
-    delay = min(_FIRST_DELAY * 2.0 ** (attempt - 1), _LONGEST_DELAY)
-    why = "it had no effect" if no_effect else "the tool is safe to run twice"
-    return Decision(action="retry", reason=f"It may pass, and {why}.", delay=delay)
-
-
-def _by_type(failure: Failure, attempt: int) -> Decision:
-    match failure.type:
-        case "VALIDATION" if failure.recoverable and attempt == 1:
-            return Decision(
-                action="fix_input",
-                reason="The input is wrong: correct it and call once more.",
-                fields=failure.fields,
-                actions=failure.actions,
-            )
-        case "VALIDATION" if failure.recoverable:
-            return Decision(action="stop", reason="The input is wrong although it was corrected once.")
-        case "PERMISSION":
-            return Decision(action="escalate", reason="Only a person can grant this.")
-        case "NOT_FOUND" | "CONFLICT" if failure.actions:
-            return Decision(action="use", reason="The server names what helps.", actions=failure.actions)
-        case "NOT_FOUND":
-            return Decision(action="stop", reason="It does not exist: leave it out or look for another.")
-        case "CONFLICT" if failure.recoverable:
-            return Decision(action="wait", reason=_conflict_reason(failure), delay=failure.retry_after)
-        case _:
-            return Decision(action="stop", reason="The same call cannot succeed.")
-
-
-def _conflict_reason(failure: Failure) -> str:
-    if failure.details.get("conflicts"):
-        return "Somebody holds it: ask the holders named in the details, or wait."
-    return "The present state stands against it: wait until it changes."
-
-
-_THROTTLED = frozenset(("RATE_LIMITED", "SERVER_BUSY", "OVERLOADED", "RESOURCE_EXHAUSTED"))
-_MOST_ATTEMPTS_IF_UNKNOWN = 3
-_MAY_PASS_IF_UNKNOWN = ("INTERNAL", "TRANSIENT")
-_NO_HINTS = Hints()
-
-
 def is_throttled(failure: Failure) -> bool:
     """Return whether the server said that it has too much to do."""
     return failure.code in _THROTTLED
-
-
-class Verdict(Struct, frozen=True):
-    """Wait so many seconds and try again, or stop; and why.
-
-    A verdict to stop because the wait is too long keeps the whole of it in `asked`.
-    """
-
-    delay: float | None
-    reason: str
-    asked: float | None = None
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -178,7 +85,8 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     Delays grow from *base* (from *throttled_base* where the server is overloaded) to *longest*, and chance picks one up
     to that. A delay that the server asks for is never shortened: beyond *max_wait*, or past the *deadline* of the whole
-    call, there is no further try. With *repeatable* the caller vouches that running a tool twice does no harm.
+    call, there is no further try. With *repeatable* the caller vouches that running a tool twice does no harm. With
+    *trust_inferred* an outcome that was only read from a server's words ("connection refused") counts as known.
 
     Raises:
         ValueError: a number makes no sense.
@@ -192,6 +100,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     max_wait: float = 120.0
     deadline: float | None = None
     repeatable: bool = False
+    trust_inferred: bool = False
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int:
@@ -206,48 +115,209 @@ class Policy(Struct, frozen=True, kw_only=True):
                 raise TypeError(f"{name} must be a number of seconds, not {value!r}")
             if not value >= 0:
                 raise ValueError(f"{name} must be a number of seconds, not {value!r}")
-        if type(self.repeatable) is not bool:
-            raise TypeError(f"repeatable must be True or False, not {self.repeatable!r}")
+        for name in ("repeatable", "trust_inferred"):
+            if type(getattr(self, name)) is not bool:
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
 
-    def verdict(
-        self, failure: Failure, *, attempt: int, jitter: float, hints: Hints | None = None, elapsed: float = 0.0
-    ) -> Verdict:
-        """Return what to do after failed *attempt*, *elapsed* seconds into the call; *jitter* is from 0 to 1."""
-        if reason := self._reason_to_stop(failure, attempt, hints or _NO_HINTS):
-            return Verdict(None, reason, failure.retry_after)
-        delay = self._delay(failure, attempt, jitter)
-        longest = min(self.max_wait, threading.TIMEOUT_MAX)  # more cannot be slept
-        if delay > longest:
-            return Verdict(None, f"waiting {delay:g} s is more than the {longest:g} s that are waited", delay)
-        if self.deadline is not None and elapsed + delay > self.deadline:
-            return Verdict(None, f"waiting {delay:g} s would pass the deadline", delay)
-        return Verdict(delay, "it may pass, and trying again is safe")
-
-    def next_delay(
-        self, failure: Failure, *, attempt: int, jitter: float, hints: Hints | None = None, elapsed: float = 0.0
-    ) -> float | None:
-        """Return seconds to wait after failed *attempt*, or None to stop."""
-        return self.verdict(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed).delay
-
-    def _reason_to_stop(self, failure: Failure, attempt: int, hints: Hints) -> str | None:
-        is_repeatable = self.repeatable or hints.repeatable
-        if failure.retryable is False:
-            return "the same call cannot succeed"
-        if failure.severity == "critical":
-            return "the failure is critical: a person must know"
-        if failure.severity == "warning" or failure.outcome == "executed":
-            return "the call took effect"
-        if (failure.outcome == "unknown" or failure.origin == "inferred") and not is_repeatable:
-            return "nobody knows whether it took effect, and the tool may not be safe to run twice"
-        if failure.retryable is None:
-            if not is_repeatable:
-                return "nobody knows whether it may pass, and the tool may not be safe to run twice"
-            if failure.type not in _MAY_PASS_IF_UNKNOWN:
-                return "nobody says that the same call may succeed later"
-        most = self.attempts if failure.retryable else min(self.attempts, _MOST_ATTEMPTS_IF_UNKNOWN)
-        return f"it failed {attempt} times" if attempt >= most else None
-
-    def _delay(self, failure: Failure, attempt: int, jitter: float) -> float:
+    def delay(self, failure: Failure, *, attempt: int = 1, jitter: float = 1.0) -> float:
+        """Return the seconds to wait before another try, however long that is."""
         base = self.throttled_base if is_throttled(failure) else self.base
         backoff = jitter * min(base * 2.0 ** min(attempt - 1, 60), self.longest)
         return max(backoff, failure.retry_after or 0.0)
+
+
+_DEFAULT = Policy()
+ADVICE = Policy(trust_inferred=True)
+"""The policy that advice to a model is worded by: a person or a model judges before the call is made again."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """One next step, and why.
+
+    `delay` goes with retry and wait, `fields` with fix_input, `actions` with use and verify. `suggestion` is the next
+    step in words: those of the failure's author, else ours.
+    """
+
+    action: Action
+    reason: str
+    delay: float | None = None
+    fields: tuple[FieldProblem, ...] = ()
+    actions: tuple[str, ...] = ()
+    suggestion: str | None = None
+
+    @property
+    def retry_delay(self) -> float | None:
+        """Seconds to wait before the same call is made again; None if it is not to be."""
+        return self.delay if self.action == "retry" else None
+
+
+def decide(
+    failure: Failure | ToolFailure,
+    hints: Any = None,
+    *,
+    attempt: int = 1,
+    policy: Policy = _DEFAULT,
+    elapsed: float = 0.0,
+    jitter: float = 1.0,
+) -> Decision:
+    """Return what to do after failed *attempt*: retry, fix, use, wait, verify, escalate or stop, and why.
+
+    It needs no clock and no randomness.
+
+    Args:
+        failure: what happened.
+        hints: what is known of the tool: `Hints`, or the tool's annotations.
+        attempt: how often this call has been made, unchanged.
+        policy: how often and how long to try.
+        elapsed: seconds since the first attempt began.
+        jitter: how much of the longest delay to wait, from 0 to 1.
+    """
+    if isinstance(failure, ToolFailure):
+        failure = failure.failure
+    if not isinstance(failure, Failure):
+        raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
+    is_safe = policy.repeatable or Hints.of(hints).repeatable
+    is_known = failure.origin != "inferred" or policy.trust_inferred
+    may_have_effect = not (failure.outcome in _NO_EFFECT and is_known) and not is_safe
+    decision = (
+        _by_severity(failure)
+        or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe, may_have_effect=may_have_effect)
+        or _by_correction(failure, may_have_effect=may_have_effect)
+    )
+    own = failure.suggestion
+    if own is None or is_our_sentence(own):
+        own = _sentence(failure, decision, may_have_effect=may_have_effect)
+    return replace(decision, suggestion=own)
+
+
+def _by_severity(failure: Failure) -> Decision | None:
+    if failure.severity == "critical":
+        return Decision(action="escalate", reason="The failure is critical: a person must know.")
+    if failure.outcome == "executed":
+        return Decision(action="stop", reason="The call took effect although it failed: another one repeats it.")
+    if failure.severity == "warning":
+        if failure.actions:
+            return Decision(action="use", reason="It is a warning: switch over when you can.", actions=failure.actions)
+        return Decision(action="stop", reason="It is a warning: this call needs nothing else.")
+    return None
+
+
+def _by_retry(
+    failure: Failure,
+    attempt: int,
+    policy: Policy,
+    elapsed: float,
+    jitter: float,
+    *,
+    is_safe: bool,
+    may_have_effect: bool,
+) -> Decision | None:
+    if failure.retryable is False or (failure.retryable is None and failure.type not in _MAY_PASS_IF_UNKNOWN):
+        return None
+    if failure.retryable is None and not is_safe:
+        reason = "It is unknown what failed, and the tool may not be safe to run twice."
+        return Decision(action="stop", reason=reason)
+    most = policy.attempts if failure.retryable else min(policy.attempts, _MOST_ATTEMPTS_IF_UNKNOWN)
+    if attempt >= most:
+        times = "once" if attempt == 1 else f"{attempt} times"
+        return Decision(action="stop", reason=f"It failed {times}: no further try is due.")
+    if may_have_effect:
+        reason = "It is unknown whether the call took effect, and the tool may not be safe to run twice."
+        return Decision(action="verify", reason=reason, actions=failure.actions)
+    delay = policy.delay(failure, attempt=attempt, jitter=jitter)
+    longest = min(policy.max_wait, threading.TIMEOUT_MAX)  # nobody can sleep longer
+    if delay > longest:
+        reason = f"Waiting {delay:g} s is longer than the {longest:g} s that the policy allows."
+        return Decision(action="wait", reason=reason, delay=delay)
+    if policy.deadline is not None and elapsed + delay > policy.deadline:
+        return Decision(action="wait", reason=f"Waiting {delay:g} s would pass the deadline.", delay=delay)
+    if failure.retry_after is not None and delay == failure.retry_after:
+        return Decision(action="retry", reason="The server asked to wait this long.", delay=delay)
+    why = "the tool is safe to run twice" if is_safe else "the call had no effect"
+    return Decision(action="retry", reason=f"It may succeed later, and {why}.", delay=delay)
+
+
+def _by_correction(failure: Failure, *, may_have_effect: bool) -> Decision:
+    """Return what follows from the corrections that a failure names, then from its code, then from its type."""
+    if failure.recoverable and any(names_correction(problem) for problem in failure.fields):
+        return Decision(
+            action="fix_input", reason="The error says which values are valid.", fields=failure.fields,
+            actions=failure.actions,
+        )  # fmt: skip
+    if failure.actions:
+        return Decision(action="use", reason="The error names what helps.", actions=failure.actions)
+    row = codes.get(failure.code)
+    action = row.action if row is not None and row.action is not None else TYPES[failure.type].action
+    if action in _NEEDS_RECOVERABLE and not failure.recoverable:
+        action = "stop"
+    if action in ("wait", "retry", "verify"):
+        # Without a possible effect there is nothing to find out, and what is not retryable is not tried again.
+        action = "verify" if may_have_effect else "stop" if action != "wait" else action
+    delay = failure.retry_after if action == "wait" else None
+    fields = failure.fields if action == "fix_input" else ()
+    return Decision(action=action, reason=_reason(failure, action), delay=delay, fields=fields)
+
+
+def _reason(failure: Failure, action: Action) -> str:
+    match action:
+        case "fix_input":
+            return "The input is wrong."
+        case "wait" if failure.details.get("conflicts"):
+            return "It is held by somebody else: ask the holders named in the details, or wait."
+        case "wait":
+            return "The current state does not allow it: wait until that changes."
+        case "escalate":
+            return "Only a person can grant this."
+        case "verify":
+            return "It is unknown whether the call took effect, and the tool may not be safe to run twice."
+        case _:
+            return "It does not exist." if failure.type == "NOT_FOUND" else "The same call cannot succeed."
+
+
+def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) -> str:
+    """Return our sentence for a decision: the code's own where it words that action, else the action's."""
+    action = decision.action
+    if failure.outcome == "executed":
+        return _SENTENCES["escalate" if action == "escalate" else "stop, executed"]
+    row = codes.get(failure.code)
+    own = row.suggestion if row and row.action == action else None
+    if action == "retry":
+        has_no_effect = failure.outcome in _NO_EFFECT
+        evidence = "safe tool" if not has_no_effect else "inferred" if failure.origin == "inferred" else "no effect"
+        general = _SENTENCES[f"retry, {evidence}"]
+        return own if own and own != _SENTENCES["retry"] else general
+    if action == "wait" and failure.retryable and decision.delay is not None:
+        return _SENTENCES["wait, delay"]
+    if may_have_effect and failure.severity != "warning" and f"{action}, effect possible" in _SENTENCES:
+        return _SENTENCES[f"{action}, effect possible"]
+    return own or _SENTENCES[action]
+
+
+def is_our_sentence(text: str) -> bool:
+    """Return whether a suggestion is one of ours, which says nothing that the failure does not say itself."""
+    return text in _OURS or any(row.suggestion == text for row in codes.rows())
+
+
+_OURS = frozenset(_SENTENCES.values()) | {row.suggestion for row in codes.rows()}
+
+
+def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> Failure:
+    """Return a failure with its next step in words for a model, unless its author gave one.
+
+    Only what a model cannot see for itself is said: whether the call took effect and whether it may be repeated.
+    Nothing is said of what was read from text without confidence.
+    """
+    if failure.suggestion is not None and not is_our_sentence(failure.suggestion):
+        return failure
+    decision = decide(failure, hints, attempt=attempt, policy=policy)
+    is_guess = failure.origin == "inferred" and (failure.confidence or 0.0) < CONFIDENT
+    sentence = None if is_guess or not _earns_its_tokens(failure, decision) else decision.suggestion
+    return failure if sentence == failure.suggestion else replace(failure, suggestion=sentence)
+
+
+def _earns_its_tokens(failure: Failure, decision: Decision) -> bool:
+    """Return whether a sentence says more than a model reads from the message, the fields and the names anyway."""
+    if decision.action in ("retry", "verify"):
+        return True
+    is_certain = failure.outcome in _NO_EFFECT or failure.severity == "warning"
+    return not is_certain or (decision.action == "wait" and decision.delay is not None)

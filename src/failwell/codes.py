@@ -1,11 +1,11 @@
 """The codes: one row per meaning, with its defaults and its name in each dialect; users add rows.
 
-Plain data. `catalog` looks rows up, `Failure` takes its defaults from them, the docs page is generated from them.
+`Failure` takes its defaults from the rows, `decide` its advice; the docs page is generated from them.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 
@@ -13,6 +13,14 @@ from failwell._spelling import did_you_mean, normalised
 
 Type = Literal["NOT_FOUND", "CONFLICT", "VALIDATION", "PERMISSION", "TRANSIENT", "INTERNAL"]
 Outcome = Literal["not_executed", "rejected", "unknown", "executed"]
+Action = Literal["retry", "fix_input", "use", "wait", "escalate", "verify", "stop"]
+
+
+class Step(Struct, frozen=True):
+    """A next step: the action, and the sentence that words it."""
+
+    action: Action
+    sentence: str
 
 
 class TypeRow(Struct, frozen=True):
@@ -25,12 +33,14 @@ class TypeRow(Struct, frozen=True):
     kind: str  # meta's errorType
     flat: str  # flat's literal
     code: str  # the row that stands for the type in a dialect that must name a code
+    action: Action  # what to do where neither the failure nor its code says more
 
 
 class Row(Struct, frozen=True):
     """One code: what it means, what an agent may assume, what it is called elsewhere.
 
-    A flag left out follows from the type; `retryable=None` says that nobody can know. `flat`, `envelope` and `kind`
+    `step` is what to do about it, and the sentence that says so; it is used where `decide` comes to the same action. A
+    flag left out follows from the type; `retryable=None` says that it cannot be known. `flat`, `envelope` and `kind`
     are its names in the dialects flat, envelope and meta where they differ from the code or from the type's.
     """
 
@@ -38,7 +48,7 @@ class Row(Struct, frozen=True):
     type: Type
     http_status: int
     title: str
-    suggestion: str | None = None
+    step: Step | None = None
     recoverable: bool | UnsetType = UNSET
     retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | UnsetType = UNSET
@@ -47,102 +57,121 @@ class Row(Struct, frozen=True):
     kind: str | None = None
     aliases: tuple[str, ...] = ()
 
+    @property
+    def suggestion(self) -> str | None:
+        """The next step in words."""
+        return self.step.sentence if self.step else None
+
+    @property
+    def action(self) -> Action | None:
+        """The action that the suggestion words."""
+        return self.step.action if self.step else None
+
 
 TYPES: dict[Type, TypeRow] = {
     "NOT_FOUND": TypeRow(
-        "It does not exist. Look for what does, or work without it.",
-        False, False, "rejected", "NotFoundError", "not_found", "NOT_FOUND",
+        "It does not exist. Look up what does, or go on without it.",
+        False, False, "rejected", "NotFoundError", "not_found", "NOT_FOUND", "stop",
     ),
     "CONFLICT": TypeRow(
-        "The present state stands against it. Wait for it to change, or change it first.",
-        True, False, "rejected", "ConflictError", "internal_error", "CONFLICT",
+        "The current state does not allow it. Wait for it to change, or change it first.",
+        True, False, "rejected", "ConflictError", "internal_error", "CONFLICT", "wait",
     ),
     "VALIDATION": TypeRow(
         "The input is wrong. Fix it and call again.",
-        True, False, "rejected", "ValidationError", "parse_error", "VALIDATION_FAILED",
+        True, False, "rejected", "ValidationError", "parse_error", "VALIDATION_FAILED", "fix_input",
     ),
     "PERMISSION": TypeRow(
         "The caller may not do this. Ask a person.",
-        False, False, "rejected", "PermissionError", "permission_denied", "FORBIDDEN",
+        False, False, "rejected", "PermissionError", "permission_denied", "FORBIDDEN", "escalate",
     ),
     "TRANSIENT": TypeRow(
-        "It may pass. Wait and make the same call again, if it is safe to run twice.",
-        True, True, "unknown", "NetworkError", "mcp_unavailable", "SERVICE_UNAVAILABLE",
+        "It may succeed later. Make the same call again if it had no effect or is safe to run twice.",
+        True, True, "unknown", "NetworkError", "mcp_unavailable", "SERVICE_UNAVAILABLE", "stop",
     ),
     "INTERNAL": TypeRow(
         "The tool, or something behind it, is broken. Give up and say so.",
-        False, False, "unknown", "InternalError", "internal_error", "INTERNAL_ERROR",
+        False, False, "unknown", "InternalError", "internal_error", "INTERNAL_ERROR", "stop",
     ),
 }  # fmt: skip
 
 _TIMEOUT = "TimeoutError"
-_FIX = "Fix the fields named in the error and call the tool again."
-_FIX_VALUE = "Correct the value and call the tool again."
-_WAIT = "Wait, then make the same call again."
-_CHECK_FIRST = "If it may have changed something, check whether it did before you call again."
-_TELL = "Do not repeat the call. Tell the user what failed and quote the error id if there is one."
-_CHOOSE = "Choose one of the names listed in the error and call again."
-_READ_AGAIN = "Read the current state, then decide whether to call again."
-_SIGN_IN = "Ask the user to sign in or to provide valid credentials."
-_ASK = "Ask the user for access, or do something else."
+_FIX = Step("fix_input", "Correct the fields named in the error, then call again.")
+_FIX_VALUE = Step("fix_input", "Correct the value, then call again.")
+_CHOOSE = Step("fix_input", "Choose one of the names listed in the error, then call again.")
+_WAIT = Step("retry", "Wait, then make the same call again.")
+_CHECK_FIRST = Step("verify", "If it changes anything, find out whether it did before you repeat it.")
+_TELL = Step("stop", "Do not repeat this call. Tell the user what failed, with the error id if there is one.")
+_READ_AGAIN = Step("wait", "Read the current state before you decide whether to call again.")
+_SIGN_IN = Step("escalate", "Ask the user to sign in or to provide valid credentials.")
+_ASK = Step("escalate", "Ask the user for access, or do something else.")
 
 ROWS: tuple[Row, ...] = (
     # input
     Row("VALIDATION_FAILED", "VALIDATION", 400, "Invalid request parameters", _FIX, outcome="not_executed",
         aliases=("VALIDATION",)),
     Row("MISSING_REQUIRED_FIELD", "VALIDATION", 400, "A required field is missing",
-        "Add the missing field and call the tool again.", outcome="not_executed"),
+        Step("fix_input", "Add the missing field, then call again."), outcome="not_executed"),
     Row("INVALID_FIELD_TYPE", "VALIDATION", 400, "A field has the wrong type", _FIX, outcome="not_executed"),
     Row("INVALID_FIELD_VALUE", "VALIDATION", 400, "A field has an invalid value", _FIX, outcome="not_executed"),
     Row("MISSING_DISCRIMINATOR", "VALIDATION", 400, "The field that chooses the action is missing", _CHOOSE,
         outcome="not_executed"),
     Row("UNKNOWN_ACTION", "VALIDATION", 400, "There is no such action", _CHOOSE, outcome="not_executed"),
-    Row("UNKNOWN_TOOL", "NOT_FOUND", 404, "There is no such tool", _CHOOSE, outcome="not_executed", recoverable=True),
+    Row("UNKNOWN_TOOL", "NOT_FOUND", 404, "There is no such tool",
+        Step("fix_input", "List the tools and call one that exists."), outcome="not_executed", recoverable=True),
     Row("VALIDATION_ERROR", "VALIDATION", 422, "A rule forbids this input", _FIX_VALUE),
     Row("INVALID_ARGUMENT", "VALIDATION", 400, "An argument was refused", _FIX_VALUE),
     Row("PARSE_ERROR", "VALIDATION", 400, "The input could not be parsed", _FIX_VALUE, flat="parse_error"),
     Row("ENCODING_ERROR", "VALIDATION", 400, "The text is not in the expected encoding", _FIX_VALUE),
     Row("INVALID_URL", "VALIDATION", 400, "The address is not a valid URL", _FIX_VALUE),
     Row("OUT_OF_RANGE", "VALIDATION", 416, "The value lies outside the valid range", _FIX_VALUE),
-    Row("PAYLOAD_TOO_LARGE", "VALIDATION", 413, "The input is too large", "Send less at once."),
+    Row("PAYLOAD_TOO_LARGE", "VALIDATION", 413, "The input is too large", Step("fix_input", "Send less at once.")),
     Row("UNSUPPORTED_MEDIA_TYPE", "VALIDATION", 415, "The format is not supported", _FIX_VALUE),
     Row("METHOD_NOT_ALLOWED", "VALIDATION", 405, "The operation is not allowed there", _TELL, recoverable=False),
-    Row("PRECONDITION_REQUIRED", "VALIDATION", 428, "The request must state a precondition", _READ_AGAIN),
-    Row("QUERY_ERROR", "VALIDATION", 400, "The query was refused", "Correct the query and call again."),
+    Row("PRECONDITION_REQUIRED", "VALIDATION", 428, "The request must state a precondition",
+        Step("fix_input", "Read the current state, then call again with the precondition.")),
+    Row("QUERY_ERROR", "VALIDATION", 400, "The query was refused",
+        Step("fix_input", "Correct the query, then call again.")),
     Row("CONSTRAINT_VIOLATION", "VALIDATION", 422, "A constraint forbids this value", _FIX_VALUE),
     Row("FOREIGN_KEY_VIOLATION", "VALIDATION", 422, "It refers to, or is referred to by, another record",
-        "Refer to a record that exists, or change the records that depend on this one first."),
-    Row("WRONG_PATH_KIND", "VALIDATION", 400, "The path is of the wrong kind", "Give a file where a file is due, "
-        "a directory where a directory is due."),
-    Row("PAYMENT_DECLINED", "VALIDATION", 402, "The payment was declined", "Ask the user for another way to pay.",
+        Step("fix_input", "Refer to a record that exists, or change the records that depend on this one first.")),
+    Row("WRONG_PATH_KIND", "VALIDATION", 400, "The path is of the wrong kind",
+        Step("fix_input", "Give a file where a file is expected, a directory where a directory is expected.")),
+    Row("PAYMENT_DECLINED", "VALIDATION", 402, "The payment was declined",
+        Step("escalate", "Ask the user for another way to pay."),
         recoverable=False),
     # what is missing
     Row("NOT_FOUND", "NOT_FOUND", 404, "It does not exist",
-        "Look up which ones exist, then call again with one of them.",
+        Step("stop", "Do not repeat this call. Look up what exists, or go on without it."),
         flat="not_found", envelope="RESOURCE_NOT_FOUND", aliases=("RESOURCE_NOT_FOUND",)),
     Row("FILE_NOT_FOUND", "NOT_FOUND", 404, "The file or directory does not exist",
-        "List the directory to see what exists."),
-    Row("TABLE_NOT_FOUND", "NOT_FOUND", 404, "The table does not exist", "List the tables to see what exists."),
-    Row("COLUMN_NOT_FOUND", "NOT_FOUND", 404, "The column does not exist", "Describe the table to see its columns."),
-    Row("HOST_NOT_FOUND", "NOT_FOUND", 502, "The host name does not exist", "Check the host name.",
+        Step("stop", "Do not repeat this call. List the directory to see what exists.")),
+    Row("TABLE_NOT_FOUND", "NOT_FOUND", 404, "The table does not exist",
+        Step("stop", "Do not repeat this call. List the tables to see what exists.")),
+    Row("COLUMN_NOT_FOUND", "NOT_FOUND", 404, "The column does not exist",
+        Step("stop", "Do not repeat this call. Describe the table to see its columns.")),
+    Row("HOST_NOT_FOUND", "NOT_FOUND", 502, "The host name does not exist",
+        Step("stop", "Do not repeat this call. Check the host name."),
         outcome="not_executed"),
     Row("METHOD_NOT_FOUND", "NOT_FOUND", 404, "The server does not offer this method", _TELL, outcome="not_executed"),
-    Row("GONE", "NOT_FOUND", 410, "It existed and was removed", "Work without it."),
-    Row("DEPRECATED", "NOT_FOUND", 410, "This is deprecated", "Use what replaces it."),
+    Row("GONE", "NOT_FOUND", 410, "It existed and was removed", Step("stop", "Go on without it.")),
+    Row("DEPRECATED", "NOT_FOUND", 410, "This is deprecated", Step("stop", "Use what replaces it.")),
     # what stands against it
     Row("CONFLICT", "CONFLICT", 409, "It conflicts with the present state", _READ_AGAIN),
-    Row("ALREADY_EXISTS", "CONFLICT", 409, "It exists already", "Use the existing one, or choose another name.",
+    Row("ALREADY_EXISTS", "CONFLICT", 409, "It exists already",
+        Step("fix_input", "Use the existing one, or choose another name."),
         envelope="RESOURCE_ALREADY_EXISTS", aliases=("RESOURCE_ALREADY_EXISTS",)),
     Row("PRECONDITION_FAILED", "CONFLICT", 412, "A precondition does not hold", _READ_AGAIN),
     Row("CONCURRENT_MODIFICATION", "CONFLICT", 409, "It was changed by somebody else meanwhile", _READ_AGAIN),
     Row("SERIALIZATION_FAILURE", "CONFLICT", 409, "Transactions got in each other's way", _WAIT, retryable=True),
     Row("DEADLOCK", "CONFLICT", 409, "Transactions waited for each other", _WAIT, retryable=True),
-    Row("LOCKED", "CONFLICT", 423, "It is locked", "Wait until the lock is released."),
-    Row("RESOURCE_BUSY", "CONFLICT", 409, "It is in use", "Wait until it is released."),
-    Row("NOT_EMPTY", "CONFLICT", 409, "It is not empty", "Empty it first."),
-    Row("AMBIGUOUS", "CONFLICT", 409, "More than one matches", "Say more precisely which one is meant."),
+    Row("LOCKED", "CONFLICT", 423, "It is locked", Step("wait", "Wait until the lock is released, then call again.")),
+    Row("RESOURCE_BUSY", "CONFLICT", 409, "It is in use", Step("wait", "Wait until it is released, then call again.")),
+    Row("NOT_EMPTY", "CONFLICT", 409, "It is not empty", Step("wait", "Empty it first, then call again.")),
+    Row("AMBIGUOUS", "CONFLICT", 409, "More than one matches",
+        Step("fix_input", "Say more precisely which one you mean, then call again.")),
     Row("IDEMPOTENCY_MISMATCH", "CONFLICT", 409, "The idempotency key was used with other arguments",
-        "Use a new idempotency key for a new request.", recoverable=False),
+        Step("stop", "Use a new idempotency key for a new request."), recoverable=False),
     Row("FAILED_DEPENDENCY", "CONFLICT", 424, "Something it depends on failed", _TELL, recoverable=False),
     # who may not
     Row("UNAUTHORIZED", "PERMISSION", 401, "Authentication is required", _SIGN_IN, flat="auth_required",
@@ -150,9 +179,11 @@ ROWS: tuple[Row, ...] = (
     Row("FORBIDDEN", "PERMISSION", 403, "This is not permitted", _ASK, flat="permission_denied",
         aliases=("PERMISSION_DENIED", "PERMISSION")),
     Row("READ_ONLY", "PERMISSION", 403, "It is read-only", _ASK),
-    Row("PAYMENT_REQUIRED", "PERMISSION", 402, "Payment is required", "Ask the user to settle the payment."),
-    Row("QUOTA_EXHAUSTED", "PERMISSION", 403, "The quota is used up", "Ask the user to raise the quota."),
-    Row("LEGALLY_BLOCKED", "PERMISSION", 451, "It is blocked for legal reasons", "Work without it."),
+    Row("PAYMENT_REQUIRED", "PERMISSION", 402, "Payment is required",
+        Step("escalate", "Ask the user to settle the payment.")),
+    Row("QUOTA_EXHAUSTED", "PERMISSION", 403, "The quota is used up",
+        Step("escalate", "Ask the user to raise the quota.")),
+    Row("LEGALLY_BLOCKED", "PERMISSION", 451, "It is blocked for legal reasons", Step("stop", "Go on without it.")),
     # what may pass
     Row("RATE_LIMITED", "TRANSIENT", 429, "Too many requests", _WAIT, outcome="not_executed", flat="rate_limited",
         aliases=("RATE_LIMIT", "RATE_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS")),
@@ -171,7 +202,8 @@ ROWS: tuple[Row, ...] = (
         kind=_TIMEOUT),
     Row("LOCK_TIMEOUT", "TRANSIENT", 503, "A lock was not released in time", _WAIT, outcome="not_executed",
         kind=_TIMEOUT),
-    Row("QUERY_TIMEOUT", "TRANSIENT", 504, "The query took too long", "Ask for less at once, or try again later.",
+    Row("QUERY_TIMEOUT", "TRANSIENT", 504, "The query took too long",
+        Step("retry", "Ask for less at once, or try again later."),
         outcome="not_executed", kind=_TIMEOUT),
     Row("PROCESS_TIMEOUT", "TRANSIENT", 504, "A program took too long", _CHECK_FIRST, kind=_TIMEOUT),
     Row("CONNECTION_FAILED", "TRANSIENT", 502, "A service behind the server could not be reached", _WAIT,
@@ -185,12 +217,14 @@ ROWS: tuple[Row, ...] = (
     Row("MISDIRECTED", "TRANSIENT", 421, "The request reached the wrong server", _WAIT, outcome="not_executed"),
     Row("RESOURCE_EXHAUSTED", "TRANSIENT", 507, "The server ran out of a resource", _WAIT),
     Row("READ_ONLY_REPLICA", "TRANSIENT", 503, "The database is read-only for the moment", _WAIT, outcome="rejected"),
-    Row("CIRCUIT_OPEN", "TRANSIENT", 503, "Calls are suspended after repeated failures", _WAIT, outcome="not_executed"),
+    Row("CIRCUIT_OPEN", "TRANSIENT", 503, "Calls are suspended after repeated failures",
+        Step("retry", "Calls of this tool are suspended for a while. Wait, then make the same call again."),
+        outcome="not_executed"),
     # what is broken
     Row("INTERNAL_ERROR", "INTERNAL", 500, "The tool failed unexpectedly", _TELL, flat="internal_error",
         aliases=("INTERNAL_SERVER_ERROR", "INTERNAL")),
     Row("TOOL_ERROR", "INTERNAL", 500, "Tool execution failed", _TELL, retryable=None),
-    Row("OUTCOME_UNKNOWN", "INTERNAL", 500, "Nobody knows whether it took effect", _CHECK_FIRST),
+    Row("OUTCOME_UNKNOWN", "INTERNAL", 500, "It is unknown whether it took effect", _CHECK_FIRST),
     Row("BAD_UPSTREAM_RESPONSE", "INTERNAL", 502, "A service behind the server sent an unusable answer", _TELL),
     Row("TLS_VERIFY_FAILED", "INTERNAL", 502, "The identity of a service could not be verified", _TELL,
         outcome="not_executed"),
@@ -253,6 +287,7 @@ def add(
     title: str,
     http_status: int | None = None,
     suggestion: str | None = None,
+    action: Action | None = None,
     recoverable: bool | UnsetType = UNSET,
     retryable: bool | UnsetType | None = UNSET,
     outcome: Outcome | UnsetType = UNSET,
@@ -263,10 +298,12 @@ def add(
 ) -> Row:
     """Add a row for a code of your own and return it.
 
-    The columns are those of `Row`; what is left out follows from the type.
+    The columns are those of `Row`; what is left out follows from the type. *suggestion* says in words what to do, and
+    *action* which action that is: the sentence is used where `decide` comes to the same action.
 
     Raises:
-        ValueError: a name has a row already, holds white space or is not one of its choices.
+        ValueError: a name has a row already, holds white space or is not one of its choices, or the row contradicts
+            itself: a call that took effect cannot be retried.
         TypeError: a value is of the wrong type.
     """
     if type not in TYPES:
@@ -274,7 +311,7 @@ def add(
     status = http_status if http_status is not None else _rows[TYPES[type].code].http_status
     other_names = (*aliases, envelope) if envelope and envelope not in (code, *aliases) else aliases
     given = {
-        "code": code, "type": type, "http_status": status, "title": title, "suggestion": suggestion,
+        "code": code, "type": type, "http_status": status, "title": title, "step": _step(type, suggestion, action),
         "recoverable": recoverable, "retryable": retryable, "outcome": outcome, "flat": flat, "envelope": envelope,
         "kind": kind, "aliases": other_names,
     }  # fmt: skip
@@ -289,7 +326,17 @@ def add(
     return row
 
 
+def _step(type_: Type, suggestion: str | None, action: Action | None) -> dict[str, Any] | None:
+    if suggestion is None:
+        if action is not None:
+            raise ValueError("an action needs the suggestion that words it")
+        return None
+    return {"sentence": suggestion, "action": action or TYPES[type_].action}
+
+
 def _check_row(row: Row) -> None:
+    for problem in contradictions(row):
+        raise ValueError(f"code {row.code!r} contradicts itself: {problem}")
     literals = {known.flat for known in ROWS if known.flat}
     if row.flat is not None and row.flat not in literals:
         raise ValueError(f"flat knows no literal {row.flat!r}: choose one of {', '.join(sorted(literals))}")
@@ -302,6 +349,20 @@ def _check_row(row: Row) -> None:
             raise ValueError(f"{name!r} is not a code: codes have no white space")
         if name in _by_name:
             raise ValueError(f"code {name!r} has a row already: {_by_name[name].title!r}; rows are never redefined")
+
+
+def contradictions(row: Row) -> Iterator[str]:
+    """Yield what in a row cannot hold together, in words."""
+    base = TYPES[row.type]
+    retryable = base.retryable if row.retryable is UNSET else row.retryable
+    recoverable = base.recoverable if row.recoverable is UNSET else row.recoverable
+    outcome = base.outcome if row.outcome is UNSET else row.outcome
+    if retryable and outcome == "executed":
+        yield "a call that took effect is not one to make again (retryable with outcome 'executed')"
+    if row.action == "retry" and retryable is False:
+        yield "its suggestion words a retry, and retryable is False"
+    if row.action in ("fix_input", "wait") and not recoverable:
+        yield f"its suggestion words {row.action!r}, and recoverable is False"
 
 
 def kin(code: str | None) -> Row | None:

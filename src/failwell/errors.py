@@ -45,8 +45,8 @@ _LONGEST_NAME = 80
 class ToolFailure(Exception):
     """A tool call failed in a way the caller can act on.
 
-    Give a sentence, or a whole `Failure`. What is not said comes from the class, then from the code's catalog row,
-    then from the type. The catalog's suggestion is added where the class's own code is used.
+    Give a sentence, or a whole `Failure`. What is not said comes from the class, then from the code's row, then from
+    the type. The next step is put into words by whoever knows the tool: a guard, a protected server or a proxy.
     """
 
     type: ClassVar[Type | None] = None
@@ -121,9 +121,6 @@ class ToolFailure(Exception):
     def _from_class(cls, code: str | None) -> dict[str, Any]:
         values = {name: getattr(cls, name) for name in _CLASS_ATTRIBUTES}
         values |= {"code": cls.code, "kind": cls.kind, "suggestion": cls.suggestion}
-        row = codes.get(cls.code)
-        if row is not None and code in (None, cls.code):
-            values["suggestion"] = cls.suggestion or row.suggestion
         if cls.type is None and cls.kind is not None and codes.type_of(code or cls.code) is None:
             values["type"] = codes.type_of_kind(cls.kind)
         return {name: value for name, value in values.items() if value is not None and value is not UNSET}
@@ -270,10 +267,11 @@ class TimedOut(Temporary):
 
 
 class NetworkFailure(Temporary):
-    """Something could not be reached."""
+    """The network failed; it is unknown whether the call took effect, unless *outcome* says so."""
 
     code = "CONNECTION_FAILED"
     kind = "NetworkError"
+    outcome = "unknown"
 
 
 class Unavailable(Temporary):

@@ -136,7 +136,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if given is None:
             force_setattr(self, "type", derived.type)
         if self.recoverable is None:
-            force_setattr(self, "recoverable", derived.recoverable)
+            force_setattr(self, "recoverable", derived.recoverable or _is_correctable(self.actions, self.fields))
         elif type(self.recoverable) is not bool:
             raise TypeError(f"recoverable must be True or False, not {self.recoverable!r}")
         if retryable is UNSET:
@@ -172,14 +172,15 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.
 
-        Where the type or code changes, flags that only followed from the old one follow from the new one.
+        Flags that only followed from what is changed (type, code, actions, fields) follow from the new values.
         """
-        if "type" not in changes and "code" not in changes:
+        if _DERIVED_FROM.isdisjoint(changes):
             return structs.replace(self, **changes)
         values = {name: getattr(self, name) for name in self.__struct_fields__} | changes
         derived = codes.derive(self.code, None if "type" not in changes else self.type)
-        for name, value in derived._asdict().items():
-            if name not in changes and values[name] == value:
+        follows = derived._fields if "type" in changes or "code" in changes else ("recoverable",)
+        for name, value in zip(derived._fields, with_corrections(derived, self), strict=True):
+            if name in follows and name not in changes and values[name] == value:
                 del values[name]
         return Failure(**values)
 
@@ -279,6 +280,25 @@ PROBLEM_LENGTHS = {
     "did_you_mean": 200,
 }
 """The longest texts in a `FieldProblem`, in characters. A value that the caller sent is only echoed."""
+
+
+_DERIVED_FROM = frozenset(("type", "code", "actions", "fields"))
+
+
+def with_corrections(derived: codes.Derived, failure: Failure) -> codes.Derived:
+    """Return flags that follow from a code and a type for a failure that may name a correction."""
+    if derived.recoverable or not _is_correctable(failure.actions, failure.fields):
+        return derived
+    return derived._replace(recoverable=True)
+
+
+def names_correction(problem: FieldProblem) -> bool:
+    """Return whether a field problem says which value would do."""
+    return bool(problem.did_you_mean or problem.options)
+
+
+def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) -> bool:
+    return bool(actions) or any(isinstance(p, FieldProblem) and names_correction(p) for p in fields)
 
 
 def seconds(value: Any) -> float | None:

@@ -3,35 +3,27 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell.advice import Decision, decide
+from failwell.advice import ADVICE, Decision, Policy, decide, is_our_sentence
 from failwell.failure import Failure, FieldProblem
 from failwell.redact.canonical import canonical
 
 _LONGEST_MESSAGE = 600
 _MOST_FIELDS = 10
 _MOST_OPTIONS = 10
-_STEPS = {
-    "retry": "Make the same call again{wait}.",
-    "fix_input": "Correct the input and call again once.",
-    "use": "Use {actions}.",
-    "wait": "Wait{wait} until that changes, then call again.",
-    "escalate": "Do not call again. Tell the user.",
-    "verify": "Find out whether the call took effect before you make it again.",
-    "stop": "Do not make this call again.",
-}
+_SHORTEST_DELAY = 0.5
 
 
-def render(failure: Failure, hints: Any = None, *, attempt: int = 1) -> str:
-    """Return a failure for a model: what happened, what is wrong with which field, and what to do next and why.
+def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
+    """Return a failure for a model: what happened, what is wrong with which field, and what to do next.
 
     Args:
         failure: what happened.
         hints: what is known of the tool: `Hints`, or the tool's annotations.
         attempt: how often this call has been made.
+        policy: how often and how long to try.
     """
     failure = canonical(failure)
-    decision = decide(failure, hints, attempt=attempt)
-    return "\n".join(_lines(failure, decision))
+    return "\n".join(_lines(failure, decide(failure, hints, attempt=attempt, policy=policy)))
 
 
 def _lines(failure: Failure, decision: Decision) -> Iterator[str]:
@@ -45,9 +37,7 @@ def _lines(failure: Failure, decision: Decision) -> Iterator[str]:
         yield f"- {_field(problem)}"
     if len(failure.fields) > _MOST_FIELDS:
         yield f"- and {len(failure.fields) - _MOST_FIELDS} more fields"
-    yield f"Next: {_step(decision)} {decision.reason}"
-    if decision.suggestion:
-        yield f"Hint: {decision.suggestion}"
+    yield f"Next: {_step(decision)}"
 
 
 def _field(problem: FieldProblem) -> str:
@@ -63,7 +53,11 @@ def _field(problem: FieldProblem) -> str:
 
 
 def _step(decision: Decision) -> str:
-    wait = "" if decision.delay is None else f" after {decision.delay:g} seconds"
-    if decision.action == "wait":
-        wait = "" if decision.delay is None else f" at least {decision.delay:g} seconds"
-    return _STEPS[decision.action].format(wait=wait, actions=" or ".join(decision.actions))
+    """Return the next step: the sentence, and what it cannot hold: the names to use and the time to wait."""
+    parts = [decision.suggestion or ""]
+    if decision.action == "use":
+        named = f"Use {' or '.join(decision.actions)}."
+        parts = [named] if is_our_sentence(parts[0]) else [parts[0], named]
+    if decision.delay is not None and decision.delay >= _SHORTEST_DELAY:
+        parts.append(f"Wait at least {decision.delay:g} seconds.")
+    return " ".join(filter(None, parts))

@@ -27,9 +27,10 @@ def recorded(kind: Any = "failure", failure: fw.Failure | None = LIMITED, **more
 def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
     shown = run("read", stdin='{"error":"not_found","message":"Task t-9 does not exist."}').out
 
-    assert "may this goal be met    no\n" in shown
-    assert "other input" not in shown
-    assert "call again with one of them" in " ".join(shown.split())
+    assert "worth another call?  no\n" in shown
+    assert shown.count("NOT_FOUND") == 1
+    assert "call again" not in shown
+    assert "Do not repeat this call. Look up what exists, or go on without it." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(

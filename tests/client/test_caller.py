@@ -65,6 +65,49 @@ def test_what_is_left_is_told_with_everything() -> None:
     assert answer.text.startswith("TRANSIENT, CONNECTION_REFUSED in look: ")
 
 
+def test_the_outcome_is_the_gravest_of_all_tries() -> None:
+    events: list[Event] = []
+    tool = Tool(fw.TimedOut("No answer."), ConnectionRefusedError())
+
+    answer = run(
+        tool, description={"annotations": {"idempotentHint": True}}, policy=fw.Policy(attempts=2), hook=events.append
+    )
+
+    assert answer.failure is not None
+    assert (answer.failure.code, answer.failure.outcome, answer.attempts) == ("CONNECTION_REFUSED", "unknown", 2)
+    assert [event.failure.outcome for event in events if event.failure] == ["unknown", "unknown"]
+    assert events[-1].failure == answer.failure
+
+
+def test_an_effect_that_an_earlier_try_may_have_had_is_told_though_the_breaker_ended_the_call() -> None:
+    shared = Shared(Budget(), Breaker(most=2), Repeats())
+
+    class Sleep(Naps):
+        async def __call__(self, seconds: float) -> None:
+            await super().__call__(seconds)
+            if len(self) == 2:
+                for _ in range(2):
+                    shared.breaker.failed(("s", "look"), fw.Unavailable("m").failure, caller.clock())
+
+    tool = Tool(fw.TimedOut("No answer."), ConnectionRefusedError())
+    caller = fw.client.Caller(fw.Policy(attempts=5), shared=shared, sleep=Sleep(), chance=never)
+    described = {"annotations": {"idempotentHint": True}}
+    answer = asyncio.run(caller.run(tool, server="s", tool="look", arguments={}, description=described))
+
+    assert answer.failure is not None
+    assert (answer.failure.code, answer.failure.outcome, answer.attempts) == ("CONNECTION_REFUSED", "unknown", 2)
+
+
+def test_a_network_failure_that_says_nothing_of_the_effect_is_not_made_again_on_an_unsafe_tool() -> None:
+    tool = Tool(fw.NetworkFailure("The connection was reset while the mail was being sent."), FINE)
+
+    answer = run(tool)
+
+    assert answer.failure is not None
+    assert (len(tool.sent), answer.failure.outcome) == (1, "unknown")
+    assert answer.text.endswith("Next: If it changes anything, find out whether it did before you repeat it.")
+
+
 @pytest.mark.parametrize("value", ["Error: it is only a text", {"error": "x", "message": "stored"}, [1], None, 0])
 def test_a_value_of_the_tool_is_no_failure_whatever_it_looks_like(value: Any) -> None:
     tool = Tool(value)

@@ -135,6 +135,20 @@ def test_no_correction_is_sent_if_the_tool_may_have_run(hints: Any, calls: int) 
     assert server.count("take") == calls
 
 
+def test_a_corrected_call_without_effect_does_not_undo_what_an_earlier_try_may_have_done() -> None:
+    server, events = Scripted(), list[Any]()
+    server.tool("take", LOST, WRONG, BUSY, inputSchema=COUNT, annotations={"idempotentHint": True})
+
+    result = ask(server, "take", {"count": "5"}, repair=True, hook=events.append)
+
+    assert (result.failure.code, result.failure.outcome, server.count("take")) == ("RATE_LIMITED", "unknown", 3)
+    assert [(event.step, event.failure.outcome) for event in events] == [
+        ("retry", "unknown"),
+        ("gave_up", "unknown"),
+        ("repaired", "unknown"),
+    ]
+
+
 def test_an_unsure_correction_is_not_sent() -> None:
     server = Scripted()
     server.tool(

@@ -101,7 +101,10 @@ def test_a_failure_that_is_left_becomes_one_text_and_keeps_what_the_server_sent(
     result = ask(server, "find")
 
     assert isinstance(result, CallToolResult)
-    assert text(result).startswith("NOT_FOUND, NOT_FOUND in find: Task 7 does not exist.\nNext: Do not make this call")
+    assert text(result) == (
+        "NOT_FOUND, NOT_FOUND in find: Task 7 does not exist.\n"
+        "Next: Do not repeat this call. Look up what exists, or go on without it."
+    )
     assert is_error(result)
     assert result.failure.code == "NOT_FOUND"
     assert type(result.raw) is CallToolResult
@@ -160,7 +163,7 @@ def test_a_timeout_leaves_the_outcome_unknown_and_the_tool_is_not_run_again() ->
     result = run(server, steps)
 
     assert (result.failure.type, result.failure.outcome, server.count("send")) == ("TRANSIENT", "unknown", 1)
-    assert "Find out whether the call took effect" in text(result)
+    assert text(result).endswith("Next: If it changes anything, find out whether it did before you repeat it.")
 
 
 @pytest.mark.parametrize(("hints", "calls"), [(SAFE, 3), ({"idempotentHint": True}, 3), ({}, 1), (None, 1)])

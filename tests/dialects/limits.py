@@ -1,5 +1,7 @@
 """What each dialect cannot say in its text alone, and what is read instead. The docs print this table."""
 
+import re
+
 import failwell as fw
 from failwell import codes
 from failwell.codes import TYPES
@@ -10,12 +12,14 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "compact": {
         "origin": "read",
         "confidence": "absent",
+        "outcome": "unknown, if it was inferred and the call may be made again",
         "tool": "absent: who called knows which one it was",
         "action": "absent, as the tool",
     },
     "envelope": {
         "origin": "read",
         "confidence": "absent",
+        "outcome": "unknown, if it was inferred and the call may be made again",
         "code": "a code is always written: an absent one is read as the one that stands for the type; "
         "the prefix of its tool is split off",
         "http_status": "a status is always written: an absent one is read as the code's",
@@ -24,6 +28,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "flat": {
         "origin": "read",
         "confidence": "absent",
+        "outcome": "unknown, if it was inferred and the call may be made again",
         "tool": "absent: who called knows which one it was",
         "action": "absent, as the tool",
         "code": "a literal is always written: an absent code is read as the literal's, if it is of the same type",
@@ -31,14 +36,14 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "meta": {
         "origin": "read",
         "confidence": "absent",
+        "outcome": "unknown, if it was inferred and the call may be made again",
         "type": "read from the class name, then from the code",
         "recoverable": "read from code and type",
         "retryable": "absent, if left out, is read as nobody knows for INTERNAL, else from code and type",
         "fields": "path and sentence only; a path with a colon is not recognised",
-        "message": "lines that look like a suggestion or a field at its end are read as such",
-        "retry_after": "absent",
+        "message": "lines at its end that look like a next step, a delay, names or a field are read as such",
         "severity": "absent",
-        "actions": "absent",
+        "actions": "absent if one of the names is not a plain one",
         "details": "absent",
         "tool": "absent",
         "action": "absent",
@@ -50,6 +55,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
     "xml": {
         "origin": "read",
         "confidence": "absent",
+        "outcome": "unknown, if it was inferred and the call may be made again",
         "fields": "path and sentence only in a validation error, none in a routing error",
         "message": "rebuilt from the fields in a validation error, if it only listed them",
         "suggestion": "absent in a validation error, if it was the catalog's",
@@ -61,6 +67,8 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
 
 def as_read_without_meta(dialect: str, failure: fw.Failure) -> fw.Failure:
     """Return what reading a canonical failure's text must give, by the table above."""
+    if failure.origin == "inferred" and failure.retryable is not False and failure.outcome != "executed":
+        failure = failure.replace(outcome="unknown")
     return _CHANGES[dialect](failure.replace(origin="read", confidence=None))
 
 
@@ -93,7 +101,9 @@ def _flat(failure: fw.Failure) -> fw.Failure:
 def _meta(failure: fw.Failure) -> fw.Failure:
     read = fw.dialects.get("meta").decode(fw.dialects.get("meta").encode(failure))
     assert read is not None
-    said = {"code": failure.code, "kind": failure.kind, "message": failure.message, "suggestion": failure.suggestion}
+    said = {name: getattr(failure, name) for name in ("code", "kind", "message", "suggestion", "retry_after")}
+    is_plain = all(re.fullmatch(r"[\w./:-]{1,200}", name) for name in failure.actions)
+    said["actions"] = failure.actions if is_plain else ()
     fields = tuple(FieldProblem(path=problem.path, message=problem.message) for problem in failure.fields)
     flags = {name: getattr(read, name) for name in ("type", "recoverable", "retryable", "outcome")}
     assert failure.retryable is None or read.retryable == failure.retryable

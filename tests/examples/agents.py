@@ -11,7 +11,7 @@ LONGEST_PROGRAM = 60
 SHOWN = (
     "T-7: the printer is on fire (search 2)",
     "TRANSIENT, TIMEOUT in send_mail: The mail server took the mail and did not confirm it.",
-    "Next: Find out whether the call took effect before you make it again.",
+    "Next: If it changes anything, find out whether it did before you repeat it.",
     "the application gets: TIMEOUT, outcome unknown",
     "1 mail sent, to ada",
 )

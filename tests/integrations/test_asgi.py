@@ -79,7 +79,6 @@ def test_an_endpoint_answers_a_failure_with_its_status() -> None:
         "message": "It does not exist",
         "error": "Task 't-9' does not exist.",
         "code": 404,
-        "hint": "Look up which ones exist, then call again with one of them.",
         "details": {"tool": "claim", "resource": "task", "resource_id": "t-9"},
         "timestamp": "now",
         "version": "2",

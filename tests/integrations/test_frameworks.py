@@ -86,7 +86,7 @@ def test_a_json_rpc_error_becomes_a_result_with_a_failure() -> None:
 
     assert isinstance(result, FailedResult)
     assert result.failure.code == "INVALID_ARGUMENT"
-    assert "Next: Correct the input" in text_of(result)
+    assert "Next: Correct the value, then call again." in text_of(result)
 
 
 def test_what_a_framework_raises_passes_untouched() -> None:

@@ -20,7 +20,7 @@ class Case(NamedTuple):
 
 def mapped(code: str, **more: Any) -> fw.Failure:
     row = fw.codes.explain(code)
-    said = {"message": f"{row.title}.", "suggestion": row.suggestion, "origin": "mapped", "id": ID}
+    said = {"message": f"{row.title}.", "origin": "mapped", "id": ID}
     return fw.Failure(code=code, **(said | more))
 
 
@@ -31,6 +31,9 @@ def _wrong_type(path: str, sent: Any, wanted: str) -> fw.FieldProblem:
 
 _MODE = fw.FieldProblem(path="mode", kind="missing", required=True, options=("fast", "safe"))
 _MOD = fw.FieldProblem(path="mod", kind="unknown", sent="fast", options=("mode",), did_you_mean="mode")
+FIND_OUT = "If it changes anything, find out whether it did before you repeat it."
+NOT_AGAIN = "Do not repeat it: if it changes anything, it may have done so."
+SAFE = "It had no effect: safe to make the same call again after a wait."
 WRONG = {"task": 5, "hours": "many", "mod": "fast"}
 HIGH = ("fastmcp", "mcp")
 
@@ -39,11 +42,13 @@ CASES = {
     "a failure returned": Case("returned", MISSING.failure),
     "an error returned as a result": Case("returned_err", MISSING.failure, has_output_schema=True, kinds=HIGH),
     "an error returned as a result, low level": Case("returned_err", MISSING.failure, kinds=("lowlevel",)),
-    "a crash": Case("crash", mapped("INTERNAL_ERROR", retryable=None)),
-    "an exception we know": Case("refused", mapped("CONNECTION_REFUSED", outcome="unknown")),
-    "the same in a tool that only reads": Case("refused_reading", mapped("CONNECTION_REFUSED")),
-    "the same in a tool with one effect": Case("refused_once", mapped("CONNECTION_REFUSED")),
-    "an unusable answer inside the body": Case("broken_upstream", mapped("BAD_UPSTREAM_RESPONSE")),
+    "a crash": Case("crash", mapped("INTERNAL_ERROR", retryable=None, suggestion=NOT_AGAIN)),
+    "an exception we know": Case("refused", mapped("CONNECTION_REFUSED", outcome="unknown", suggestion=FIND_OUT)),
+    "the same in a tool that only reads": Case("refused_reading", mapped("CONNECTION_REFUSED", suggestion=SAFE)),
+    "the same in a tool with one effect": Case("refused_once", mapped("CONNECTION_REFUSED", suggestion=SAFE)),
+    "an unusable answer inside the body": Case(
+        "broken_upstream", mapped("BAD_UPSTREAM_RESPONSE", suggestion=NOT_AGAIN)
+    ),
     "a warning": Case("warned", DEPRECATED),
     "a warning in place of structured output": Case("warned_schema", DEPRECATED, has_output_schema=True),
     "raised by a tool with an output schema": Case("missing_schema", MISSING.failure, has_output_schema=True),
@@ -53,6 +58,7 @@ CASES = {
             "INTERNAL_ERROR",
             message="The tool ran, but its result does not match its output schema.",
             outcome="executed",
+            suggestion="It took effect: do not repeat it.",
         ),
         has_output_schema=True,
     ),
@@ -61,7 +67,6 @@ CASES = {
         fw.Failure(
             code="UNKNOWN_TOOL",
             message="There is no tool 'declard'. Did you mean 'declared'?",
-            suggestion=fw.codes.explain("UNKNOWN_TOOL").suggestion,
             actions=("declared",),
         ),
     ),
@@ -94,13 +99,20 @@ CASES = {
             message="Rate limit exceeded, retry after 30 seconds",
             retry_after=30,
             outcome="unknown",
+            suggestion=FIND_OUT,
             origin="inferred",
         ),
         kinds=HIGH,
     ),
     "an error of the SDK with a cause": Case(
         "sdk_error_from",
-        mapped("CONNECTION_REFUSED", message="The task store cannot be reached.", outcome="unknown", id=None),
+        mapped(
+            "CONNECTION_REFUSED",
+            message="The task store cannot be reached.",
+            outcome="unknown",
+            suggestion=FIND_OUT,
+            id=None,
+        ),
         has_output_schema=True,
         kinds=HIGH,
     ),
@@ -110,6 +122,7 @@ CASES = {
             "INVALID_ARGUMENT",
             message="hours must be positive",
             outcome="unknown",
+            suggestion="If it changes anything, find out whether it did before you correct the input.",
             details={"rpc_code": -32602},
             id=None,
         ),

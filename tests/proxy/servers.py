@@ -77,6 +77,8 @@ class Server:
                     send({"id": id, **failing("503 Service Unavailable")})
                 else:
                     send({"id": id, "result": {"content": [{"type": "text", "text": f"call {self.calls} as {id}"}]}})
+            case ["fail with", texts]:
+                send({"id": id, **failing(texts.split("; ")[min(self.calls - 1, texts.count("; "))])})
             case ["fail once"]:
                 if self.calls == 1:
                     send({"id": id, **failing("503 Service Unavailable")})

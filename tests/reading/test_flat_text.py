@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.advice import ADVICE
 from failwell.phrases import texts
 from failwell.reading.reader import explain
 from tests.reading.corpus import CERTAIN
@@ -246,8 +247,17 @@ def test_arguments_that_do_not_fit_the_schema_explain_a_text_that_says_nothing()
     assert (reading.failure.type, reading.rule) == ("VALIDATION", "arguments against schema")
 
 
-@pytest.mark.parametrize("text", ["HTTP 503 Service Unavailable", "No such file or directory", "something broke"])
-def test_the_annotations_of_a_tool_change_what_is_decided_and_not_what_is_read(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("HTTP 503 Service Unavailable", "unknown"),
+        ("No such file or directory", "rejected"),
+        ("connection refused", "not_executed"),
+        ("connection reset by peer", "unknown"),
+        ("something broke", "unknown"),
+    ],
+)
+def test_the_annotations_of_a_tool_change_what_is_decided_and_not_what_is_read(text: str, outcome: str) -> None:
     result = {"content": [{"type": "text", "text": text}], "isError": True}
     hints = {"readOnlyHint": True, "idempotentHint": True}
 
@@ -255,7 +265,16 @@ def test_the_annotations_of_a_tool_change_what_is_decided_and_not_what_is_read(t
 
     assert found == fw.read(result, tool="find", arguments={})
     assert found is not None
-    assert found.outcome == "unknown"
+    assert (found.outcome, found.origin) == (outcome, "inferred")
+
+
+@pytest.mark.parametrize("text", ["connection refused", "database is locked", "rate limit exceeded"])
+def test_words_that_say_nothing_happened_are_advice_and_no_leave_to_repeat_a_call_at_once(text: str) -> None:
+    found = seen(text)
+
+    assert found.outcome == "not_executed"
+    assert fw.decide(found).action == "verify"
+    assert fw.decide(found, policy=ADVICE).action == "retry"
 
 
 def test_a_read_only_tool_is_called_again_where_another_is_not() -> None:

@@ -163,9 +163,9 @@ def test_all_tries_of_one_call_have_its_number_and_what_the_model_reads_is_kept(
     ]
     assert records[0].call == records[1].call == records[2].call != records[3].call
     assert records[0].delay is not None
-    assert records[0].reason == "it may pass, and trying again is safe"
+    assert records[0].reason == "It may succeed later, and the tool is safe to run twice."
     assert records[3].text == fw.render(MISSING)
-    assert (records[3].decision, records[3].reason) == ("use", "the same call cannot succeed")
+    assert (records[3].decision, records[3].reason) == ("use", "The error names what helps.")
 
 
 def test_a_breaker_that_opens_and_closes_is_on_record() -> None:
@@ -190,8 +190,8 @@ def test_a_breaker_that_opens_and_closes_is_on_record() -> None:
 
     assert [(one.kind, one.reason) for one in records if one.kind in ("breaker", "refused", "success")] == [
         ("breaker", "opened"),
-        ("refused", "calls are suspended"),
-        ("refused", "calls are suspended"),
+        ("refused", "Calls of this tool are suspended after repeated failures."),
+        ("refused", "Calls of this tool are suspended after repeated failures."),
         ("breaker", "closed"),
         ("success", None),
         ("success", None),

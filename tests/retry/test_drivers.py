@@ -107,6 +107,41 @@ def test_what_is_not_safe_is_made_once(way: str, exc: Exception) -> None:
 
 
 @ways
+@pytest.mark.parametrize("dialect", [None, *fw.dialects.DIALECTS])
+def test_a_reset_while_the_effect_was_under_way_is_not_repeated(way: str, dialect: str | None) -> None:
+    world = World()
+    reset = fw.NetworkFailure("The connection was reset while the mail was being sent.")
+    function = world.flaky(reset if dialect is None else fw.encode(reset, dialect), "sent")
+
+    if dialect is None:
+        with pytest.raises(fw.NetworkFailure):
+            getattr(world, way)(function)
+    else:
+        assert getattr(world, way)(function) != "sent"
+
+    [event] = world.events
+    assert (world.made, world.slept, event.step) == (1, [], "gave_up")
+    assert event.failure is not None
+    assert event.failure.outcome == "unknown"
+    assert fw.decide(event.failure).action == "verify"
+
+
+@ways
+def test_a_later_try_that_had_no_effect_does_not_undo_what_an_earlier_one_may_have_done(way: str) -> None:
+    world = World()
+    function = world.flaky(fw.TimedOut("m"), fw.encode(LIMITED))
+
+    getattr(world, way)(function, hints={"idempotentHint": True}, policy=fw.Policy(attempts=2))
+
+    failures = [event.failure for event in world.events]
+    assert [(failure.code, failure.outcome) for failure in failures if failure] == [
+        ("TIMEOUT", "unknown"),
+        ("RATE_LIMITED", "unknown"),
+    ]
+    assert LIMITED.failure.outcome == "not_executed"
+
+
+@ways
 def test_an_ambiguous_timeout_of_a_safe_tool_is_tried_again(way: str) -> None:
     world = World()
 
@@ -132,7 +167,7 @@ def test_what_was_retried_below_is_not_retried_above(way: str) -> None:
     getattr(world, way)(world.flaky(fw.encode(LIMITED, attempts=3)))
 
     assert world.made == 1
-    assert world.events[-1].reason == "it was retried already"
+    assert world.events[-1].reason == "It was retried already."
 
 
 def test_retried_calls_nest_as_one() -> None:
@@ -188,14 +223,14 @@ def test_a_storm_of_failures_stays_within_the_budget() -> None:
             world.call(world.flaky(LIMITED), arguments=number)
 
     assert world.made == 1000 + 100 // 5
-    assert world.events[-1].reason == "the retry budget of the server is used up"
+    assert world.events[-1].reason == "The retry budget of the server is used up."
     world.call(lambda: "ok", server="another")
 
 
 def test_successes_fill_the_budget_again() -> None:
     budget = Budget(capacity=100, cost=40)
     world = World(shared=Shared(budget, Breaker(), Repeats()))
-    refused = fw.NetworkFailure("m")
+    refused = fw.NetworkFailure("m", outcome="not_executed")
 
     assert world.call(world.flaky(refused, "ok")) == "ok"
     assert budget.left("s") == 100
@@ -310,7 +345,7 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
     else:
         assert getattr(world, way)(function) == last
     assert (world.made, world.slept) == (1, [])
-    assert world.events[-1].reason == "calls are suspended"
+    assert world.events[-1].reason == "Calls of this tool are suspended after repeated failures."
 
 
 @pytest.mark.parametrize("last", [LIMITED, fw.encode(LIMITED)], ids=["raised", "returned"])
@@ -331,7 +366,7 @@ def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(la
     assert (world.made, world.slept) == (1, [7])
     assert [(event.step, event.attempt) for event in world.events] == [("retry", 1), ("gave_up", 1)]
     assert world.events[1].failure == world.events[0].failure
-    assert world.events[1].reason == "calls are suspended"
+    assert world.events[1].reason == "Calls of this tool are suspended after repeated failures."
 
 
 def test_a_delay_that_is_no_number_is_no_delay() -> None:
@@ -362,7 +397,7 @@ def test_the_same_call_failing_again_and_again_is_not_tried_again() -> None:
             world.call(world.flaky(LIMITED), arguments=arguments)
 
     assert world.made == 3 + 3 + 1
-    assert world.events[-1].reason == "the same call keeps failing the same way"
+    assert world.events[-1].reason == "The same call keeps failing the same way."
     with pytest.raises(fw.RateLimited):
         world.call(world.flaky(LIMITED), arguments={"a": 2})
     assert world.made == 7 + 3

@@ -68,7 +68,7 @@ def test_the_tries_of_one_call_count_once() -> None:
 
     for _ in range(8):
         assert run.begin(0.0) is None
-        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).delay is not None
+        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).retry_delay is not None
 
 
 def test_calls_that_nobody_named_have_nothing_in_common() -> None:
@@ -77,19 +77,17 @@ def test_calls_that_nobody_named_have_nothing_in_common() -> None:
     for _ in range(3):
         run = Run(Policy(), shared)
         assert run.begin(0.0) is None
-        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).delay is not None
+        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).retry_delay is not None
 
 
 def test_a_call_whose_arguments_nobody_knows_is_never_the_same() -> None:
     shared = Shared(Budget(), Breaker(most=99), Repeats(most=1))
 
-    assert (
-        Run(Policy(), shared, "s", "t").failed(DOWN, 0.0, jitter=0).reason != "the same call keeps failing the same way"
-    )
-    assert (
-        Run(Policy(), shared, "s", "t", arguments={}).failed(DOWN, 0.0, jitter=0).reason
-        == "the same call keeps failing the same way"
-    )
+    unknown = Run(Policy(), shared, "s", "t").failed(DOWN, 0.0, jitter=0)
+    known = Run(Policy(), shared, "s", "t", arguments={}).failed(DOWN, 0.0, jitter=0)
+
+    assert unknown.reason != "The same call keeps failing the same way."
+    assert known.reason == "The same call keeps failing the same way."
 
 
 def test_the_memory_of_failures_has_an_end() -> None:

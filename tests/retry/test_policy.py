@@ -1,4 +1,4 @@
-"""The eight rules of retrying, as properties of a policy that knows no clock."""
+"""The rules of retrying, as properties of a decision by a policy; it knows no clock and no chance."""
 
 import pytest
 from hypothesis import example, given
@@ -13,7 +13,12 @@ attempts = st.integers(1, 10)
 SAFE = fw.Hints(idempotent=True)
 hints = st.sampled_from([fw.Hints(), SAFE, fw.Hints(read_only=True)])
 policies = st.builds(
-    Policy, attempts=st.integers(1, 6), max_wait=st.floats(0, 500), deadline=st.none() | st.floats(0, 500)
+    Policy,
+    attempts=st.integers(1, 6),
+    max_wait=st.floats(0, 500),
+    deadline=st.none() | st.floats(0, 500),
+    repeatable=st.booleans(),
+    trust_inferred=st.booleans(),
 )
 
 
@@ -22,10 +27,11 @@ def is_worth_it(failure: fw.Failure) -> bool:
     return bool(may_pass) and failure.severity in (None, "error")
 
 
-def is_safe(failure: fw.Failure, hints: fw.Hints) -> bool:
-    has_no_effect = failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred"
+def is_safe(failure: fw.Failure, hints: fw.Hints, policy: Policy) -> bool:
+    is_trusted = failure.origin != "inferred" or policy.trust_inferred
+    has_no_effect = failure.outcome in ("not_executed", "rejected") and is_trusted
     is_known = has_no_effect and failure.retryable is True
-    return failure.outcome != "executed" and (hints.repeatable or is_known)
+    return failure.outcome != "executed" and (policy.repeatable or hints.repeatable or is_known)
 
 
 @given(policy=policies, failure=failures, attempt=attempts, jitter=jitters, hints=hints, elapsed=st.floats(0, 500))
@@ -35,22 +41,24 @@ def is_safe(failure: fw.Failure, hints: fw.Hints) -> bool:
 def test_a_call_is_retried_exactly_if_that_is_worth_it_safe_and_in_time(
     policy: Policy, failure: fw.Failure, attempt: int, jitter: float, hints: fw.Hints, elapsed: float
 ) -> None:
-    verdict = policy.verdict(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed)
+    decision = fw.decide(failure, hints, attempt=attempt, policy=policy, elapsed=elapsed, jitter=jitter)
 
-    wait = verdict.delay if verdict.delay is not None else verdict.asked or 0
+    wait = policy.delay(failure, attempt=attempt, jitter=jitter)
     most = policy.attempts if failure.retryable else min(policy.attempts, 3)
     is_in_time = wait <= policy.max_wait and (policy.deadline is None or elapsed + wait <= policy.deadline)
-    is_due = is_worth_it(failure) and is_safe(failure, hints) and attempt < most and is_in_time
-    assert (verdict.delay is not None) is is_due, verdict
+    is_allowed = is_worth_it(failure) and is_safe(failure, hints, policy) and attempt < most
+    assert (decision.action == "retry") is (is_allowed and is_in_time), decision
+    assert decision.retry_delay == (wait if is_allowed and is_in_time else None)
     assert wait >= (failure.retry_after or 0)
-    assert policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=hints, elapsed=elapsed) == verdict.delay
+    if is_allowed and not is_in_time:
+        assert (decision.action, decision.delay) == ("wait", wait)
 
 
 @given(retry_after=st.floats(0, 100), attempt=st.integers(1, 5), jitter=jitters)
 def test_waits_at_least_as_long_as_the_server_asked(retry_after: float, attempt: int, jitter: float) -> None:
     failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=retry_after)
 
-    delay = Policy(attempts=9).next_delay(failure, attempt=attempt, jitter=jitter)
+    delay = fw.decide(failure, policy=Policy(attempts=9), attempt=attempt, jitter=jitter).retry_delay
 
     assert delay is not None
     assert delay >= (failure.retry_after or 0)
@@ -60,9 +68,9 @@ def test_waits_at_least_as_long_as_the_server_asked(retry_after: float, attempt:
 def test_a_delay_that_is_too_long_is_reported_whole_and_not_waited(policy: Policy, elapsed: float) -> None:
     failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=90)
 
-    verdict = policy.verdict(failure, attempt=1, jitter=1, elapsed=elapsed)
+    decision = fw.decide(failure, policy=policy, elapsed=elapsed)
 
-    assert (verdict.delay, verdict.asked) == (None, 90)
+    assert (decision.action, decision.retry_delay, decision.delay) == ("wait", None, 90)
 
 
 @given(jitter=jitters, attempt=st.integers(1, 40))
@@ -70,7 +78,7 @@ def test_chance_spreads_delays_between_nothing_and_the_growing_bound(jitter: flo
     policy = Policy(attempts=99, base=1, longest=20)
     failure = fw.Failure(code="TIMEOUT", message="m")
 
-    delay = policy.next_delay(failure, attempt=attempt, jitter=jitter, hints=SAFE)
+    delay = fw.decide(failure, SAFE, policy=policy, attempt=attempt, jitter=jitter).retry_delay
 
     assert delay == jitter * min(2.0 ** (attempt - 1), 20)
 
@@ -78,7 +86,7 @@ def test_chance_spreads_delays_between_nothing_and_the_growing_bound(jitter: flo
 def test_an_overloaded_server_gets_longer_pauses() -> None:
     policy = Policy(base=0.05, throttled_base=1)
     delays = [
-        policy.next_delay(fw.Failure(code=code, message="m", outcome="not_executed"), attempt=1, jitter=1)
+        fw.decide(fw.Failure(code=code, message="m", outcome="not_executed"), policy=policy).retry_delay
         for code in ("RATE_LIMITED", "CONNECTION_REFUSED")
     ]
 
@@ -88,8 +96,17 @@ def test_an_overloaded_server_gets_longer_pauses() -> None:
 def test_the_caller_may_vouch_for_a_tool() -> None:
     failure = fw.Failure(code="TIMEOUT", message="m")
 
-    assert Policy().next_delay(failure, attempt=1, jitter=1) is None
-    assert Policy(repeatable=True).next_delay(failure, attempt=1, jitter=1) is not None
+    assert fw.decide(failure, policy=Policy()).action == "verify"
+    assert fw.decide(failure, policy=Policy(repeatable=True)).action == "retry"
+
+
+def test_an_outcome_that_was_only_read_from_words_is_known_to_those_who_trust_it() -> None:
+    failure = fw.read({"content": [{"type": "text", "text": "connection refused"}], "isError": True})
+
+    assert failure is not None
+    assert (failure.outcome, failure.origin) == ("not_executed", "inferred")
+    assert fw.decide(failure, policy=Policy()).action == "verify"
+    assert fw.decide(failure, policy=Policy(trust_inferred=True)).action == "retry"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +119,15 @@ def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> Non
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"attempts": "3"}, {"attempts": True}, {"base": "1"}, {"deadline": True}, {"max_wait": None}, {"repeatable": 1}],
+    [
+        {"attempts": "3"},
+        {"attempts": True},
+        {"base": "1"},
+        {"deadline": True},
+        {"max_wait": None},
+        {"repeatable": 1},
+        {"trust_inferred": 1},
+    ],
     ids=str,
 )
 def test_a_policy_of_the_wrong_type_is_refused_in_one_sentence(wrong: dict[str, object]) -> None:
@@ -113,6 +138,6 @@ def test_a_policy_of_the_wrong_type_is_refused_in_one_sentence(wrong: dict[str, 
 def test_a_delay_that_no_machine_can_sleep_is_not_waited() -> None:
     failure = fw.Failure(code="RATE_LIMITED", message="m", retry_after=2**50)
 
-    verdict = Policy(max_wait=float("inf")).verdict(failure, attempt=1, jitter=1)
+    decision = fw.decide(failure, policy=Policy(max_wait=float("inf")))
 
-    assert (verdict.delay, verdict.asked) == (None, 2**50)
+    assert (decision.action, decision.retry_delay, decision.delay) == ("wait", None, 2**50)

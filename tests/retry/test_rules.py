@@ -126,7 +126,9 @@ def test_rule_4_delays_are_never_shortened_and_never_too_long(
         assert delay >= (failure.retry_after or 0)
         assert delay <= policy.max_wait
     assert policy.deadline is None or all(began <= policy.deadline for began in call.began[1:])
-    assert all(event.failure is None or event.failure in failed for event in call.recorder.events)
+    for event, own in zip(call.recorder.events, failed, strict=False):
+        assert event.failure is not None
+        assert event.failure.retry_after == own.retry_after
 
 
 @given(
@@ -137,7 +139,7 @@ def test_rule_5_retries_cost_no_more_than_the_budget_and_what_successes_gave_bac
     capacity: int, lengths: list[int]
 ) -> None:
     shared = Shared(Budget(capacity=capacity, cost=10, throttled_cost=5), Breaker(most=10**6), Repeats(most=10**6))
-    refused = fw.NetworkFailure("m").failure
+    refused = fw.NetworkFailure("m", outcome="not_executed").failure
 
     calls = [Call([refused] * length, shared=shared, policy=fw.Policy(attempts=4)) for length in lengths]
 
@@ -204,10 +206,28 @@ def test_rule_8_clock_sleep_and_chance_are_what_the_call_was_given() -> None:
     assert [event.elapsed for event in call.recorder.events] == [0.25, 1.0, 2.25]
 
 
-@given(failed=failures, hints=all_hints, attempt=st.integers(1, 2), jitter=st.floats(0, 1))
-def test_what_the_engine_retries_is_what_agents_are_told_to_retry(
-    failed: fw.Failure, hints: fw.Hints, attempt: int, jitter: float
+@given(failed=failures, hints=all_hints, policy=policies, chance=st.floats(0, 1))
+def test_what_the_engine_retries_is_what_is_decided(
+    failed: fw.Failure, hints: fw.Hints, policy: fw.Policy, chance: float
 ) -> None:
-    delay = fw.Policy(max_wait=1e9).next_delay(failed, attempt=attempt, jitter=jitter, hints=hints)
+    call = Call([failed], hints=hints, policy=policy, chance=chance)
 
-    assert (delay is not None) == (fw.decide(failed, hints, attempt=attempt).action == "retry")
+    decision = fw.decide(failed, hints, policy=policy, elapsed=0.25, jitter=chance)
+    event = call.recorder.events[0]
+    assert call.clock.slept == ([] if decision.retry_delay is None else [decision.retry_delay])
+    assert (event.delay, event.reason) == (decision.retry_delay, decision.reason)
+
+
+GRAVITY = ("not_executed", "rejected", "unknown", "executed")
+
+
+@given(failed=some_failures, hints=all_hints, policy=patient)
+def test_the_outcome_is_the_gravest_of_all_tries(failed: list[fw.Failure], hints: fw.Hints, policy: fw.Policy) -> None:
+    call = Call(failed, hints=hints, policy=policy)
+
+    gravest = 0
+    for event, own in zip(call.recorder.events, failed, strict=False):
+        gravest = max(gravest, GRAVITY.index(own.outcome))
+        assert event.failure is not None
+        assert event.failure.outcome == GRAVITY[gravest]
+        assert event.failure.replace(outcome=own.outcome) == own

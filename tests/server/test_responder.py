@@ -4,22 +4,23 @@ from typing import Any
 
 import pytest
 
+import failwell as fw
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception
 
 
 @pytest.mark.parametrize(
-    ("ran", "operation_is_call", "outcome"),
+    ("ran", "single_effect", "outcome"),
     [(True, False, "unknown"), (True, True, "not_executed"), (False, False, "not_executed")],
 )
-def test_the_outcome_is_that_of_the_whole_call(ran: bool, operation_is_call: bool, outcome: str) -> None:
-    responder = Responder("tool", "compact", {}, operation_is_call)
+def test_the_outcome_is_that_of_the_whole_call(ran: bool, single_effect: bool, outcome: str) -> None:
+    responder = Responder("tool", "compact", {}, single_effect=single_effect)
 
     assert responder.failure_of(ConnectionRefusedError(), ran=ran).outcome == outcome
 
 
 def test_a_body_that_was_never_entered_had_no_effect() -> None:
-    responder = Responder("tool", "compact", {}, operation_is_call=False)
+    responder = Responder("tool", "compact", {})
 
     assert responder.failure_of(KeyError("x")).outcome == "unknown"
     assert responder.failure_of(KeyError("x"), ran=False).outcome == "not_executed"
@@ -43,5 +44,5 @@ def test_annotations_that_cannot_be_read_make_no_tool_safe(caplog: pytest.LogCap
         def model_dump(self, **how: Any) -> Any:
             raise RuntimeError("broken")
 
-    assert Protection().responder(CallInfo("tool", Broken())).operation_is_call is False
+    assert Protection().responder(CallInfo("tool", Broken())).hints == fw.Hints()
     assert "the annotations of tool tool could not be read" in caplog.text

@@ -59,7 +59,7 @@ CASES = {
         {"priority": "urgnt"},
         (failed(INVALID),),
         1,
-        "Correct the input and call again once.",
+        "Correct the value, then call again.",
         "INVALID_ARGUMENT",
     ),
     "read_ticket": Case(
@@ -67,7 +67,7 @@ CASES = {
         {"ticket": "7"},
         ({"error": {"code": -32602, "message": "ticket must start with T-"}},),
         1,
-        "Correct the input and call again once.",
+        "Correct the value, then call again.",
         "INVALID_ARGUMENT",
     ),
     "close_ticket": Case(
@@ -75,7 +75,7 @@ CASES = {
         {"ticket": "T-7"},
         ({"result": {"content": [], "isError": True}},),
         1,
-        "Do not make this call again.",
+        "Do not repeat it: if it changes anything, it may have done so.",
         "INTERNAL",
     ),
     "send_mail": Case(
@@ -83,7 +83,7 @@ CASES = {
         {"to": "ada"},
         (failed(TIMED_OUT), said("Sent.")),
         1,
-        "Find out whether the call took effect before you make it again.",
+        "If it changes anything, find out whether it did before you repeat it.",
         "TIMEOUT",
     ),
     "read_mail": Case(
@@ -95,6 +95,11 @@ CASES = {
         annotations={"readOnlyHint": True},
     ),
     "export": Case(
-        "a crash", {"format": "csv"}, (failed(CRASHED),), 1, "Do not make this call again.", "INTERNAL_ERROR"
+        "a crash",
+        {"format": "csv"},
+        (failed(CRASHED),),
+        1,
+        "Do not repeat it: if it changes anything, it may have done so.",
+        "INTERNAL_ERROR",
     ),
 }

@@ -61,12 +61,15 @@ def pairs_table(rows: Iterable[tuple[str, str | Text | None]]) -> Table:
     return table
 
 
-def flag_rows(*, recoverable: bool, retryable: bool | None, outcome: str) -> tuple[tuple[str, str], ...]:
+def flag_rows(
+    *, recoverable: bool, retryable: bool | None, outcome: str, is_guess: bool = False
+) -> tuple[tuple[str, str], ...]:
     """Return the answers to the three questions about a failure, as rows for `pairs_table`."""
+    evidence = " (guessed from text)" if is_guess else ""
     return (
-        ("may this goal be met", YES_NO[recoverable]),
-        ("may the same call help", YES_NO[retryable]),
-        ("did it take effect", outcome.replace("_", " ")),
+        ("worth another call?", YES_NO[recoverable] + evidence),
+        ("same call later?", YES_NO[retryable] + evidence),
+        ("side effects", outcome.replace("_", " ") + evidence),
     )
 
 

@@ -19,7 +19,6 @@ from rich.text import Text
 import failwell as fw
 from failwell._json import is_array, is_object, parse_object
 from failwell._json import write_json as json_text
-from failwell.advice import Action
 from failwell.check.peers import connector
 from failwell.check.peers.peer import BadServer, PeerGone, initialize, list_tools
 from failwell.cli.completion import dialect_names
@@ -37,6 +36,7 @@ from failwell.cli.streams import (
     read_payload,
     write_json,
 )
+from failwell.codes import Action
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
@@ -359,7 +359,8 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
         stdout.write(f"Not a failure{f': a record of {reading.kind}' if reading.kind else ''}.\n")
         return
     with page(stdout) as console:
-        console.print(Text.assemble(type_text(failure.type), "  ", (failure.code or "", "bold")))
+        code = failure.code if failure.code != failure.type else None
+        console.print(Text.assemble(type_text(failure.type), "  ", (code or "", "bold")))
         console.print(failure.message)
         console.print()
         console.print(pairs_table((*_failure_rows(failure), ("rule", _rule_text(reading)))))
@@ -404,7 +405,12 @@ def _show_list(stdout: TextIO, readings: list[CallReading]) -> None:
 
 
 def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
-    yield from flag_rows(recoverable=failure.recoverable, retryable=failure.retryable, outcome=failure.outcome)
+    yield from flag_rows(
+        recoverable=failure.recoverable,
+        retryable=failure.retryable,
+        outcome=failure.outcome,
+        is_guess=failure.origin == "inferred",
+    )
     yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
     yield "severity", failure.severity
     yield "tool", "/".join(part for part in (failure.tool, failure.action) if part)

@@ -354,12 +354,13 @@ class Caller:
                 run.succeeded(self.clock())
                 return last
             run.hints = call.hints
-            verdict = await run.afailed(
+            decision = await run.afailed(
                 last.failure, self.clock(), jitter=self.chance(), retried_below=last.attempts_below > 1
             )
-            if verdict.delay is None:
+            last = last._replace(failure=run.last)
+            if decision.retry_delay is None:
                 return last
-            await self.sleep(verdict.delay)
+            await self.sleep(decision.retry_delay)
         return last or Attempt(failure=refusal)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
@@ -371,6 +372,8 @@ class Caller:
         if found is None or found.confidence < _SURE_ENOUGH:
             return call_result
         attempt = await call.attempt(found.arguments)
+        if attempt.failure:
+            attempt = attempt._replace(failure=run.with_gravest_outcome(attempt.failure))
         run.follow_up(self.clock(), "repaired", attempt.failure, reason=_summary(found))
         attempts = call_result.attempts + 1
         still_wrong = attempt.failure is not None and attempt.failure.type == "VALIDATION"

@@ -102,6 +102,7 @@ async def run_plain_agent(connection: DemoConnection, scene: Scene, on_step: OnS
 CARELESS = frozenset(("track_parcel",))
 """Tools known to send errors as successes, as an operator tells `failwell proxy --flip-unflagged`."""
 
+_POLICY = fw.Policy(base=1.0)
 MOST_CALLS = 3
 """How often the agent makes one call, whatever it changes in it."""
 
@@ -153,7 +154,7 @@ async def run_informed_agent(connection: DemoConnection, scene: Scene, on_step: 
         if failure is None:
             on_step(make_step(*call, answer, TAKE_IT, "it is no failure", failed=False), answer)
             return answer
-        decision = fw.decide(failure, tool.annotations, attempt=attempt)
+        decision = fw.decide(failure, tool.annotations, attempt=attempt, policy=_POLICY)
         step = _STEPS[decision.action] if attempt < MOST_CALLS else _hand_over
         following = await step(_Situation(connection, call, tool, failure, decision, answer, on_step))
         if not isinstance(following, AgentCall):

@@ -3,7 +3,8 @@
     text   Workflow run did not complete within 600 seconds
     _meta  {"errorType":"TimeoutError","errorCode":"WORKFLOW_TIMEOUT","retryable":true}
 
-A suggestion and field problems follow the message, a line each, because no model sees `_meta`.
+The next step, the time to wait, what to use and field problems follow the message, a line each, because no model sees
+`_meta`.
 """
 
 import re
@@ -17,7 +18,10 @@ from failwell.failure import Failure, FieldProblem, valid_code
 
 name = "meta"
 
-_SUGGESTION = "Suggestion: "
+_SUGGESTION = "Next: "
+_DELAY = re.compile(r"Retry after: (\d{1,16}(?:\.\d{1,3})?) seconds")
+_ACTIONS = "Use: "
+_NAME = re.compile(r"[\w./:-]{1,200}")
 _FIELD = "- "
 _FIELD_LINE = re.compile(r"- ([^\n:]+): (.*)")
 
@@ -27,6 +31,10 @@ def encode(failure: Failure) -> Wire:
     lines = [failure.message]
     if failure.suggestion:
         lines.append(_SUGGESTION + _indented(failure.suggestion))
+    if failure.retry_after is not None:
+        lines.append(f"Retry after: {failure.retry_after} seconds")
+    if failure.actions and all(map(_NAME.fullmatch, failure.actions)):
+        lines.append(_ACTIONS + ", ".join(failure.actions))
     lines += [f"{_FIELD}{problem.path}: {_indented(problem.message)}" for problem in failure.fields]
     meta: dict[str, Any] = {"errorType": failure.kind}
     if failure.code is not None:
@@ -58,12 +66,8 @@ def decode(wire: Wire) -> Failure | None:
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
         values["retryable"] = None  # left out means unknown
-    message, suggestion, fields = _parts(wire.text)
-    if suggestion:
-        values["suggestion"] = suggestion
-    if fields:
-        values["fields"] = fields
-    return read_failure(values, message)
+    message, said = _parts(wire.text)
+    return read_failure(values | said, message)
 
 
 def _type_read(kind: str, code: str | None) -> Type | None:
@@ -71,13 +75,13 @@ def _type_read(kind: str, code: str | None) -> Type | None:
     return row.type if row else codes.type_of_kind(kind) or codes.type_of(code)
 
 
-def _parts(text: str) -> tuple[str, str | None, tuple[FieldProblem, ...]]:
-    """Split a text into message, suggestion and field problems, from its end."""
+def _parts(text: str) -> tuple[str, dict[str, Any]]:
+    """Split a text into the message and what the lines after it say, from its end."""
     blocks = text.split("\n")
+    said: dict[str, Any] = {}
     fields: list[FieldProblem] = []
-    suggestion: str | None = None
     end = len(blocks)
-    while end > 1:
+    while end > 1 and "suggestion" not in said:
         start = end - 1
         while start > 0 and blocks[start].startswith("  "):
             start -= 1
@@ -85,15 +89,23 @@ def _parts(text: str) -> tuple[str, str | None, tuple[FieldProblem, ...]]:
         if start == 0:
             break
         if block.startswith(_SUGGESTION):
-            suggestion = block[len(_SUGGESTION) :]
-            end = start
+            said["suggestion"] = block[len(_SUGGESTION) :]
+        elif "retry_after" not in said and (delay := _DELAY.fullmatch(block)):
+            said["retry_after"] = float(delay[1])
+        elif not said and block.startswith(_ACTIONS) and all(map(_NAME.fullmatch, names := _listed(block))):
+            said["actions"] = names
+        elif not said and (match := _FIELD_LINE.match(blocks[start])):
+            fields.append(FieldProblem(path=match[1], message=block[len(_FIELD) + len(match[1]) + 2 :]))
+        else:
             break
-        if not (match := _FIELD_LINE.match(blocks[start])):
-            break
-        path = match[1]
-        fields.append(FieldProblem(path=path, message=block[len(_FIELD) + len(path) + 2 :]))
         end = start
-    return "\n".join(blocks[:end]), suggestion, tuple(reversed(fields))
+    if fields:
+        said["fields"] = tuple(reversed(fields))
+    return "\n".join(blocks[:end]), said
+
+
+def _listed(block: str) -> tuple[str, ...]:
+    return tuple(block[len(_ACTIONS) :].split(", "))
 
 
 def json_schema() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from failwell import codes
 from failwell.codes import Type
-from failwell.failure import FIELDS, Failure, FieldProblem
+from failwell.failure import FIELDS, Failure, FieldProblem, with_corrections
 
 _SET = tuple(name for name, row in FIELDS.items() if row.open_part == "set")
 _FOLLOWING = tuple(name for name, row in FIELDS.items() if row.open_part == "follows")
@@ -55,7 +55,7 @@ def write_open_part(
     for name, value in zip(_SET, _set_values(failure), strict=True):
         if value is not None and (value or type(value) not in _CONTAINERS) and name not in written:
             ours[name] = msgspec.to_builtins(value) if name == "fields" else value
-    values, expected = _following_values(failure), _following_values(derived)
+    values, expected = _following_values(failure), _following_values(with_corrections(derived, failure))
     if values != expected:
         for name, value, follows in zip(_FOLLOWING, values, expected, strict=True):
             if value != follows and name not in written:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from failwell._json import parse_json
 from failwell._log import log
@@ -107,7 +108,7 @@ def encode(
         check_settings(dialect, settings)
     try:
         safe = canonical(failure)
-        wire = writer.encode(safe, **settings)
+        wire = writer.encode(_without_guess(safe), **settings)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one goes out")
         safe = canonical(_minimal(failure))
@@ -130,6 +131,15 @@ def _result(
         text = wire.text if wire.text.startswith("{") else _compact.encode(failure).text
         result["structuredContent"] = parse_json(text)
     return result
+
+
+def _without_guess(failure: Failure) -> Failure:
+    """Return what the text states of a guess: whether the call had no effect is not the server's word.
+
+    A reader that gets no `_meta` would take it for that, and make a call again that may not be.
+    """
+    is_guess = failure.origin == "inferred" and failure.retryable is not False
+    return structs.replace(failure, outcome="unknown") if is_guess and failure.outcome != "executed" else failure
 
 
 def _minimal(failure: Failure) -> Failure:

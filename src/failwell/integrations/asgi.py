@@ -16,6 +16,7 @@ import msgspec
 
 from failwell import codes, dialects
 from failwell._json import is_object
+from failwell.advice import Hints
 from failwell.dialects import Wire
 from failwell.dialects._placement import META_KEY, encode, read_whole
 from failwell.errors import Invalid, quoted
@@ -85,7 +86,7 @@ async def arguments_in(scope: Scope, receive: Receive, largest: int) -> dict[str
 
 def _refusal(code: str, message: str, **rest: Any) -> Failure:
     row = codes.explain(code)
-    return Failure(code=row.code, message=message, suggestion=row.suggestion, outcome="not_executed", **rest)
+    return Failure(code=row.code, message=message, outcome="not_executed", **rest)
 
 
 async def _body(receive: Receive, largest: int) -> bytes | None:
@@ -236,9 +237,7 @@ def _by_status(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Failure:
     if status != 500:
         return failure
     row = codes.explain("INTERNAL_ERROR")  # not the service behind this one, which a client would blame
-    return Failure(
-        code=row.code, message=f"{row.title}.", suggestion=row.suggestion, retryable=None, http_status=status
-    )
+    return Failure(code=row.code, message=f"{row.title}.", retryable=None, http_status=status)
 
 
 def _sentence(text: str) -> str | None:
@@ -423,7 +422,7 @@ class FailureMiddleware:
             tool or f"{scope['method']} {quoted(scope['path'])}",
             self._writer.dialect,
             self._writer.settings,
-            scope["method"] in _REPEATABLE,
+            Hints(idempotent=scope["method"] in _REPEATABLE),
         )
         return responder.failure_of(exc).replace(tool=tool)
 

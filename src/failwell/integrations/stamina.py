@@ -19,7 +19,7 @@ another try, and safe, hold; budget and breaker are part of `failwell.call` only
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from failwell.advice import Hints, Policy, is_throttled
+from failwell.advice import Hints, Policy, decide, is_throttled
 from failwell.reading.reader import read
 from failwell.retry import _environment, _layers
 
@@ -71,7 +71,7 @@ def on(
         if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_UNKNOWN:
             return False
         jitter = chance() if is_throttled(failure) else 0.0
-        delay = policy.next_delay(failure, attempt=1, jitter=jitter, hints=known)
+        delay = decide(failure, known, policy=policy, jitter=jitter).retry_delay
         return False if delay is None else delay or True
 
     return is_worth_it

@@ -18,7 +18,7 @@ The rules on what is worth another try, and safe, hold; budget and breaker are p
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from failwell.advice import Hints, Policy
+from failwell.advice import Hints, Policy, decide
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.retry import _environment, _layers
@@ -67,9 +67,9 @@ class _PolicyBased:
         if failure is None:
             return None
         elapsed = state.seconds_since_start or 0.0
-        return self.policy.next_delay(
-            failure, attempt=state.attempt_number, jitter=jitter, hints=self.hints, elapsed=elapsed
-        )
+        attempt = state.attempt_number
+        decision = decide(failure, self.hints, attempt=attempt, policy=self.policy, elapsed=elapsed, jitter=jitter)
+        return decision.retry_delay
 
 
 class retry_if_safe(_PolicyBased, retry_base):  # noqa: N801 - as tenacity spells its own

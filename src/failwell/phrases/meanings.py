@@ -71,7 +71,6 @@ def failure_from(meaning: Meaning) -> Failure:
     row = codes.kin(given.get("code")) or codes.get(TYPES[given["type"]].code if given.get("type") in TYPES else None)
     row = row or codes.explain("INTERNAL_ERROR")
     given.setdefault("message", f"{row.title}.")
-    given.setdefault("suggestion", row.suggestion)
     given.setdefault("origin", "mapped")
     return Failure(**given)
 

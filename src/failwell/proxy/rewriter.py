@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from failwell import dialects
 from failwell._json import is_array, is_object
-from failwell.advice import Hints
+from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
 from failwell.failure import Failure
@@ -24,6 +24,7 @@ from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
 
 if TYPE_CHECKING:
+    from failwell.retry import Run
     from failwell.server._schemas import SchemaChecks
 
 ORIGINAL_KEY = "dev.failwell/original"
@@ -42,6 +43,7 @@ class Rewriter:
         reads_unflagged: report error texts in successes of all other tools.
         validate: refuse arguments that the tool's schema refuses, before the server sees them.
         dry_run: report what would change, and change nothing.
+        safe: tools that may run twice, as the operator knows.
         tools: the tools that the server lists, if they are shared.
         report: gets each event.
         reports_all: report calls that start and succeed too, and more about each.
@@ -59,6 +61,7 @@ class Rewriter:
         reads_unflagged: bool = False,
         validate: bool = False,
         dry_run: bool = False,
+        safe: Collection[str] = (),
         tools: ListedTools | None = None,
         report: Callable[[ProxyEvent], object] = lambda _: None,
         reports_all: bool = False,
@@ -69,6 +72,7 @@ class Rewriter:
         self.flip_unflagged = frozenset(flip_unflagged)
         self.reads_unflagged = reads_unflagged
         self.dry_run = dry_run
+        self._safe = frozenset(safe)
         self.tools = tools or ListedTools()
         self._report = report
         self.reports_all = reports_all
@@ -114,10 +118,12 @@ class Rewriter:
         """Return whether the operator said that error texts of this tool are errors, flagged or not."""
         return tool in self.flip_unflagged or "*" in self.flip_unflagged
 
-    def answer(self, call: ProxiedCall, message: Message, *, attempts: int | None = None) -> Message | None:
+    def answer(
+        self, call: ProxiedCall, message: Message, *, attempts: int | None = None, run: "Run | None" = None
+    ) -> Message | None:
         """Return the structured answer in place of the server's, or None: pass that on as it is.
 
-        *attempts* says how often the call was tried, if it was tried again.
+        *attempts* says how often the call was tried, if it was tried again, and *run* knows what came of all tries.
         """
         kind: EventKind = "failure"
         failure = self.failure_in(call, message)
@@ -127,6 +133,8 @@ class Rewriter:
                 self._report_success(call, message, attempts)
                 return None
             kind = "flipped" if self.flips(call.tool) else "unflagged"
+        if run is not None:
+            failure = run.with_gravest_outcome(failure)
         self._report(self.event(kind, call, failure, **attempts_detail(attempts)))
         if kind == "unflagged":
             return None
@@ -150,8 +158,8 @@ class Rewriter:
         return ProxyEvent(kind, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
 
     def hints(self, tool: str) -> Hints:
-        """Return whether a tool may run twice, as the server lists it."""
-        return hints_of(self.tools.get(tool))
+        """Return whether a tool may run twice, as the operator knows or the server lists it."""
+        return Hints(idempotent=True) if tool in self._safe else hints_of(self.tools.get(tool))
 
     def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Failure | None:
         known = self.tools.get(call.tool)
@@ -177,7 +185,7 @@ class Rewriter:
         from failwell.schema.problems import unknown_tool  # only now: it brings much that other failures do not need
 
         better = unknown_tool(call.tool, names)
-        return failure.replace(message=better.message, suggestion=better.suggestion, actions=better.actions)
+        return failure.replace(message=better.message, suggestion=None, actions=better.actions)
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""
@@ -202,7 +210,8 @@ class Rewriter:
         rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
         after["content"] += rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
-        if META_KEY in meta and blocks == after["content"] and before.get("isError") is after["isError"]:
+        is_same = blocks == after["content"] and before.get("isError") is after["isError"]
+        if META_KEY in meta and is_same and _outcome(meta) == _outcome(after["_meta"]):
             return None  # the server uses failwell itself
         result: Message = {**before, **after, "_meta": {**meta, **after["_meta"]}}
         original: Message = {"error": message["error"]} if "error" in message else {"content": blocks}
@@ -214,7 +223,8 @@ class Rewriter:
 
     def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
         has_schema = self.tools.get(call.tool).has_output_schema
-        result = encode(failure, self.dialect, output_schema=has_schema, attempts=attempts)
+        worded = advised(failure, self.hints(call.tool), attempt=attempts or 1)
+        result = encode(worded, self.dialect, output_schema=has_schema, attempts=attempts)
         return {**result, "resultType": "complete"} if call.is_modern else result
 
     def _message(self, call: ProxiedCall, result: Message) -> Message:
@@ -229,6 +239,12 @@ def attempts_detail(attempts: int | None) -> dict[str, int]:
 def hints_of(tool: ListedTool) -> Hints:
     """Return whether a tool may run twice; annotations of a wrong type promise nothing."""
     return Hints.of(tool.annotations if is_object(tool.annotations) else None)
+
+
+def _outcome(meta: Message) -> Any:
+    """Return the outcome that a failure in `_meta` states."""
+    failure = meta[META_KEY]
+    return failure.get("outcome") if is_object(failure) else None
 
 
 def _has_succeeded(message: Message) -> bool:

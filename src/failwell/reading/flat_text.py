@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct
 
 from failwell import codes
 from failwell._json import parse_json
+from failwell.codes import Outcome
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import texts
 from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, code_of_status
@@ -74,7 +75,7 @@ def _failure(message: str, context: Context, found: Finding) -> Failure:
     return Failure(
         message=message,
         code=found.code,
-        outcome="unknown",  # a guess is not the server's word
+        outcome=_outcome(found),
         retryable=found.retryable if found.retryable is not UNSET else codes.derive(found.code, None).retryable,
         fields=found.fields,
         retry_after=found.retry_after,
@@ -83,6 +84,11 @@ def _failure(message: str, context: Context, found: Finding) -> Failure:
         origin="inferred",
         confidence=found.confidence,
     )
+
+
+def _outcome(found: Finding) -> Outcome:
+    """Return what the words say of the effect: advice, which an automatic retry trusts only if the policy does."""
+    return codes.derive(found.code, None).outcome
 
 
 def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
@@ -102,6 +108,8 @@ _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYP
 def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
+    if _OUTPUT_ERROR.search(text):
+        return Finding(rule="an error about the result", code="INTERNAL_ERROR", confidence=_OUTPUT_CONFIDENCE)
     found = by_validator(text, context)
     if found is not None:
         return found
@@ -122,6 +130,15 @@ def deciding_phrase(text: str, context: Context) -> str | None:
 
 def _bounded(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+# How SDKs word that a tool ran and that its result is not what it promised: no error of the caller's.
+_OUTPUT_ERROR = re.compile(
+    r"\boutput validation error\b|\boutput ?schema\b.{0,60}\b(?:but|no structured)\b|\binvalid structured content\b"
+    r"|\bunexpected return (?:value )?type\b|\bResponseValidationError\b|\binvalid structured output\b",
+    re.IGNORECASE,
+)
+_OUTPUT_CONFIDENCE = 0.95
 
 
 # What SDKs put before the text of an error. It says nothing about the error itself.

@@ -4,7 +4,7 @@ from failwell._lazy import TYPE_CHECKING
 from failwell._lazy import exports as _exports
 
 if TYPE_CHECKING:
-    from failwell.advice import Policy, Verdict
+    from failwell.advice import Decision, Policy
     from failwell.event import Event
     from failwell.retry._breaker import Breaker
     from failwell.retry._budget import Budget
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Breaker",
     "Budget",
+    "Decision",
     "Event",
     "FailedAttempt",
     "FleetLimits",
@@ -37,7 +38,6 @@ __all__ = [
     "Run",
     "Shared",
     "StoreUnavailable",
-    "Verdict",
     "acall",
     "call",
 ]
@@ -45,7 +45,7 @@ __all__ = [
 __getattr__, __dir__ = _exports(
     __name__,
     {
-        "failwell.advice": "Policy Verdict",
+        "failwell.advice": "Decision Policy",
         "failwell.event": "Event",
         "_breaker": "Breaker",
         "_budget": "Budget",

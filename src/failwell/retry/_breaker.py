@@ -122,7 +122,6 @@ def suspended(key: Key, left: float, *, most: int) -> Failure:
     return Temporary(
         f"Calls of {tool or server} are suspended after {most} failures.",
         code="CIRCUIT_OPEN",
-        suggestion="Wait, then make the same call again.",
         retry_after=left,
         outcome="not_executed",
         tool=tool or None,

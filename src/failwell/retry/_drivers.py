@@ -209,14 +209,14 @@ class _DrivenRun(Run, eq=False):
     def raised(self, exc: Exception) -> float | None:
         """Return the seconds to wait after an attempt raised, or None to let it pass."""
         below = _layers.is_marked(exc, since=self.marks_before)
-        verdict = self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._keep_exception(exc, verdict.delay)
+        decision = self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
+        return self._keep_exception(exc, decision.retry_delay)
 
     async def araised(self, exc: Exception) -> float | None:
         """Do what `raised` does."""
         below = _layers.is_marked(exc, since=self.marks_before)
-        verdict = await self.afailed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._keep_exception(exc, verdict.delay)
+        decision = await self.afailed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
+        return self._keep_exception(exc, decision.retry_delay)
 
     def returned(self, result: Any) -> float | None:
         """Return the seconds to wait after an attempt returned, or None if that is the answer."""
@@ -224,7 +224,7 @@ class _DrivenRun(Run, eq=False):
         if failure is None:
             return None
         below = attempts_below(result) > 1
-        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below).delay
+        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below).retry_delay
 
     async def areturned(self, result: Any) -> float | None:
         """Do what `returned` does."""
@@ -232,7 +232,7 @@ class _DrivenRun(Run, eq=False):
         if failure is None:
             return None
         below = attempts_below(result) > 1
-        return (await self.afailed(failure, self.clock(), jitter=self.chance(), retried_below=below)).delay
+        return (await self.afailed(failure, self.clock(), jitter=self.chance(), retried_below=below)).retry_delay
 
     def answer(self, result: Any) -> Any:
         """Return the last result; a failure says how often it was tried."""

@@ -8,14 +8,18 @@ from typing import Any
 from msgspec import Struct
 
 from failwell._log import log
-from failwell.advice import Hints, Policy, Verdict
+from failwell.advice import Decision, Policy, decide
+from failwell.codes import Outcome
 from failwell.event import CallArguments, Event, Step
 from failwell.failure import Failure
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
 
-_SUSPENDED = "calls are suspended"
+_SUSPENDED = "Calls of this tool are suspended after repeated failures."
+
+# From the outcome that leaves most freedom to the one that leaves least.
+_GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")
 
 Hook = Callable[[Event], object]
 
@@ -42,6 +46,7 @@ class _Progress(Struct, kw_only=True, eq=False):
     is_counted: bool = False
     number: int = 0
     last: Failure | None = None
+    gravest: Outcome = "not_executed"
 
 
 class Run(_Progress, eq=False):
@@ -72,14 +77,14 @@ class Run(_Progress, eq=False):
         self.shared.succeeded((self.server, self.tool), self.arguments, now, paid=self.paid)
         self._emit(now, "succeeded")
 
-    def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
+    def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Decision:
         """Note that the attempt failed, and return whether to wait and try again."""
-        wanted = self._policy_verdict(failure, now, jitter=jitter, retried_below=retried_below)
+        wanted = self._decide(failure, now, jitter=jitter, retried_below=retried_below)
         return self._conclude(failure, wanted, self.shared.failed(self._failed_attempt(failure, wanted), now), now)
 
-    async def afailed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Verdict:
+    async def afailed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Decision:
         """Do what `failed` does."""
-        wanted = self._policy_verdict(failure, now, jitter=jitter, retried_below=retried_below)
+        wanted = self._decide(failure, now, jitter=jitter, retried_below=retried_below)
         return self._conclude(
             failure, wanted, await self.shared.afailed(self._failed_attempt(failure, wanted), now), now
         )
@@ -101,42 +106,51 @@ class Run(_Progress, eq=False):
             self._emit(now, "gave_up", self.last, reason=_SUSPENDED)
         return refusal
 
-    def _policy_verdict(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Verdict:
-        """Return what the policy says, which knows this call alone."""
+    def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
+        """Return what is due by what is known of this call alone."""
         if retried_below:
-            return Verdict(None, "it was retried already", failure.retry_after)
+            return Decision(action="stop", reason="It was retried already.", delay=failure.retry_after)
         most = _environment.current.attempts
         if most is not None and self.attempt >= most:
-            return Verdict(None, f"no more than {most} attempts are made here", failure.retry_after)
-        return self.policy.verdict(
-            failure,
+            reason = f"No more than {most} attempts are made here."
+            return Decision(action="stop", reason=reason, delay=failure.retry_after)
+        return decide(
+            self.with_gravest_outcome(failure),
+            self.hints,
             attempt=self.attempt,
-            jitter=jitter,
-            hints=self.hints and Hints.of(self.hints),
+            policy=self.policy,
             elapsed=now - self.started,
+            jitter=jitter,
         )
 
-    def _failed_attempt(self, failure: Failure, wanted: Verdict) -> FailedAttempt:
+    def with_gravest_outcome(self, failure: Failure) -> Failure:
+        """Return the failure of the last try with the gravest outcome of all tries: any of them may have had effect."""
+        self.gravest = max(self.gravest, failure.outcome, key=_GRAVITY.index)
+        return failure if self.gravest == failure.outcome else failure.replace(outcome=self.gravest)
+
+    def _failed_attempt(self, failure: Failure, wanted: Decision) -> FailedAttempt:
         is_counted, self.is_counted = self.is_counted, True
-        return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.delay)
+        return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.retry_delay)
 
-    def _conclude(self, failure: Failure, wanted: Verdict, permit: RetryPermit, now: float) -> Verdict:
-        self.last = failure
-        verdict = self._verdict(failure, wanted, permit)
-        step: Step = "gave_up" if verdict.delay is None else "retry"
-        self._emit(now, step, failure, delay=verdict.delay, reason=verdict.reason)
-        return verdict
+    def _conclude(self, failure: Failure, wanted: Decision, permit: RetryPermit, now: float) -> Decision:
+        failure = self.last = self.with_gravest_outcome(failure)
+        decision = self._permitted(failure, wanted, permit)
+        step: Step = "retry" if decision.action == "retry" else "gave_up"
+        self._emit(now, step, failure, delay=decision.retry_delay, reason=decision.reason)
+        return decision
 
-    def _verdict(self, failure: Failure, wanted: Verdict, permit: RetryPermit) -> Verdict:
-        """Return the policy's verdict, unless a limit forbids the retry that it wants."""
+    def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit) -> Decision:
+        """Return the decision, unless a limit forbids the retry that it wants."""
         if permit.keeps_failing:
-            return Verdict(None, "the same call keeps failing the same way", failure.retry_after)
-        if wanted.delay is None:
+            return Decision(
+                action="stop", reason="The same call keeps failing the same way.", delay=failure.retry_after
+            )
+        if wanted.action != "retry":
             return wanted
         if permit.is_suspended:
-            return Verdict(None, _SUSPENDED, wanted.delay)
+            return Decision(action="wait", reason=_SUSPENDED, delay=wanted.delay)
         if permit.paid is None:
-            return Verdict(None, "the retry budget of the server is used up", wanted.delay)
+            return Decision(action="wait", reason="The retry budget of the server is used up.", delay=wanted.delay)
         self.paid = permit.paid
         return wanted
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from failwell import codes
 from failwell._spelling import closest
 from failwell.errors import Invalid, quoted
 from failwell.failure import Failure, FieldProblem, as_tuple, join_path, missing_field, split_path, summary
@@ -229,7 +228,6 @@ def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
     return Failure(
         code="UNKNOWN_TOOL",
         message=f"There is no tool {quoted(name)}.{meant}",
-        suggestion=codes.explain("UNKNOWN_TOOL").suggestion if offered else "List the tools and call one that exists.",
         actions=tuple(offered),
     )
 

@@ -100,7 +100,7 @@ def guard(
         name = tool or getattr(wrapped, "__name__", None) or type(wrapped).__name__
         if inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
             raise TypeError(f"{name} yields values; guard takes functions that return one")
-        guarded = _GuardedTool(wrapped, Responder(name, dialect, settings, Hints.of(hints).repeatable or single_effect))
+        guarded = _GuardedTool(wrapped, Responder(name, dialect, settings, Hints.of(hints), single_effect))
         checker, watchers = _checker(schema, name), tuple(observers)
         is_async = inspect.iscoroutinefunction(wrapped) or inspect.iscoroutinefunction(type(wrapped).__call__)
         if checker is None and limit is None and not watchers:

@@ -110,7 +110,7 @@ class Protection:
             "output_schema": info.has_output_schema,
             "attempts": info.attempts if info.attempts > 1 else None,
         }
-        return Responder(info.tool, dialect, settings, self._operation_is_call(info))
+        return Responder(info.tool, dialect, settings, _hints(info), info.tool in self.single_effect)
 
     def result(self, failure: Failure, info: CallInfo) -> tuple[dict[str, Any], Failure]:
         """Return the wire-shaped result for a failure of this call, and the failure with the tool's name."""
@@ -171,16 +171,14 @@ class Protection:
         chosen = _value(info.meta(), CHOICE_KEY) if info.meta is not None else None
         return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
 
-    def _operation_is_call(self, info: CallInfo) -> bool:
-        if info.tool in self.single_effect:
-            return True
-        if info.annotations is None:
-            return False
-        try:
-            return Hints.of(info.annotations).repeatable
-        except Exception:
-            log.exception("the annotations of tool %s could not be read; it counts as unsafe to repeat", info.tool)
-            return False
+
+def _hints(call: CallInfo) -> Hints:
+    """Return whether a tool may run twice; annotations that cannot be read promise nothing."""
+    try:
+        return Hints.of(call.annotations)
+    except Exception:
+        log.exception("the annotations of tool %s could not be read; it counts as unsafe to repeat", call.tool)
+        return Hints()
 
 
 def _check_dialect(name: str) -> None:

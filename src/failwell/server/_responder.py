@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from failwell import codes
 from failwell._log import log
+from failwell.advice import Hints, advised
 from failwell.codes import Outcome
 from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
@@ -28,14 +29,15 @@ _MOST_FRAMES = 200
 class Responder(NamedTuple):
     """How the calls of one tool are answered.
 
-    `operation_is_call` says that the operation that failed is all that the tool does, or that doing it again is
-    harmless: then the outcome of that operation is the outcome of the call.
+    `single_effect` says that the operation that failed is all that the tool does. Then, and where doing it again is
+    harmless, the outcome of that operation is the outcome of the call.
     """
 
     tool: str
     dialect: str
     settings: dict[str, Any]
-    operation_is_call: bool
+    hints: Hints = Hints()
+    single_effect: bool = False
 
     def failure_of(self, exc: Exception, *, ran: bool = True) -> Failure:
         """Return what an exception means for the whole call; log it under an id unless it was raised on purpose.
@@ -83,7 +85,6 @@ class Responder(NamedTuple):
         found = Failure(
             code=row.code,
             message=BROKEN_OUTPUT,
-            suggestion=row.suggestion,
             outcome="executed",
             origin="mapped",
             id=_new_id(),
@@ -97,12 +98,14 @@ class Responder(NamedTuple):
         if not ran:
             return failure.outcome if is_harmless else "not_executed"
         # The body may have done something else before.
-        return "unknown" if is_harmless and not self.operation_is_call else failure.outcome
+        operation_is_call = self.single_effect or self.hints.repeatable
+        return "unknown" if is_harmless and not operation_is_call else failure.outcome
 
     def encode(self, failure: Failure) -> tuple[dict[str, Any], Failure]:
         """Return the result for a failure, and the failure with the tool's name."""
         if failure.tool is None:
             failure = failure.replace(tool=self.tool)
+        failure = advised(failure, self.hints)
         return encode(failure, self.dialect, **self.settings), failure
 
 

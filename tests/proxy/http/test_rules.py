@@ -55,6 +55,20 @@ def test_a_failed_call_of_a_safe_tool_is_made_again_under_another_id_and_answere
     assert bodies[1]["params"] == bodies[2]["params"]
 
 
+def refused(body: Any) -> Any:
+    return failing(id=body["id"], text="400 Bad Request")
+
+
+@pytest.mark.parametrize("last", [refused, lambda _: web.Response(status=501)], ids=["the server", "the proxy"])
+def test_an_effect_that_an_earlier_try_may_have_had_is_not_denied_by_the_last(last: Any) -> None:
+    bodies: list[Any] = []
+    handler = answering(listed("work", readOnlyHint=True), busy, last, bodies=bodies)
+    answer = in_a_session(handler, LIST, call(), words=("--retry",))[-1]
+
+    assert len(bodies) == 3
+    assert answer.failure["outcome"] == "unknown"
+
+
 ODD = {
     "no number": b'{"x": NaN, "spaced" : [ 1,2 ]}',
     "a large number": b'{"x":1e999}',

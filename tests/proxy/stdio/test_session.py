@@ -286,6 +286,24 @@ def test_a_call_that_fails_every_time_says_how_often_it_was_tried() -> None:
     assert failure(answer).type == "TRANSIENT"
 
 
+def test_an_effect_that_an_earlier_try_may_have_had_is_not_denied_by_the_last() -> None:
+    with Client("--retry", "--retry-safe", "act") as client:
+        answer = client.call("act", n=1, do="fail with:503 Service Unavailable; 400 Bad Request")
+
+    assert answer["result"]["_meta"]["dev.failwell/retry"] == {"attempts": 2}
+    assert (failure(answer).type, failure(answer).outcome) == ("VALIDATION", "unknown")
+
+
+def test_the_operator_s_word_that_a_tool_is_safe_is_in_the_advice() -> None:
+    with Client("--retry-safe", "act") as client:
+        safe = client.call("act", n=1, do="fail:503 Service Unavailable")
+    with Client() as client:
+        unknown = client.call("act", n=1, do="fail:503 Service Unavailable")
+
+    assert failure(safe).suggestion == "Safe to make the same call again after a wait."
+    assert failure(unknown).suggestion == "If it changes anything, find out whether it did before you repeat it."
+
+
 def test_a_call_that_waits_for_another_try_is_cancelled_without_the_server() -> None:
     with Client("--retry", "--deadline", "100") as client:
         id = client.ask_call("look", n=1, do="fail:503 Service Unavailable, retry after 60 seconds")

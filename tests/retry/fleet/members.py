@@ -17,7 +17,7 @@ def spend(limits: FleetLimits, now: float) -> int:
     retries = 0
     for number in range(40):
         run = Run(fw.Policy(), limits, "s", "t", arguments=number)
-        while run.begin(now) is None and run.failed(DOWN, now, jitter=0).delay is not None:
+        while run.begin(now) is None and run.failed(DOWN, now, jitter=0).retry_delay is not None:
             retries += 1
     return retries
 

@@ -236,9 +236,10 @@ def test_a_retry_that_the_fleet_refuses_costs_this_process_nothing(redis: RedisS
     poor = [Shared(Budget(capacity=20), Breaker(), Repeats()) for _ in range(2)]
     here, there = (make(redis.url, one, prefix=prefix) for one in poor)
     fail(here)
-    verdict = Run(Policy(), there, "s", "t", arguments=1).failed(DOWN, 0.0, jitter=0)
+    decision = Run(Policy(), there, "s", "t", arguments=1).failed(DOWN, 0.0, jitter=0)
 
-    assert verdict.reason == "the retry budget of the server is used up"
+    assert decision.retry_delay is None
+    assert decision.reason == "The retry budget of the server is used up."
     assert [one.budget.left("s") for one in poor] == [6, 20]
 
 

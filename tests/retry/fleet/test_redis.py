@@ -143,7 +143,7 @@ def test_the_calls_that_fail_alike_are_kept_to_a_number(redis: RedisServer, pref
 
     [repeats] = redis.client.scan_iter(f"{prefix}:*:repeats:*")
     assert 50 <= redis.client.hlen(repeats) <= 100
-    assert again.reason == "the same call keeps failing the same way"
+    assert again.reason == "The same call keeps failing the same way."
 
 
 def test_servers_scopes_and_prefixes_share_nothing(redis: RedisServer, prefix: str, make: Make) -> None:

@@ -143,11 +143,11 @@ def test_an_answer_that_comes_too_late_gives_nothing_back_for_a_retry_that_is_ma
     limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, threads=Watched)
     watched: Any = limits._threads
     store.may_answer.clear()
-    verdict = Run(Policy(), limits, "s", "t", arguments=0).failed(DOWN, 0.0, jitter=0)
+    decision = Run(Policy(), limits, "s", "t", arguments=0).failed(DOWN, 0.0, jitter=0)
     store.may_answer.set()
     watched.asked[0].result(30)
 
-    assert verdict.delay is not None
+    assert decision.retry_delay is not None
     assert limits.local.budget.left("s") == 500 - 14
     limits.close()
 

@@ -436,12 +436,11 @@ class Exchange:
         self._untrack(pending)
         message = {**answer.message, "id": pending.id}
         if answer.failure is not None:
-            event = rewriter.event("failure", pending.call, answer.failure, **attempts_detail(pending.attempts))
-            self._rules.report(event)
-            failure = answer.failure.replace(tool=pending.tool)
+            failure = pending.conclude(answer.failure)
+            self._rules.report(rewriter.event("failure", pending.call, failure, **attempts_detail(pending.attempts)))
             message = rewriter.failed(pending.call, failure, attempts=pending.attempts)
         else:
-            changed = rewriter.answer(pending.call, message, attempts=pending.attempts)
+            changed = rewriter.answer(pending.call, message, attempts=pending.attempts, run=pending.run)
             if changed is None and await self._writer.pass_on(answer):
                 return
             message = changed or message

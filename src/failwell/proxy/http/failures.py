@@ -23,7 +23,6 @@ _MESSAGES = {
 CONNECTION_LOST = Failure(
     code="CONNECTION_LOST",
     message=_MESSAGES["CONNECTION_LOST"],
-    suggestion="Find out whether the call took effect before you make it again.",
     origin="mapped",
 )
 PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
@@ -38,7 +37,6 @@ _SESSION_UNKNOWN = Failure(
 NO_ANSWER = Failure(
     code="BAD_UPSTREAM_RESPONSE",
     message="The server answered with something that is no answer to the call.",
-    suggestion="Find out whether the call took effect before you make it again.",
     origin="mapped",
 )
 

@@ -448,11 +448,12 @@ class RemoteSession:
         for pending in posted.calls:
             if not pending.is_cancelled:
                 self._session.remove(pending)
+                failure = pending.conclude(CONNECTION_LOST)
                 event = self._session.rewriter.event(
-                    "failure", pending.call, CONNECTION_LOST, **attempts_detail(pending.attempts)
+                    "failure", pending.call, failure, **attempts_detail(pending.attempts)
                 )
                 self._rules.report(event)
-                answer = self._session.failed(pending, CONNECTION_LOST)
+                answer = self._session.failed(pending, failure)
                 await reply.send(200, CIMultiDict(), encode(answer))
         if not posted.calls:
             await reply.fail(CONNECTION_LOST.message)

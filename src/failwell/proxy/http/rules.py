@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from failwell._json import is_object
-from failwell.advice import Hints
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_RETRIED_BODY
 from failwell.proxy.calls import ProxiedCall
@@ -24,7 +23,6 @@ class Rules:
         validates: wrong arguments are refused here.
         policy: how often and how long calls are made again; None: never.
         shared: budget, breaker and repeats, if not those of this proxy alone.
-        safe: tools that may run twice, as the operator knows.
         reads_successes: answers that are not flagged may be failures too.
         dry_run: report what would change, and change nothing.
         report: gets each event.
@@ -38,7 +36,6 @@ class Rules:
         validates: bool = False,
         policy: Policy | None = None,
         shared: Limits | None = None,
-        safe: tuple[str, ...] = (),
         reads_successes: bool = False,
         dry_run: bool = False,
         report: Callable[[ProxyEvent], object] = lambda _: None,
@@ -51,7 +48,6 @@ class Rules:
         self.calls: dict[str, int] = {}
         self.validates = validates
         self._policy = policy
-        self._safe = frozenset(safe)
         self._shared = shared or Shared.new()
         self._clock = clock
         self._jitter = jitter
@@ -66,7 +62,7 @@ class Rules:
         if self._policy is None or len(pending.body) > MAX_RETRIED_BODY:
             return None
         call, now = pending.call, self._clock()
-        hints = self._hints(call, rewriter)
+        hints = rewriter.hints(call.tool)
         pending.run = Run(
             self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
         )
@@ -95,17 +91,14 @@ class Rules:
         if failure is None:
             run.succeeded(self._clock())
             return None
-        run.hints = self._hints(pending.call, session.rewriter)  # more may be known than when the call was made
+        run.hints = session.rewriter.hints(pending.tool)  # more may be known than when the call was made
         below = attempts_below(message.get("result")) > 1
-        delay = (await run.afailed(failure, self._clock(), jitter=self._jitter(), retried_below=below)).delay
+        delay = (await run.afailed(failure, self._clock(), jitter=self._jitter(), retried_below=below)).retry_delay
         if delay is None or pending.is_cancelled:
             return None
         event = session.rewriter.event("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
         self.report(event)
         return None if self.dry_run else delay
-
-    def _hints(self, call: ProxiedCall, rewriter: Rewriter) -> Hints:
-        return Hints(idempotent=True) if call.tool in self._safe else rewriter.hints(call.tool)
 
     def note_end(self, pending: PendingCall) -> None:
         """Note that a call ended; without an answer, as when its client has gone, another call may probe the tool."""

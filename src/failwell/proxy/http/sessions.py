@@ -39,6 +39,11 @@ class PendingCall(Struct, eq=False):
         """How often it was made, if it was made again."""
         return self.run.attempt if self.run is not None and self.run.attempt > 1 else None
 
+    def conclude(self, failure: Failure) -> Failure:
+        """Return the failure of the last try as that of the call: any of its tries may have had an effect."""
+        concluded = failure if self.run is None else self.run.with_gravest_outcome(failure)
+        return concluded.replace(tool=self.tool)
+
 
 class PostedBody(Struct):
     """What a client posted: calls, a request for the tools, a cancellation, or anything else."""

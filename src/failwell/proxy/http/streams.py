@@ -156,10 +156,10 @@ class ListeningStream:
     async def _write_failure(self, pending: PendingCall, failure: Failure) -> None:
         """Write a failure that the proxy found."""
         self._forget(pending)
+        failure = pending.conclude(failure)
         self._rules.report(
             self.session.rewriter.event("failure", pending.call, failure, **attempts_detail(pending.attempts))
         )
-        failure = failure.replace(tool=pending.tool)
         message = self.session.rewriter.failed(pending.call, failure, attempts=pending.attempts)
         await self.reply.write(event_of(encode(message)))
 
@@ -167,7 +167,7 @@ class ListeningStream:
         """Write an answer of the server, unchanged if nothing in it is rewritten."""
         self._forget(pending)
         own = {**message, "id": pending.id}
-        changed = self.session.rewriter.answer(pending.call, own, attempts=pending.attempts)
+        changed = self.session.rewriter.answer(pending.call, own, attempts=pending.attempts, run=pending.run)
         if event is None:
             event = event_of(encode(changed or own))
         elif changed is not None:

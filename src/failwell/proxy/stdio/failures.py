@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # By whether the server got the call, and whether it is started again.
 _SUGGESTIONS = {
-    (True, True): "Find out whether the call took effect before you make it again.",
+    (True, True): None,
     (True, False): "Connect again, and find out whether the call took effect before you make it again.",
     (False, True): "Make the same call again.",
     (False, False): "Connect again, then make the same call again.",
@@ -127,9 +127,12 @@ class FailureHandler:
         )
 
         def give_up() -> bytes:
-            self._report(self._rewriter.event("failure", call, failure, **attempts_detail(_attempts(request))))
+            last = failure if request.run is None else request.run.with_gravest_outcome(failure)
+            if last.outcome != failure.outcome:  # an earlier try may have had an effect
+                last = last.replace(suggestion=_SUGGESTIONS[True, will_return])
+            self._report(self._rewriter.event("failure", call, last, **attempts_detail(_attempts(request))))
             self._forget(request)
-            return _line(self._rewriter.failed(call, failure, attempts=_attempts(request)))
+            return _line(self._rewriter.failed(call, last, attempts=_attempts(request)))
 
         if will_return and request.run is not None and self._is_retried(request, call, failure, {}, give_up):
             return b""
@@ -169,7 +172,9 @@ class FailureHandler:
         return failure
 
     def _rewrite(self, request: PendingRequest, call: ProxiedCall, message: dict[str, Any]) -> bytes | None:
-        answer = self._rewriter.answer(call, {**message, "id": request.id}, attempts=_attempts(request))
+        answer = self._rewriter.answer(
+            call, {**message, "id": request.id}, attempts=_attempts(request), run=request.run
+        )
         self._forget(request)
         if answer is None and request.sent_as is not None:
             answer = {**message, "id": request.id}
@@ -187,15 +192,15 @@ class FailureHandler:
         below = _attempts_below(message) > 1
         now, jitter = self._outputs.clock(), self._outputs.jitter()
         decision = request.run.failed(failure, now, jitter=jitter, retried_below=below)
-        if decision.delay is None:
+        if decision.retry_delay is None:
             return False
-        attempt, delay = request.run.attempt, round(decision.delay, 3)
+        attempt, delay = request.run.attempt, round(decision.retry_delay, 3)
         self._report(self._rewriter.event("retry", call, failure, attempt=attempt, delay=delay))
         if self._rewriter.dry_run:
             return False
         request.give_up = give_up
         self._retries.add(request)
-        self._outputs.schedule(decision.delay, lambda: self._resend(request))
+        self._outputs.schedule(decision.retry_delay, lambda: self._resend(request))
         return True
 
     def _resend(self, request: PendingRequest) -> None:

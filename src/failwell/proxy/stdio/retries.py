@@ -17,15 +17,13 @@ class Retries:
 
     Args:
         policy: how often and how long.
-        safe: tools that may run twice, as the operator knows.
         shared: budget, breaker and repeats, if not those of this proxy alone.
     """
 
-    def __init__(self, policy: Policy, *, safe: tuple[str, ...] = (), shared: Limits | None = None) -> None:
+    def __init__(self, policy: Policy, *, shared: Limits | None = None) -> None:
         self.lock = Lock()
         self._retried: dict[Id, PendingRequest] = {}
         self._policy = policy
-        self._safe = frozenset(safe)
         self._shared = shared or Shared.new()
         self._numbers = count(1)
         self._progress: dict[Any, _CallProgress] = {}
@@ -37,7 +35,7 @@ class Retries:
             self._shared,
             tool=call.tool,
             arguments=call.arguments,
-            hints=Hints(idempotent=True) if call.tool in self._safe else hints,
+            hints=hints,
             started=now,
         )
         if isinstance(call.token, int | str):

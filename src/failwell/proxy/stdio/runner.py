@@ -102,6 +102,7 @@ class StdioProxy:
             reads_unflagged=self._events is not None or options.dry_run,
             validate=options.validate,
             dry_run=options.dry_run,
+            safe=options.retry_safe,
             tools=tracker.tools,
             report=self._report,
             reports_all=self._events is not None,
@@ -112,7 +113,7 @@ class StdioProxy:
             from failwell.retry import Policy
 
             policy = Policy(attempts=options.attempts, deadline=options.deadline)
-            retries = Retries(policy, safe=options.retry_safe, shared=self._shared_limits())
+            retries = Retries(policy, shared=self._shared_limits())
         outputs = Outputs(session.to_client, session.to_server, schedule)
         return FailureHandler(tracker, rewriter, retries, outputs, self._report)
 
