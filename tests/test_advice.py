@@ -132,7 +132,8 @@ def test_the_sentence_of_a_code_is_used_where_the_verdict_is_its_action(row: fw.
 
 # What asks for another call, be it the same or a corrected one, without asking to find out first.
 INVITATION = re.compile(
-    r"(?<!before you )\b(call again|call one|make it again|make the same call|try again)\b", re.IGNORECASE
+    r"(?<!before you )\b(call again|call one|make it again|make the same call|try again)\b|repeat it after|safe to repeat",
+    re.IGNORECASE,
 )
 FAILURES = [
     fw.Failure(code=row.code, message="m", outcome=outcome, origin=origin, confidence=0.9)
@@ -169,7 +170,7 @@ def test_our_sentences_are_known_for_ours_and_worded_anew() -> None:
     failure = fw.read(sent)
 
     assert failure is not None
-    assert "again" in (fw.decide(failure).suggestion or "")
+    assert fw.decide(failure).suggestion == "It had no effect: repeat it after a wait."
     assert fw.decide(failure, attempt=3).suggestion == "Do not repeat this call."
 
 
@@ -182,7 +183,7 @@ def test_a_stop_after_a_possible_effect_says_so_whatever_its_cause() -> None:
         decision = fw.decide(failure, attempt=attempt)
 
         assert decision.action == "stop"
-        assert "it may have done so" in (decision.suggestion or "")
+        assert "it may have taken effect" in (decision.suggestion or "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ def test_it_says_what_happened_and_what_to_do_next() -> None:
 
     assert fw.render(failure) == (
         "TRANSIENT, RATE_LIMITED in send_mail: Slow down.\n"
-        "Next: It had no effect: safe to make the same call again after a wait. Wait at least 30 seconds."
+        "Next: It had no effect: repeat it after a wait. Wait at least 30 seconds."
     )
 
 
@@ -23,8 +23,8 @@ def test_it_lists_the_fields_with_what_to_send_instead() -> None:
 def test_it_depends_on_what_is_known_of_the_tool() -> None:
     failure = fw.Failure(code="TIMEOUT", message="No answer.")
 
-    assert "find out whether it did before you repeat it" in fw.render(failure)
-    assert "Safe to make the same call again" in fw.render(failure, {"readOnlyHint": True})
+    assert "check before you repeat it" in fw.render(failure)
+    assert "Safe to repeat" in fw.render(failure, {"readOnlyHint": True})
     assert "Do not repeat this call." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
 
 

@@ -28,19 +28,19 @@ _NEEDS_RECOVERABLE = ("fix_input", "wait", "use")
 # values: a reader knows them for ours, and words its own verdict instead of repeating them.
 _SENTENCES: dict[str, str] = {
     "retry": "Wait, then make the same call again.",
-    "retry, no effect": "It had no effect: safe to make the same call again after a wait.",
-    "retry, inferred": "This usually means that it had no effect: make the same call again after a wait.",
-    "retry, safe tool": "Safe to make the same call again after a wait.",
+    "retry, no effect": "It had no effect: repeat it after a wait.",
+    "retry, inferred": "It likely had no effect: repeat it after a wait.",
+    "retry, safe tool": "Safe to repeat after a wait.",
     "fix_input": "Correct the input, then call again.",
-    "fix_input, effect possible": "If it changes anything, find out whether it did before you correct the input.",
+    "fix_input, effect possible": "It may have taken effect: if it changes anything, check before you call again.",
     "use": "Use one of the names listed in the error.",
-    "use, effect possible": "If it changes anything, find out whether it did before you go on.",
+    "use, effect possible": "It may have taken effect: if it changes anything, check before you go on.",
     "wait": "Wait until this has changed, then call again.",
     "wait, delay": "Wait as long as the error says, then make the same call again.",
     "escalate": "Do not repeat this call. Tell the user.",
-    "verify": "If it changes anything, find out whether it did before you repeat it.",
+    "verify": "It may have taken effect: if it changes anything, check before you repeat it.",
     "stop": "Do not repeat this call.",
-    "stop, effect possible": "Do not repeat it: if it changes anything, it may have done so.",
+    "stop, effect possible": "Do not repeat it: it may have taken effect.",
     "stop, executed": "It took effect: do not repeat it.",
 }
 
@@ -177,8 +177,7 @@ def decide(
     if not isinstance(failure, Failure):
         raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     is_safe = policy.repeatable or Hints.of(hints).repeatable
-    is_known = failure.origin != "inferred" or policy.trust_inferred
-    may_have_effect = not (failure.outcome in _NO_EFFECT and is_known) and not is_safe
+    may_have_effect = not is_safe and _may_have_effect(failure, policy)
     decision = (
         _by_severity(failure)
         or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe, may_have_effect=may_have_effect)
@@ -188,6 +187,11 @@ def decide(
     if own is None or is_our_sentence(own):
         own = _sentence(failure, decision, may_have_effect=may_have_effect)
     return replace(decision, suggestion=own)
+
+
+def _may_have_effect(failure: Failure, policy: Policy) -> bool:
+    is_known = failure.origin != "inferred" or policy.trust_inferred
+    return not (failure.outcome in _NO_EFFECT and is_known)
 
 
 def _by_severity(failure: Failure) -> Decision | None:
@@ -293,6 +297,11 @@ def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) ->
     return own or _SENTENCES[action]
 
 
+def is_guess(failure: Failure) -> bool:
+    """Return whether a failure was read from text with too little confidence to state anything of it as a fact."""
+    return failure.origin == "inferred" and (failure.confidence or 0.0) < CONFIDENT
+
+
 def is_our_sentence(text: str) -> bool:
     """Return whether a suggestion is one of ours, which says nothing that the failure does not say itself."""
     return text in _OURS or any(row.suggestion == text for row in codes.rows())
@@ -310,14 +319,26 @@ def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Po
     if failure.suggestion is not None and not is_our_sentence(failure.suggestion):
         return failure
     decision = decide(failure, hints, attempt=attempt, policy=policy)
-    is_guess = failure.origin == "inferred" and (failure.confidence or 0.0) < CONFIDENT
-    sentence = None if is_guess or not _earns_its_tokens(failure, decision) else decision.suggestion
+    is_safe = policy.repeatable or Hints.of(hints).repeatable
+    sentence = decision.suggestion if _earns_its_tokens(failure, decision, policy, is_safe=is_safe) else None
     return failure if sentence == failure.suggestion else replace(failure, suggestion=sentence)
 
 
-def _earns_its_tokens(failure: Failure, decision: Decision) -> bool:
-    """Return whether a sentence says more than a model reads from the message, the fields and the names anyway."""
-    if decision.action in ("retry", "verify"):
-        return True
-    is_certain = failure.outcome in _NO_EFFECT or failure.severity == "warning"
-    return not is_certain or (decision.action == "wait" and decision.delay is not None)
+def _earns_its_tokens(failure: Failure, decision: Decision, policy: Policy, *, is_safe: bool) -> bool:
+    """Return whether a sentence says more than a model reads from the message, the fields and the delay anyway."""
+    if is_guess(failure):
+        return False
+    if failure.severity is not None:
+        return failure.severity == "critical"
+    if decision.action == "retry":
+        return failure.retryable is True and failure.retry_after is None
+    return not is_safe and _may_have_effect(failure, policy) and not _is_widened(failure)
+
+
+def _is_widened(failure: Failure) -> bool:
+    """Return whether a guard widened the outcome of an operation that had no effect to that of the whole call.
+
+    What happened before that operation is unknown, which is no reason to suspect anything: a warning after each refused
+    connection would only be unlearnt.
+    """
+    return failure.origin == "mapped" and codes.derive(failure.code, failure.type).outcome in _NO_EFFECT

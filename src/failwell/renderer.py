@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from failwell.advice import ADVICE, Decision, Policy, decide, is_our_sentence
+from failwell.advice import ADVICE, Decision, Policy, decide, is_guess, is_our_sentence
 from failwell.failure import Failure, FieldProblem
 from failwell.redact.canonical import canonical
 
@@ -16,6 +16,8 @@ _SHORTEST_DELAY = 0.5
 def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
     """Return a failure for a model: what happened, what is wrong with which field, and what to do next.
 
+    Of what was read from text without confidence, only that text is shown.
+
     Args:
         failure: what happened.
         hints: what is known of the tool: `Hints`, or the tool's annotations.
@@ -23,6 +25,8 @@ def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Pol
         policy: how often and how long to try.
     """
     failure = canonical(failure)
+    if is_guess(failure):
+        return failure.message
     return "\n".join(_lines(failure, decide(failure, hints, attempt=attempt, policy=policy)))
 
 

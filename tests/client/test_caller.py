@@ -105,7 +105,7 @@ def test_a_network_failure_that_says_nothing_of_the_effect_is_not_made_again_on_
 
     assert answer.failure is not None
     assert (len(tool.sent), answer.failure.outcome) == (1, "unknown")
-    assert answer.text.endswith("Next: If it changes anything, find out whether it did before you repeat it.")
+    assert answer.text.endswith("Next: It may have taken effect: if it changes anything, check before you repeat it.")
 
 
 @pytest.mark.parametrize("value", ["Error: it is only a text", {"error": "x", "message": "stored"}, [1], None, 0])

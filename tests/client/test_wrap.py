@@ -163,7 +163,7 @@ def test_a_timeout_leaves_the_outcome_unknown_and_the_tool_is_not_run_again() ->
     result = run(server, steps)
 
     assert (result.failure.type, result.failure.outcome, server.count("send")) == ("TRANSIENT", "unknown", 1)
-    assert text(result).endswith("Next: If it changes anything, find out whether it did before you repeat it.")
+    assert text(result).endswith("Next: It may have taken effect: if it changes anything, check before you repeat it.")
 
 
 @pytest.mark.parametrize(("hints", "calls"), [(SAFE, 3), ({"idempotentHint": True}, 3), ({}, 1), (None, 1)])

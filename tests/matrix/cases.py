@@ -31,9 +31,9 @@ def _wrong_type(path: str, sent: Any, wanted: str) -> fw.FieldProblem:
 
 _MODE = fw.FieldProblem(path="mode", kind="missing", required=True, options=("fast", "safe"))
 _MOD = fw.FieldProblem(path="mod", kind="unknown", sent="fast", options=("mode",), did_you_mean="mode")
-FIND_OUT = "If it changes anything, find out whether it did before you repeat it."
-NOT_AGAIN = "Do not repeat it: if it changes anything, it may have done so."
-SAFE = "It had no effect: safe to make the same call again after a wait."
+FIND_OUT = "It may have taken effect: if it changes anything, check before you repeat it."
+NOT_AGAIN = "Do not repeat it: it may have taken effect."
+SAFE = "It had no effect: repeat it after a wait."
 WRONG = {"task": 5, "hours": "many", "mod": "fast"}
 HIGH = ("fastmcp", "mcp")
 
@@ -122,7 +122,7 @@ CASES = {
             "INVALID_ARGUMENT",
             message="hours must be positive",
             outcome="unknown",
-            suggestion="If it changes anything, find out whether it did before you correct the input.",
+            suggestion="It may have taken effect: if it changes anything, check before you call again.",
             details={"rpc_code": -32602},
             id=None,
         ),

@@ -75,7 +75,7 @@ CASES = {
         {"ticket": "T-7"},
         ({"result": {"content": [], "isError": True}},),
         1,
-        "Do not repeat it: if it changes anything, it may have done so.",
+        "Do not repeat it: it may have taken effect.",
         "INTERNAL",
     ),
     "send_mail": Case(
@@ -83,7 +83,7 @@ CASES = {
         {"to": "ada"},
         (failed(TIMED_OUT), said("Sent.")),
         1,
-        "If it changes anything, find out whether it did before you repeat it.",
+        "It may have taken effect: if it changes anything, check before you repeat it.",
         "TIMEOUT",
     ),
     "read_mail": Case(
@@ -99,7 +99,7 @@ CASES = {
         {"format": "csv"},
         (failed(CRASHED),),
         1,
-        "Do not repeat it: if it changes anything, it may have done so.",
+        "Do not repeat it: it may have taken effect.",
         "INTERNAL_ERROR",
     ),
 }

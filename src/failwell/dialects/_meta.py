@@ -35,7 +35,8 @@ def encode(failure: Failure) -> Wire:
         lines.append(f"Retry after: {failure.retry_after} seconds")
     if failure.actions and all(map(_NAME.fullmatch, failure.actions)):
         lines.append(_ACTIONS + ", ".join(failure.actions))
-    lines += [f"{_FIELD}{problem.path}: {_indented(problem.message)}" for problem in failure.fields]
+    unsaid = (problem for problem in failure.fields if problem.message not in failure.message)
+    lines += [f"{_FIELD}{problem.path}: {_indented(problem.message)}" for problem in unsaid]
     meta: dict[str, Any] = {"errorType": failure.kind}
     if failure.code is not None:
         meta["errorCode"] = failure.code

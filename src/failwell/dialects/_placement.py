@@ -1,6 +1,7 @@
 """Where a failure stands on an MCP result: one text block in a dialect, the whole of it in `_meta`, the flag."""
 
 import inspect
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -15,7 +16,7 @@ from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import ORIGINS, Failure
+from failwell.failure import ORIGINS, Failure, FieldProblem, last_key
 from failwell.redact.canonical import canonical
 
 META_KEY = "dev.failwell/failure"
@@ -108,7 +109,7 @@ def encode(
         check_settings(dialect, settings)
     try:
         safe = canonical(failure)
-        wire = writer.encode(_without_guess(safe), **settings)
+        wire = writer.encode(_shown(safe), **settings)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one goes out")
         safe = canonical(_minimal(failure))
@@ -133,13 +134,25 @@ def _result(
     return result
 
 
-def _without_guess(failure: Failure) -> Failure:
-    """Return what the text states of a guess: whether the call had no effect is not the server's word.
+def _shown(failure: Failure) -> Failure:
+    """Return what the text states of a failure that was inferred from a server's words.
 
-    A reader that gets no `_meta` would take it for that, and make a call again that may not be.
+    Whether the call had no effect is a guess: a reader that gets no `_meta` would take it for the server's word, and
+    make a call again that may not be. Which field the words are about, a model reads in the words.
     """
-    is_guess = failure.origin == "inferred" and failure.retryable is not False
-    return structs.replace(failure, outcome="unknown") if is_guess and failure.outcome != "executed" else failure
+    if failure.origin != "inferred":
+        return failure
+    fields = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
+    is_guess = failure.retryable is not False and failure.outcome != "executed"
+    return structs.replace(failure, fields=fields, outcome="unknown" if is_guess else failure.outcome)
+
+
+def _is_said(problem: FieldProblem, message: str) -> bool:
+    """Return whether a message says what a problem says: the problem was read from it, or it names the field."""
+    if problem.did_you_mean is not None and problem.did_you_mean not in message:
+        return False
+    is_proven = problem.kind is not None
+    return not is_proven or re.search(rf"(?<!\w){re.escape(last_key(problem.path))}(?!\w)", message) is not None
 
 
 def _minimal(failure: Failure) -> Failure:

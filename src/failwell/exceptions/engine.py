@@ -16,7 +16,7 @@ from failwell._log import log
 from failwell.errors import ToolFailure
 from failwell.exceptions.http import guessed_code, verdict_for_status
 from failwell.exceptions.rules import Rule, Verdict, peek, plan_of
-from failwell.failure import Failure
+from failwell.failure import Failure, with_marked_outcome
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
 from failwell.phrases.meanings import failure_from, fields_of, unmapped
@@ -137,7 +137,7 @@ def from_exception(exc: BaseException) -> Failure:
     and the answer is INTERNAL_ERROR.
     """
     try:
-        return _follow(exc, 0)
+        return with_marked_outcome(_follow(exc, 0), exc)
     except Exception:
         log.exception("failwell could not map an exception")
         return unmapped()

@@ -172,7 +172,7 @@ OPTIONS = (
         is_secret=True,
     ),
     Option("--allow-origin", "ORIGIN,…", "let pages of these origins in; * for all", _names, (), is_repeatable=True),
-    Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "compact"),
+    Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "meta"),
     Option(
         "--flip-unflagged",
         "TOOL,…",

@@ -56,7 +56,7 @@ class Rewriter:
     def __init__(
         self,
         *,
-        dialect: str = "compact",
+        dialect: str = "meta",
         flip_unflagged: Collection[str] = (),
         reads_unflagged: bool = False,
         validate: bool = False,

@@ -11,7 +11,7 @@ from failwell.dialects import _meta, _xml
 from failwell.dialects._placement import META_KEY, RETRY_KEY, encode, read_whole
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import Failure
+from failwell.failure import Failure, with_graver_outcome, with_marked_outcome
 from failwell.reading import flat_text, shapes
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
@@ -127,7 +127,11 @@ def explain(
     except Exception:
         log.exception("a payload could not be read")
         reading = flat_text.read_error_text("", Context(tool)) if _is_flagged(what) else None
-    if reading is None or tool is None or reading.failure.tool is not None:
+    if reading is None:
+        return None
+    if isinstance(what, BaseException):
+        reading = Reading(with_marked_outcome(reading.failure, what), reading.rule)
+    if tool is None or reading.failure.tool is not None:
         return reading
     failure = reading.failure
     code = failure.code and codes.canonical_code(failure.code, tool)
@@ -158,10 +162,23 @@ def _read(
     if isinstance(what, BaseException):
         return _from_exception(what, known_dialect, now=now, context=context)
     if is_object(what) and (failure := _whole(what)):
-        return Reading(failure)
+        return Reading(_after_all_tries(failure, what["_meta"]))
     raw = parse_result(what)
     if raw is None:
         return None
+    reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
+    return reading and Reading(_after_all_tries(reading.failure, raw.meta), reading.rule)
+
+
+def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
+    """Return the failure of the last try with the outcome of all tries, which whoever retried noted beside it."""
+    retry = meta.get(RETRY_KEY)
+    return with_graver_outcome(failure, retry.get("outcome")) if is_object(retry) else failure
+
+
+def _read_result(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
+) -> Reading | None:
     if failure := read_whole(raw.meta.get(META_KEY)):
         return Reading(failure)
     if raw.flag is False and not unflagged:

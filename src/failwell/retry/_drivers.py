@@ -7,10 +7,12 @@ from typing import Any, TypeVar, cast
 
 from failwell._json import is_object
 from failwell.advice import Hints, Policy
+from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
 from failwell.errors import ToolFailure
-from failwell.failure import Failure
+from failwell.failure import Failure, mark_outcome, with_graver_outcome
 from failwell.reading.reader import attempts_below, read, returned_failure
+from failwell.result import Err
 from failwell.retry import _environment, _layers
 from failwell.retry._engine import Hook, Run
 from failwell.retry._layers import is_retrying
@@ -19,15 +21,22 @@ from failwell.retry._limits import Limits
 T = TypeVar("T")
 
 
-def with_attempts(result: T, attempts: int) -> T:
-    """Return a copy of a result, wire-shaped or an SDK's, that says how often it was tried; others unchanged."""
+def with_attempts(result: T, attempts: int, outcome: Outcome) -> T:
+    """Return a copy of a failed result that says how often it was tried and what came of all tries; others unchanged.
+
+    The result is wire-shaped, an SDK's, a `Failure` or an `Err`.
+    """
     try:
-        return cast(T, _annotated(result, {"attempts": attempts}))
+        if isinstance(result, Failure):
+            return cast(T, with_graver_outcome(result, outcome))
+        if isinstance(result, Err):
+            return cast(T, Err(with_graver_outcome(result.failure, outcome)))
+        return cast(T, _annotated(result, {"attempts": attempts, "outcome": outcome}))
     except Exception:  # an object that can't be copied
         return result
 
 
-def _annotated(result: Any, retry: dict[str, int]) -> Any:
+def _annotated(result: Any, retry: dict[str, Any]) -> Any:
     if is_object(result):
         if is_object(inner := result.get("result")) and "jsonrpc" in result:
             return {**result, "result": _annotated(inner, retry)}
@@ -35,7 +44,7 @@ def _annotated(result: Any, retry: dict[str, int]) -> Any:
     return _annotated_object(result, retry)
 
 
-def _annotated_object(given: object, retry: dict[str, int]) -> Any:
+def _annotated_object(given: object, retry: dict[str, Any]) -> Any:
     cls, result = type(given), cast(Any, given)
     if "meta" in getattr(cls, "model_fields", ()):
         return result.model_copy(update={"meta": _with(result.meta, retry)})
@@ -44,7 +53,7 @@ def _annotated_object(given: object, retry: dict[str, int]) -> Any:
     return result
 
 
-def _with(meta: dict[str, Any] | None, retry: dict[str, int]) -> dict[str, Any]:
+def _with(meta: dict[str, Any] | None, retry: dict[str, Any]) -> dict[str, Any]:
     return {**(meta or {}), RETRY_KEY: retry}
 
 
@@ -236,7 +245,7 @@ class _DrivenRun(Run, eq=False):
 
     def answer(self, result: Any) -> Any:
         """Return the last result; a failure says how often it was tried."""
-        return with_attempts(result, self.attempt) if self.is_failed and self.attempt > 1 else result
+        return with_attempts(result, self.attempt, self.gravest) if self.is_failed and self.attempt > 1 else result
 
     def refused(self) -> Any:
         """Return or raise how the last attempt ended, or raise the refusal of the breaker if there was none."""
@@ -244,7 +253,7 @@ class _DrivenRun(Run, eq=False):
         if exc is None and self.is_failed:
             return self.answer(self.last_result)
         if exc is not None and self.attempt > 1:
-            _layers.mark(exc)
+            self._mark(exc)
         try:
             raise ToolFailure(cast(Failure, self.refusal)) if exc is None else exc
         finally:
@@ -254,8 +263,15 @@ class _DrivenRun(Run, eq=False):
         if delay is not None:
             self.last_exception, self.is_failed = exc, True
         elif self.attempt > 1:
-            _layers.mark(exc)
+            self._mark(exc)
         return delay
+
+    def _mark(self, exc: Exception) -> None:
+        """Note on the exception of the last try that others came before it, and what came of all of them."""
+        _layers.mark(exc)
+        mark_outcome(exc, self.gravest)
+        if isinstance(exc, ToolFailure):
+            exc.failure = with_graver_outcome(exc.failure, self.gravest)
 
     def _failure_in(self, result: Any) -> Failure | None:
         """Return the failure that a result is, or note a success."""

@@ -11,7 +11,7 @@ from failwell._log import log
 from failwell.advice import Decision, Policy, decide
 from failwell.codes import Outcome
 from failwell.event import CallArguments, Event, Step
-from failwell.failure import Failure
+from failwell.failure import Failure, with_graver_outcome
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
@@ -19,7 +19,6 @@ from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
 _SUSPENDED = "Calls of this tool are suspended after repeated failures."
 
 # From the outcome that leaves most freedom to the one that leaves least.
-_GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")
 
 Hook = Callable[[Event], object]
 
@@ -125,8 +124,9 @@ class Run(_Progress, eq=False):
 
     def with_gravest_outcome(self, failure: Failure) -> Failure:
         """Return the failure of the last try with the gravest outcome of all tries: any of them may have had effect."""
-        self.gravest = max(self.gravest, failure.outcome, key=_GRAVITY.index)
-        return failure if self.gravest == failure.outcome else failure.replace(outcome=self.gravest)
+        failure = with_graver_outcome(failure, self.gravest)
+        self.gravest = failure.outcome
+        return failure
 
     def _failed_attempt(self, failure: Failure, wanted: Decision) -> FailedAttempt:
         is_counted, self.is_counted = self.is_counted, True

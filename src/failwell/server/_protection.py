@@ -56,7 +56,7 @@ class Protection:
     def __init__(
         self,
         *,
-        dialect: str = "compact",
+        dialect: str = "meta",
         dialects: Mapping[str, str] | None = None,
         client_choice: bool = False,
         structured: bool = False,
@@ -223,7 +223,7 @@ def protect(
     server: Any,
     /,
     *,
-    dialect: str = "compact",
+    dialect: str = "meta",
     dialects: Mapping[str, str] | None = None,
     client_choice: bool = False,
     structured: bool = False,

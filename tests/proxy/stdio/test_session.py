@@ -300,8 +300,10 @@ def test_the_operator_s_word_that_a_tool_is_safe_is_in_the_advice() -> None:
     with Client() as client:
         unknown = client.call("act", n=1, do="fail:503 Service Unavailable")
 
-    assert failure(safe).suggestion == "Safe to make the same call again after a wait."
-    assert failure(unknown).suggestion == "If it changes anything, find out whether it did before you repeat it."
+    assert failure(safe).suggestion == "Safe to repeat after a wait."
+    assert (
+        failure(unknown).suggestion == "It may have taken effect: if it changes anything, check before you repeat it."
+    )
 
 
 def test_a_call_that_waits_for_another_try_is_cancelled_without_the_server() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # By whether the server got the call, and whether it is started again.
 _SUGGESTIONS = {
     (True, True): None,
-    (True, False): "Connect again, and find out whether the call took effect before you make it again.",
+    (True, False): None,
     (False, True): "Make the same call again.",
     (False, False): "Connect again, then make the same call again.",
 }
