@@ -341,4 +341,4 @@ def _is_widened(failure: Failure) -> bool:
     What happened before that operation is unknown, which is no reason to suspect anything: a warning after each refused
     connection would only be unlearnt.
     """
-    return failure.origin == "mapped" and codes.derive(failure.code, failure.type).outcome in _NO_EFFECT
+    return failure.origin in ("mapped", "inferred") and codes.derive(failure.code, failure.type).outcome in _NO_EFFECT

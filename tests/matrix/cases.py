@@ -31,7 +31,6 @@ def _wrong_type(path: str, sent: Any, wanted: str) -> fw.FieldProblem:
 
 _MODE = fw.FieldProblem(path="mode", kind="missing", required=True, options=("fast", "safe"))
 _MOD = fw.FieldProblem(path="mod", kind="unknown", sent="fast", options=("mode",), did_you_mean="mode")
-FIND_OUT = "It may have taken effect: if it changes anything, check before you repeat it."
 NOT_AGAIN = "Do not repeat it: it may have taken effect."
 SAFE = "It had no effect: repeat it after a wait."
 WRONG = {"task": 5, "hours": "many", "mod": "fast"}
@@ -43,7 +42,7 @@ CASES = {
     "an error returned as a result": Case("returned_err", MISSING.failure, has_output_schema=True, kinds=HIGH),
     "an error returned as a result, low level": Case("returned_err", MISSING.failure, kinds=("lowlevel",)),
     "a crash": Case("crash", mapped("INTERNAL_ERROR", retryable=None, suggestion=NOT_AGAIN)),
-    "an exception we know": Case("refused", mapped("CONNECTION_REFUSED", outcome="unknown", suggestion=FIND_OUT)),
+    "an exception we know": Case("refused", mapped("CONNECTION_REFUSED", outcome="unknown")),
     "the same in a tool that only reads": Case("refused_reading", mapped("CONNECTION_REFUSED", suggestion=SAFE)),
     "the same in a tool with one effect": Case("refused_once", mapped("CONNECTION_REFUSED", suggestion=SAFE)),
     "an unusable answer inside the body": Case(
@@ -99,7 +98,6 @@ CASES = {
             message="Rate limit exceeded, retry after 30 seconds",
             retry_after=30,
             outcome="unknown",
-            suggestion=FIND_OUT,
             origin="inferred",
         ),
         kinds=HIGH,
@@ -110,7 +108,6 @@ CASES = {
             "CONNECTION_REFUSED",
             message="The task store cannot be reached.",
             outcome="unknown",
-            suggestion=FIND_OUT,
             id=None,
         ),
         has_output_schema=True,
@@ -122,7 +119,6 @@ CASES = {
             "INVALID_ARGUMENT",
             message="hours must be positive",
             outcome="unknown",
-            suggestion="It may have taken effect: if it changes anything, check before you call again.",
             details={"rpc_code": -32602},
             id=None,
         ),
@@ -130,7 +126,7 @@ CASES = {
 }
 
 
-def expected(case: Case, dialect: str = "compact", **settings: Any) -> dict[str, Any]:
+def expected(case: Case, dialect: str = "meta", **settings: Any) -> dict[str, Any]:
     """Return the result that must arrive, settled."""
     failure = case.failure if case.failure.tool else case.failure.replace(tool=case.tool)
     return settled(fw.encode(failure, dialect, output_schema=case.has_output_schema, **settings))

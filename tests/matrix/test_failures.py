@@ -55,7 +55,7 @@ def test_no_secret_leaves(kind: str, era: str) -> None:
 @pytest.mark.parametrize("era", sdks.ERAS)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if "fastmcp" in case.kinds])
 def test_masking_changes_nothing(era: str, name: str, mask_error_details: bool) -> None:
-    found = answers("fastmcp", era, "compact", mask_error_details=mask_error_details)
+    found = answers("fastmcp", era, "meta", mask_error_details=mask_error_details)
 
     assert settled(found[name]) == expected(CASES[name])
 
@@ -71,7 +71,7 @@ def test_the_table_of_failures_in_the_docs_is_current(kind: str, era: str, tmp_p
             "era": era,
             "failure": name,
             "without": shown(answers(kind, era, None)[name]),
-            "with": shown(answers(kind, era, "compact")[name]),
+            "with": shown(answers(kind, era, "meta")[name]),
         }
         for name, case in sorted(CASES.items())
         if kind in case.kinds
