@@ -58,7 +58,7 @@ def test_recorded_cases_name_a_row_of_the_corpora() -> None:
     tools = {row["id"]: row["tool"] for row in rows}
     recorded = [case for case in cases() if case.source.startswith("recorded ")]
 
-    assert len(recorded) >= 40
+    assert len(recorded) >= 100
     for case in recorded:
         assert tools[case.source.split()[1].rstrip(",")] == case.tool
 
