@@ -50,17 +50,20 @@ def test_no_tool_that_may_be_called_twice_is_among_the_writes_whose_outcome_is_u
             assert not hints.get("idempotentHint")
 
 
-def test_recorded_cases_name_a_row_of_the_corpora() -> None:
+def test_recorded_cases_are_rows_of_the_corpora_with_the_annotations_of_their_tools() -> None:
     folder = Path(__file__).parent / "data" / "corpus"
     rows = [
         json.loads(line) for name in ("dev", "dev2") for line in (folder / f"{name}.jsonl").read_bytes().splitlines()
     ]
-    tools = {row["id"]: row["tool"] for row in rows}
-    recorded = [case for case in cases() if case.source.startswith("recorded ")]
+    found = {row["id"]: row for row in rows}
+    recorded = {case.source.split()[1].rstrip(","): case for case in cases() if case.source.startswith("recorded ")}
 
-    assert len(recorded) >= 40
-    for case in recorded:
-        assert tools[case.source.split()[1].rstrip(",")] == case.tool
+    assert len(recorded) >= 100
+    for id, case in recorded.items():
+        tool = servers()[case.server].tool(case.tool)
+
+        assert found[id]["tool"] == case.tool
+        assert (tool or {}).get("annotations") == found[id]["annotations"]
 
 
 def test_a_page_shows_every_case_with_its_text_and_none_of_its_label() -> None:
