@@ -132,7 +132,8 @@ def test_the_sentence_of_a_code_is_used_where_the_verdict_is_its_action(row: fw.
 
 # What asks for another call, be it the same or a corrected one, without asking to find out first.
 INVITATION = re.compile(
-    r"(?<!before you )\b(call again|call one|make it again|make the same call|try again)\b|repeat it after|safe to repeat",
+    r"(?<!before you )\b(call again|call one|make it again|make the same call|try again)\b"
+    r"|\brepeat it after\b|\bsafe to repeat\b",
     re.IGNORECASE,
 )
 FAILURES = [

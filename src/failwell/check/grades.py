@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from failwell.advice import decide
+from failwell.advice import ADVICE, decide, is_guess
 from failwell.check.evidence import Evidence
 from failwell.check.report import Channel, GradeResult
 from failwell.failure import Failure, last_key, path_keys
@@ -31,13 +31,13 @@ _NOT_FLAGGED = {
     "crashed": "the server ended without an answer",
 }
 _RETRY = re.compile(
-    r"\b(?:retry|retries|retried|retryable|retrying|(?:try|call|send|use|run)(?: \w+){0,3} again|once more"
-    r"|do not repeat|(?:re|un)recoverable|wait \w+)\b",
+    r"\bnext: |\b(?:retry|retries|retried|retryable|retrying|repeat|once more"
+    r"|(?:try|call|send|use|run)(?: \w+){0,3} again|(?:re|un)recoverable|wait \w+)\b",
     re.IGNORECASE,
 )
 _ADVICE = re.compile(
-    r"\b(?:please|try|use|provide|choose|check|add|remove|fix|correct|pass|specify|set|supply|did you mean|call|send"
-    r"|include|available|valid (?:values|options))\b",
+    r"\bnext: |\b(?:please|try|use|provide|choose|check|add|remove|fix|correct|pass|specify|set|supply|did you mean"
+    r"|call|send|include|available|valid (?:values|options))\b",
     re.IGNORECASE,
 )
 _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -52,6 +52,7 @@ _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"|nodejs\.org|developer\.mozilla\.org)\S*")),
 )  # fmt: skip
 _STEPS = {"VALIDATION": ("fix_input", "use"), "NOT_FOUND": ("use", "fix_input", "stop")}
+_WAITS = ("retry", "wait")
 _NEEDS_DELAY = ("RATE_LIMITED",)
 
 
@@ -143,6 +144,8 @@ def _says_next_step(evidence: Evidence) -> Verdict:
         return _NO_FAILURE
     if failure.suggestion or failure.actions:
         return True
+    if _is_understood(failure) and decide(failure, policy=ADVICE).action in _WAITS:
+        return True
     fitting = {step for type_ in evidence.probe.types for step in _STEPS.get(type_, ())}
     action = decide(failure).action
     if fitting and action not in fitting:
@@ -153,14 +156,19 @@ def _says_next_step(evidence: Evidence) -> Verdict:
     return "the text does not say what to do next"
 
 
+def _is_understood(failure: Failure) -> bool:
+    """Return whether words are clear enough to know if the same call may succeed later."""
+    return failure.retryable is not None and not is_guess(failure)
+
+
 def _says_retry(evidence: Evidence) -> Verdict:
-    """Judge whether the text says if the same call may be made again."""
+    """Judge whether a reader of the text learns if the same call may be made again; clear words are enough."""
     failure = evidence.from_text
     if failure is None:
         return _NO_FAILURE
     if failure.code in _NEEDS_DELAY and failure.retry_after is None:
         return "the text does not say how long to wait"
-    if (evidence.text_is_structured and failure.retryable is not None) or _RETRY.search(evidence.text):
+    if _is_understood(failure) or _RETRY.search(evidence.text):
         return True
     return "the text does not say whether to try again"
 

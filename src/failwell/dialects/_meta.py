@@ -21,6 +21,8 @@ name = "meta"
 _SUGGESTION = "Next: "
 _DELAY = re.compile(r"Retry after: (\d{1,16}(?:\.\d{1,3})?) seconds")
 _ACTIONS = "Use: "
+ADVICE_MARKS = (f"\n{_SUGGESTION}", "\nRetry after: ", f"\n{_ACTIONS}")
+"""What a text with advice holds at least one of."""
 _NAME = re.compile(r"[\w./:-]{1,200}")
 _FIELD = "- "
 _FIELD_LINE = re.compile(r"- ([^\n:]+): (.*)")
@@ -74,6 +76,12 @@ def decode(wire: Wire) -> Failure | None:
 def _type_read(kind: str, code: str | None) -> Type | None:
     row = codes.get(code)
     return row.type if row else codes.type_of_kind(kind) or codes.type_of(code)
+
+
+def split_advice(text: str) -> tuple[str, dict[str, Any]]:
+    """Split a text that came without `_meta` into the message and what its advice says, if it has any."""
+    message, said = _parts(text)
+    return (message, said) if said.keys() - {"fields"} else (text, {})
 
 
 def _parts(text: str) -> tuple[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ RULES: tuple[Rule, ...] = (
             tool (named|with name|called)? ~ (was)? not found
             tool not found
             no such tool
+            there is no tool ~
             no tool (named|called|with|found)
             unknown (function|command) name
             tool ~ (does not exist|is not available|not available|is not registered|not registered)

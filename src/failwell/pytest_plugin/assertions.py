@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from failwell._json import is_array, is_object
+from failwell.advice import is_guess
 from failwell.check.advice import REMEDIES
 from failwell.check.evidence import Evidence, ProbeAnswer, read_evidence
 from failwell.check.grades import grade_call
@@ -52,6 +55,8 @@ def assert_fails_well(
         breaks_schema=field is not None,
     )
     evidence = read_evidence(probe, ProbeAnswer(response=_response(result), seconds=0.0))
+    if _has_only_text(result) and evidence.failure is not None and not is_guess(evidence.failure):
+        evidence = replace(evidence, is_structured=True)  # the client dropped what programs read: clear words do
     # Whether a call can be mended depends on the schema of its tool, which nobody knows here.
     broken = first_broken(one for one in grade_call(evidence) if one.grade != "repairable")
     if broken is not None:
@@ -87,6 +92,11 @@ def _is_other_failure(broken: GradeResult, evidence: Evidence) -> bool:
         and evidence.failure is not None
         and evidence.failure.code is not None
     )
+
+
+def _has_only_text(result: Any) -> bool:
+    is_foreign = isinstance(result, BaseException) and not isinstance(result, ToolFailure)
+    return is_foreign and getattr(result, "result", None) is None
 
 
 def _response(result: Any) -> dict[str, Any]:

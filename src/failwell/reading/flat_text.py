@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 from failwell import codes
 from failwell._json import parse_json
 from failwell.codes import Outcome
+from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import texts
 from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, code_of_status
@@ -44,7 +45,11 @@ class Reading(Struct, frozen=True):
 def read_error_text(text: str, context: Context) -> Reading:
     """Return the failure that an error text tells of, and the rule that says so."""
     context.safe_text = _safe_message(text)
-    return _reading(context, find_cause(text, context))
+    if not any(mark in text for mark in ADVICE_MARKS):
+        return _reading(context, find_cause(text, context))
+    context.safe_text, said = split_advice(context.safe_text)
+    reading = _reading(context, find_cause(split_advice(text)[0], context))
+    return Reading(reading.failure.replace(**said), reading.rule)
 
 
 def read_unflagged_text(text: str, context: Context) -> Reading | None:

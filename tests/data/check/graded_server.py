@@ -107,8 +107,9 @@ def without_retry(failure: fw.Failure) -> dict[str, Any]:
     options = "; ".join(
         f"{p.path}: {p.message} {p.expected or ''} {', '.join(map(str, p.options))}" for p in failure.fields
     )
+    # It says that another time may do, and not when.
     return with_text(
-        fw.encode(failure), f"Invalid arguments. {failure.message} {options} Please use {named or options}."
+        fw.encode(failure), f"Too many requests. {failure.message} {options} Please use {named or options}."
     )
 
 
