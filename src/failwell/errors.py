@@ -121,6 +121,8 @@ class ToolFailure(Exception):
     def _from_class(cls, code: str | None) -> dict[str, Any]:
         values = {name: getattr(cls, name) for name in _CLASS_ATTRIBUTES}
         values |= {"code": cls.code, "kind": cls.kind, "suggestion": cls.suggestion}
+        if code not in (None, cls.code) and codes.get(code) is not None:
+            values["outcome"] = None  # a code that is given says itself what it means for the effect
         if cls.type is None and cls.kind is not None and codes.type_of(code or cls.code) is None:
             values["type"] = codes.type_of_kind(cls.kind)
         return {name: value for name, value in values.items() if value is not None and value is not UNSET}
@@ -267,7 +269,7 @@ class TimedOut(Temporary):
 
 
 class NetworkFailure(Temporary):
-    """The network failed; it is unknown whether the call took effect, unless *outcome* says so."""
+    """The network failed; it is unknown whether the call took effect, unless *outcome* or *code* says so."""
 
     code = "CONNECTION_FAILED"
     kind = "NetworkError"

@@ -150,7 +150,7 @@ def _says_next_step(evidence: Evidence) -> Verdict:
     action = decide(failure).action
     if fitting and action not in fitting:
         return f"an agent that reads it would {action.replace('_', ' ')}, and not mend the call"
-    points = bool(failure.fields) or (_names_field(evidence) is True and _says_expected(evidence) is True)
+    points = bool(failure.fields) or (_names_field(evidence) is True and _says_expected(evidence) in (True, None))
     if evidence.text_is_structured or points or _ADVICE.search(evidence.text):
         return True
     return "the text does not say what to do next"

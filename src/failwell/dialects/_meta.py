@@ -19,7 +19,7 @@ from failwell.failure import Failure, FieldProblem, valid_code
 name = "meta"
 
 _SUGGESTION = "Next: "
-_DELAY = re.compile(r"Retry after: (\d{1,16}(?:\.\d{1,3})?) seconds")
+_DELAY = re.compile(r"Retry after: (\d{1,16}(?:\.\d{1,3})?) seconds?")
 _ACTIONS = "Use: "
 ADVICE_MARKS = (f"\n{_SUGGESTION}", "\nRetry after: ", f"\n{_ACTIONS}")
 """What a text with advice holds at least one of."""
@@ -34,7 +34,7 @@ def encode(failure: Failure) -> Wire:
     if failure.suggestion:
         lines.append(_SUGGESTION + _indented(failure.suggestion))
     if failure.retry_after is not None:
-        lines.append(f"Retry after: {failure.retry_after} seconds")
+        lines.append(f"Retry after: {failure.retry_after} second{'' if failure.retry_after == 1 else 's'}")
     if failure.actions and all(map(_NAME.fullmatch, failure.actions)):
         lines.append(_ACTIONS + ", ".join(failure.actions))
     unsaid = (problem for problem in failure.fields if problem.message not in failure.message)
