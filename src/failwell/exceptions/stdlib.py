@@ -11,6 +11,17 @@ from failwell.phrases.system_codes import ERRNOS, EXIT_STATUSES
 _MOST_FRAMES = 200
 
 
+def raised_in(exc: BaseException, modules: AbstractSet[str]) -> bool:
+    """Return whether the innermost frame of the exception's traceback is one of these modules or packages."""
+    traceback = peek(exc, "__traceback__")
+    for _ in range(_MOST_FRAMES):
+        if traceback is None or traceback.tb_next is None:
+            break
+        traceback = traceback.tb_next
+    module = traceback.tb_frame.f_globals.get("__name__") if traceback is not None else None
+    return isinstance(module, str) and (module in modules or module.partition(".")[0] in modules)
+
+
 def passed_through(exc: BaseException, packages: AbstractSet[str]) -> bool:
     """Return whether a frame of one of these top-level packages stands in the exception's traceback."""
     traceback = peek(exc, "__traceback__")
@@ -29,10 +40,10 @@ _DIFFERING_OUTCOMES = {"RESOURCE_EXHAUSTED": "not_executed", "DISK_FULL": "unkno
 _SEVERAL_AT_ONCE = "Multiple exceptions: "  # asyncio, when no address of a host could be reached
 
 _MISSING_IN_SQLITE = (("no such table", "TABLE_NOT_FOUND"), ("no such column", "COLUMN_NOT_FOUND"))
+_LOCKED_IN_SQLITE = ("database is locked", "database table is locked", "database schema is locked")
 _HTTP_CLIENTS = frozenset({"httpx", "httpx2", "requests", "aiohttp", "urllib3", "http", "urllib", "niquests"})
-_STREAMS = frozenset(
-    {"ftplib", "poplib", "imaplib", "multiprocessing", "telnetlib", "asyncio", "socketserver", "xmlrpc"}
-)
+# What raises EOFError when the peer hangs up. A pool of multiprocessing also raises what its workers did.
+_STREAMS = frozenset({"ftplib", "telnetlib", "nntplib", "multiprocessing.connection", "paramiko", "rpyc", "execnet"})
 
 
 def by_errno(exc: OSError) -> Verdict:
@@ -46,13 +57,14 @@ def by_errno(exc: OSError) -> Verdict:
 
 
 def by_sqlite_errorname(exc: Any) -> Verdict:
-    """Depends on sqlite_errorname."""
+    """Depends on sqlite_errorname; where other drivers leave it out, on whether the database is locked."""
     name = peek(exc, "sqlite_errorname")
+    sentence = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
     if not isinstance(name, str):
-        return None
-    if name == "SQLITE_ERROR" and exc.args and isinstance(exc.args[0], str):
+        return "LOCK_TIMEOUT" if sentence.startswith(_LOCKED_IN_SQLITE) else None
+    if name == "SQLITE_ERROR":
         for text, code in _MISSING_IN_SQLITE:
-            if exc.args[0].startswith(text):
+            if sentence.startswith(text):
                 return code
     return next((meaning for prefix, meaning in SQLITE_NAMES if name.startswith(prefix)), None)
 
@@ -75,8 +87,8 @@ def by_source_of_text(exc: BaseException) -> Verdict:
 
 
 def by_source_of_end(exc: BaseException) -> Verdict:
-    """Depends on what ended: a connection was lost, a file is incomplete."""
-    return "CONNECTION_LOST" if passed_through(exc, _STREAMS) else "PARSE_ERROR"
+    """Depends on what ended: a connection was lost; a file or an input may be anybody's."""
+    return "CONNECTION_LOST" if raised_in(exc, _STREAMS) else None
 
 
 _OWN_TIMEOUT: Rule = {"code": "TIMEOUT", "outcome": "not_executed"}  # waiting ended; nothing was taken
@@ -191,7 +203,7 @@ RULES: Family = {
     },
     "argparse": {"ArgumentError": "INVALID_ARGUMENT"},
     "getopt": {"GetoptError": "INVALID_ARGUMENT"},
-    "sqlite3": {
+    "sqlite3 pysqlite3 sqlcipher3 libsql libsql_experimental": {
         "Error": otherwise(by_sqlite_errorname, "UPSTREAM_ERROR"),
         "IntegrityError": otherwise(by_sqlite_errorname, "CONSTRAINT_VIOLATION"),
         "OperationalError": otherwise(by_sqlite_errorname, "QUERY_ERROR"),
