@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="database locked",
         code="LOCK_TIMEOUT",
-        evidence="SQLite SQLITE_BUSY, DuckDB file locks, lock waits of MySQL, PostgreSQL, Oracle and SQL Server.",
+        evidence="SQLite SQLITE_BUSY, DuckDB file locks, lock waits of MySQL, PostgreSQL and SQL Server.",
         phrases="""
             database (file|table|schema)? is locked
             database table is locked
@@ -40,7 +40,6 @@ RULES: tuple[Rule, ...] = (
             lock wait timeout
             lock timeout
             lock request time out
-            acquire with nowait specified
             could not obtain lock
             could not set lock on file
             conflicting lock is held
