@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
-from failwell.phrases.sql_codes import SQLITE_NAMES
+from failwell.phrases.sql_codes import SQLITE_NAMES, SQLITE_SENTENCES
 from failwell.phrases.system_codes import ERRNOS, EXIT_STATUSES
 
 _MOST_FRAMES = 200
@@ -40,7 +40,6 @@ _DIFFERING_OUTCOMES = {"RESOURCE_EXHAUSTED": "not_executed", "DISK_FULL": "unkno
 _SEVERAL_AT_ONCE = "Multiple exceptions: "  # asyncio, when no address of a host could be reached
 
 _MISSING_IN_SQLITE = (("no such table", "TABLE_NOT_FOUND"), ("no such column", "COLUMN_NOT_FOUND"))
-_LOCKED_IN_SQLITE = ("database is locked", "database table is locked", "database schema is locked")
 _HTTP_CLIENTS = frozenset({"httpx", "httpx2", "requests", "aiohttp", "urllib3", "http", "urllib", "niquests"})
 # What raises EOFError when the peer hangs up. A pool of multiprocessing also raises what its workers did.
 _STREAMS = frozenset({"ftplib", "telnetlib", "nntplib", "multiprocessing.connection", "paramiko", "rpyc", "execnet"})
@@ -57,16 +56,16 @@ def by_errno(exc: OSError) -> Verdict:
 
 
 def by_sqlite_errorname(exc: Any) -> Verdict:
-    """Depends on sqlite_errorname; where other drivers leave it out, on whether the database is locked."""
-    name = peek(exc, "sqlite_errorname")
+    """Depends on sqlite_errorname; where a driver leaves it out, on SQLite's own sentence."""
     sentence = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
+    name = peek(exc, "sqlite_errorname")
     if not isinstance(name, str):
-        return "LOCK_TIMEOUT" if sentence.startswith(_LOCKED_IN_SQLITE) else None
+        name = next((name for words, name in SQLITE_SENTENCES if sentence.startswith(words)), None)
     if name == "SQLITE_ERROR":
         for text, code in _MISSING_IN_SQLITE:
             if sentence.startswith(text):
                 return code
-    return next((meaning for prefix, meaning in SQLITE_NAMES if name.startswith(prefix)), None)
+    return next((meaning for prefix, meaning in SQLITE_NAMES if name and name.startswith(prefix)), None)
 
 
 def by_exit_status(exc: Any) -> Verdict:

@@ -258,6 +258,33 @@ SQLITE_NAMES: tuple[tuple[str, Meaning], ...] = (
 )
 """How the names of SQLite's errors begin; the first that fits counts."""
 
+SQLITE_SENTENCES: tuple[tuple[str, str], ...] = (
+    ("database is locked", "SQLITE_BUSY"),
+    ("database table is locked", "SQLITE_LOCKED"),
+    ("database schema is locked", "SQLITE_LOCKED"),
+    ("locking protocol", "SQLITE_PROTOCOL"),
+    ("UNIQUE constraint failed", "SQLITE_CONSTRAINT_UNIQUE"),
+    ("FOREIGN KEY constraint failed", "SQLITE_CONSTRAINT_FOREIGNKEY"),
+    ("NOT NULL constraint failed", "SQLITE_CONSTRAINT_NOTNULL"),
+    ("CHECK constraint failed", "SQLITE_CONSTRAINT_CHECK"),
+    ("database or disk is full", "SQLITE_FULL"),
+    ("attempt to write a readonly database", "SQLITE_READONLY"),
+    ("access permission denied", "SQLITE_PERM"),
+    ("authorization denied", "SQLITE_AUTH"),
+    ("not authorized", "SQLITE_AUTH"),
+    ("unable to open database file", "SQLITE_CANTOPEN"),
+    ("interrupted", "SQLITE_INTERRUPT"),
+    ("string or blob too big", "SQLITE_TOOBIG"),
+    ("datatype mismatch", "SQLITE_MISMATCH"),
+    ("out of memory", "SQLITE_NOMEM"),
+    ("database schema has changed", "SQLITE_SCHEMA"),
+    ("file is not a database", "SQLITE_NOTADB"),
+    ("database disk image is malformed", "SQLITE_CORRUPT"),
+    ("disk I/O error", "SQLITE_IOERR"),
+    ("no such ", "SQLITE_ERROR"),
+)
+"""How the sentences of SQLite begin that stand for these errors, for drivers that pass on nothing else."""
+
 DRIVER_CLASSES = {
     "IntegrityError": "CONSTRAINT_VIOLATION",
     "ProgrammingError": "QUERY_ERROR",
