@@ -202,7 +202,7 @@ RULES: Family = {
     },
     "argparse": {"ArgumentError": "INVALID_ARGUMENT"},
     "getopt": {"GetoptError": "INVALID_ARGUMENT"},
-    "sqlite3 pysqlite3 sqlcipher3 libsql libsql_experimental": {
+    "sqlite3 pysqlite3 sqlcipher3": {
         "Error": otherwise(by_sqlite_errorname, "UPSTREAM_ERROR"),
         "IntegrityError": otherwise(by_sqlite_errorname, "CONSTRAINT_VIOLATION"),
         "OperationalError": otherwise(by_sqlite_errorname, "QUERY_ERROR"),
