@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from failwell import Failure, codes, from_exception
+from failwell import Failure, from_exception
 
 UNMAPPED = Failure(
     code="INTERNAL_ERROR",
     message="The tool failed unexpectedly.",
     retryable=None,
     outcome="unknown",
-    suggestion=codes.explain("INTERNAL_ERROR").suggestion,
     origin="mapped",
 )
 """What every exception becomes that says nothing."""

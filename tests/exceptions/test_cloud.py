@@ -535,7 +535,7 @@ def test_how_long_azure_asks_to_wait_is_told(serve: Callable[..., str]) -> None:
 def test_azure_calls_fail_before_or_while_something_is_executed(
     serve: Callable[..., str], refused: str, unanswered: str
 ) -> None:
-    assert seen(caught(_azure, refused)) == "TRANSIENT CONNECTION_FAILED not_executed"
+    assert seen(caught(_azure, refused)) == "TRANSIENT CONNECTION_REFUSED not_executed"
     assert seen(caught(_azure, unanswered, SHORT)) == "TRANSIENT CONNECT_TIMEOUT not_executed"
     assert seen(caught(_azure, serve(hanging_whole), SHORT)) == "TRANSIENT UPSTREAM_TIMEOUT unknown"
     assert seen(caught(_azure, serve(closing_whole))) == "TRANSIENT CONNECTION_LOST unknown"

@@ -137,7 +137,7 @@ def test_retries_used_up_give_way_to_the_last_attempt(refused: str) -> None:
     def poll() -> None:
         return None
 
-    assert judgement(caught(fetch)) == ("TRANSIENT", "CONNECTION_REFUSED", "not_executed")
+    assert judgement(caught(fetch)) == ("TRANSIENT", "CONNECTION_REFUSED", "unknown")
     assert judgement(caught(poll)) == ("TRANSIENT", "SERVICE_UNAVAILABLE", "unknown")
 
 

@@ -71,6 +71,16 @@ def test_a_users_rule_may_look_at_the_exception_and_use_codes_of_its_own() -> No
     assert from_exception(AcmeError()) == UNMAPPED
 
 
+@pytest.mark.parametrize("verdict", [{"code": "GONE"}, {"type": "NOT_FOUND"}, {"code": "ACME_7", "type": "NOT_FOUND"}])
+def test_a_users_rule_may_say_what_to_do_next_and_nothing_else_is_said_for_it(verdict: dict[str, str]) -> None:
+    with rule(AcmeError, {**verdict, "suggestion": "Call list_parts first."}):
+        assert from_exception(AcmeError()).suggestion == "Call list_parts first."
+    with rule(AcmeError, lambda _: {**verdict, "suggestion": "Call list_parts first."}):
+        assert from_exception(AcmeError()).suggestion == "Call list_parts first."
+    with rule(AcmeError, verdict):
+        assert from_exception(AcmeError()).suggestion is None
+
+
 def test_a_users_rule_may_be_named_without_importing_the_class() -> None:
     with rule((__name__.partition(".")[0], "AcmeError"), {"type": "TRANSIENT", "retry_after": 5}):
         failure = from_exception(AcmeSubError())

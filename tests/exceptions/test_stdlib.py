@@ -153,10 +153,10 @@ DATA: dict[str, tuple[Callable[[], object], str]] = {
     "base64": (lambda: base64.b64decode("hunter2", validate=True), "PARSE_ERROR"),
     "struct": (lambda: struct.unpack("i", b"hunter2"), "PARSE_ERROR"),
     "pickle": (lambda: pickle.loads(b"hunter2"), "PARSE_ERROR"),
-    "pickle, cut": (lambda: pickle.loads(b""), "PARSE_ERROR"),
+    "pickle, cut": (lambda: pickle.loads(b""), "INTERNAL_ERROR"),
     "zlib": (lambda: zlib.decompress(b"hunter2"), "PARSE_ERROR"),
     "gzip": (lambda: gzip.decompress(b"hunter2"), "PARSE_ERROR"),
-    "gzip, cut": (lambda: gzip.decompress(gzip.compress(b"hunter2")[:-9]), "PARSE_ERROR"),
+    "gzip, cut": (lambda: gzip.decompress(gzip.compress(b"hunter2")[:-9]), "INTERNAL_ERROR"),
     "lzma": (lambda: lzma.decompress(b"hunter2"), "PARSE_ERROR"),
     "zip": (lambda: zipfile.ZipFile(io.BytesIO(b"hunter2")), "PARSE_ERROR"),
     "tar": (lambda: tarfile.TarFile(fileobj=io.BytesIO(b"hunter2" * 200)), "PARSE_ERROR"),
@@ -336,3 +336,27 @@ def test_a_query_that_is_interrupted_was_undone() -> None:
         exc = caught(lambda: database.execute("select count(*) from json_each('[1,2,3]')").fetchall())
 
     assert judgement(exc) == ("TRANSIENT", "QUERY_TIMEOUT", "not_executed")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("database is locked", "LOCK_TIMEOUT"),
+        ("database table is locked: hunter2", "LOCK_TIMEOUT"),
+        ("locking protocol", "LOCK_TIMEOUT"),
+        ("no such table: hunter2", "TABLE_NOT_FOUND"),
+        ("no such column: hunter2", "COLUMN_NOT_FOUND"),
+        ("UNIQUE constraint failed: hunter2.id", "ALREADY_EXISTS"),
+        ("FOREIGN KEY constraint failed", "FOREIGN_KEY_VIOLATION"),
+        ("NOT NULL constraint failed: hunter2.id", "CONSTRAINT_VIOLATION"),
+        ("attempt to write a readonly database", "READ_ONLY"),
+        ("unable to open database file", "FILE_NOT_FOUND"),
+        ("database or disk is full", "DISK_FULL"),
+        ("disk I/O error", "INTERNAL_ERROR"),
+        ("database disk image is malformed", "INTERNAL_ERROR"),
+        ("file is not a database", "PARSE_ERROR"),
+        ('near "hunter2": syntax error', "QUERY_ERROR"),
+    ],
+)
+def test_sqlite_is_known_by_its_sentences_where_a_driver_does_not_name_the_error(sentence: str, code: str) -> None:
+    assert from_exception(sqlite3.OperationalError(sentence)).code == code

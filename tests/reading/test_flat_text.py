@@ -277,6 +277,98 @@ def test_words_that_say_nothing_happened_are_advice_and_no_leave_to_repeat_a_cal
     assert fw.decide(found, policy=ADVICE).action == "retry"
 
 
+# Wording that says how far the request got, and wording that does not.
+REACH = {
+    "Connection refused": "CONNECTION_REFUSED not_executed",
+    "getaddrinfo ENOTFOUND": "DNS_TEMPORARY not_executed",
+    "connect ETIMEDOUT 10.0.0.1:443": "CONNECT_TIMEOUT not_executed",
+    "ConnectTimeout": "CONNECT_TIMEOUT not_executed",
+    "dial tcp 10.0.0.1:443: connect: connection timed out": "CONNECT_TIMEOUT not_executed",
+    "dial tcp 10.0.0.1:443: i/o timeout": "CONNECT_TIMEOUT not_executed",
+    "Failed to connect to the bank: Connection timed out": "CONNECT_TIMEOUT not_executed",
+    "Connection to api.bank.eu timed out. (connect timeout=5)": "CONNECT_TIMEOUT not_executed",
+    "[Errno 110] Connection timed out": "CONNECT_TIMEOUT unknown",
+    "Connection timed out": "CONNECT_TIMEOUT unknown",
+    "Connection timeout after 30 s": "CONNECT_TIMEOUT unknown",
+    "read tcp 10.0.0.1:443: read: connection timed out": "UPSTREAM_TIMEOUT unknown",
+    "java.net.SocketException: Connection timed out (Read failed)": "UPSTREAM_TIMEOUT unknown",
+    "HTTP 522": "CONNECT_TIMEOUT unknown",
+    "Network is unreachable": "CONNECTION_FAILED not_executed",
+    "upstream connect error or disconnect/reset before headers. reset reason: connection failure": (
+        "CONNECTION_FAILED not_executed"
+    ),
+    "Could not connect to the database": "CONNECTION_FAILED not_executed",
+    "HTTPSConnectionPool(host='x', port=443): Max retries exceeded with url: /": "CONNECTION_FAILED unknown",
+    "net::ERR_NETWORK_CHANGED": "CONNECTION_FAILED unknown",
+    "TypeError: fetch failed": "CONNECTION_FAILED unknown",
+    "A network error occurred while the mail was being sent": "CONNECTION_FAILED unknown",
+    "error sending request for url (https://bank.eu/charge)": "CONNECTION_FAILED unknown",
+    "Connection error.": "CONNECTION_FAILED unknown",
+    "No response from the payment service": "CONNECTION_FAILED unknown",
+    "canceling statement due to statement timeout": "QUERY_TIMEOUT not_executed",
+    "Query timed out": "QUERY_TIMEOUT unknown",
+    "[HYT00] Query timeout expired": "QUERY_TIMEOUT unknown",
+    "IncompleteRead(0 bytes read)": "CONNECTION_LOST unknown",
+    "[Errno 32] Broken pipe": "CONNECTION_LOST unknown",
+    "database is locked": "LOCK_TIMEOUT not_executed",
+    "database table is locked: orders": "LOCK_TIMEOUT not_executed",
+    "Query error: database is locked": "LOCK_TIMEOUT not_executed",
+    "(sqlite3.OperationalError) database is locked\n[SQL: INSERT INTO t VALUES (?)]": "LOCK_TIMEOUT not_executed",
+    '{"error": {"type": "OperationalError", "message": "database is locked"}}': "LOCK_TIMEOUT not_executed",
+    '{"error": {"code": "SQLITE_BUSY", "message": "SQLITE_BUSY: database is locked"}}': "LOCK_TIMEOUT not_executed",
+    "Lock wait timeout exceeded; try restarting transaction": "LOCK_TIMEOUT not_executed",
+    'could not obtain lock on row in relation "orders"': "LOCK_TIMEOUT not_executed",
+    "ORA-00054: resource busy and acquire with NOWAIT specified or timeout expired": "LOCK_TIMEOUT not_executed",
+    "Lock request time out period exceeded.": "LOCK_TIMEOUT not_executed",
+    "Query error: deadlock detected": "DEADLOCK not_executed",
+    "ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction": "DEADLOCK not_executed",
+    "Transaction (Process ID 52) was deadlocked on lock resources and has been chosen as the deadlock victim.": (
+        "DEADLOCK not_executed"
+    ),
+    "could not serialize access due to concurrent update": "SERIALIZATION_FAILURE not_executed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REACH)
+def test_only_words_that_say_so_mean_that_nothing_was_executed(text: str) -> None:
+    found = seen(text)
+
+    assert f"{found.code} {found.outcome}" == REACH[text]
+
+
+def test_a_time_limit_of_the_callers_own_leaves_unknown_what_was_done_until_then() -> None:
+    found = seen("Query timed out after 1 seconds", arguments={"query": "x", "timeout": 1})
+
+    assert (found.code, found.outcome) == ("OUT_OF_RANGE", "unknown")
+
+
+BRAVE = """Error: Brave API error: 429 Too Many Requests
+{"type": "ErrorResponse", "error": {"id": "9a", "status": 429, "code": "RATE_LIMITED", "detail": "Request rate limit exceeded for plan.", "meta": {"plan": "Free", "rate_limit": 1, "rate_current": 1, "quota_limit": 2000, "quota_current": 7, "component": "rate_limiter"}}}"""  # noqa: E501 - as recorded
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (BRAVE, "RATE_LIMITED"),
+        ("Request rate limit exceeded for plan.", "RATE_LIMITED"),
+        ("429 Too Many Requests: rate limit exceeded for your plan", "RATE_LIMITED"),
+        ("You have exceeded the rate limit per minute for your plan, BASIC, by the API provider", "RATE_LIMITED"),
+        ("Error 429: Rate limit exceeded (1 request per second). Please upgrade your plan.", "RATE_LIMITED"),
+        ("Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user'", "RATE_LIMITED"),
+        ('HTTP 429: {"error": {"code": "RATE_LIMITED", "message": "plan limit reached"}}', "RATE_LIMITED"),
+        ("Rate limit exceeded: monthly quota exceeded", "QUOTA_EXHAUSTED"),
+        ("You have exceeded the MONTHLY quota for Requests on your current plan, BASIC.", "QUOTA_EXHAUSTED"),
+        ("429: You exceeded your current quota, please check your plan and billing details.", "QUOTA_EXHAUSTED"),
+        ("API quota exceeded. Upgrade your plan.", "QUOTA_EXHAUSTED"),
+        ("Monthly limit reached. Upgrade your plan.", "QUOTA_EXHAUSTED"),
+        ("You have exceeded the limits of your plan", "QUOTA_EXHAUSTED"),
+        ('429 Too Many Requests {"error": {"code": "insufficient_quota", "message": "x"}}', "QUOTA_EXHAUSTED"),
+    ],
+)  # fmt: skip
+def test_a_limit_per_second_is_no_quota_whatever_plan_it_belongs_to(text: str, code: str) -> None:
+    assert seen(text).code == code
+
+
 def test_a_read_only_tool_is_called_again_where_another_is_not() -> None:
     found = fw.read({"content": [{"type": "text", "text": "HTTP 503 Service Unavailable"}], "isError": True})
 

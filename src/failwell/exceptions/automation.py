@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from failwell.exceptions.network import why_not_connected
-from failwell.exceptions.rules import Family, Verdict, peek
-from failwell.phrases.meanings import BROKEN, BUG, not_executed
+from failwell.exceptions.network import raised_from, why_not_connected
+from failwell.exceptions.rules import Family, Verdict, otherwise, peek
+from failwell.phrases.meanings import BROKEN, BUG, not_executed, outcome_unknown
 
 
 def docker_client(exc: Any) -> Verdict:
@@ -74,7 +74,7 @@ RULES: Family = {
         "BadHostKeyException": "TLS_VERIFY_FAILED",
         "NoValidConnectionsError": ssh_hosts,
         "ChannelException": "CONNECTION_FAILED",
-        "ProxyCommandFailure": "CONNECTION_FAILED",
+        "ProxyCommandFailure": outcome_unknown("CONNECTION_FAILED"),
         **dict.fromkeys(("ConfigParseError", "IncompatiblePeer", "UnknownKeyType"), "CONFIG_ERROR"),
         "CouldNotCanonicalize": "HOST_NOT_FOUND",
         "MessageOrderError": "BAD_UPSTREAM_RESPONSE",
@@ -92,7 +92,7 @@ RULES: Family = {
     },
     "kombu": {
         "KombuError": "INTERNAL_ERROR",
-        "OperationalError": "CONNECTION_FAILED",
+        "OperationalError": otherwise(raised_from, "CONNECTION_LOST"),
         "LimitExceeded": not_executed("RESOURCE_EXHAUSTED"),
         "EncodeError": not_executed("INVALID_ARGUMENT"),
         "DecodeError": "BAD_UPSTREAM_RESPONSE",

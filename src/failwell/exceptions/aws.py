@@ -4,7 +4,7 @@ from typing import Any
 
 from failwell import codes
 from failwell.exceptions.http import at, verdict_for_answer
-from failwell.exceptions.network import why_not_connected
+from failwell.exceptions.network import why_not_connected, why_not_through_proxy
 from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, Meaning, not_executed
@@ -53,6 +53,12 @@ def unreachable(exc: Any) -> Verdict:
     return why_not_connected(inner) if isinstance(inner, BaseException) else "CONNECTION_FAILED"
 
 
+def proxy_failure(exc: Any) -> Verdict:
+    """Depends on what it wraps: a connection that broke may have carried the request, else CONNECTION_FAILED."""
+    inner = at(peek(exc, "kwargs"), "error")
+    return why_not_through_proxy(inner) if isinstance(inner, BaseException) else "CONNECTION_FAILED"
+
+
 _CONFIGURATION = (
     "ConfigNotFound", "ConfigParseError", "InvalidConfigError", "ProfileNotFound", "NoRegionError",
     "UnknownRegionError", "InvalidRegionError", "BaseEndpointResolverError", "EndpointProviderError",
@@ -84,7 +90,7 @@ RULES: Family = {
         "ConnectionError": unreachable,
         "ConnectTimeoutError": "CONNECT_TIMEOUT",
         "EndpointConnectionError": unreachable,
-        "ProxyConnectionError": "CONNECTION_FAILED",
+        "ProxyConnectionError": proxy_failure,
         "SSLError": "TLS_VERIFY_FAILED",
         "HTTPClientError": client_error,
         "ConnectionClosedError": "CONNECTION_LOST",

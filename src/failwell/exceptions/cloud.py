@@ -4,7 +4,7 @@ from typing import Any
 
 from failwell.exceptions.http import verdict_for_answer
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
-from failwell.phrases.meanings import BUG, not_executed
+from failwell.phrases.meanings import BUG, not_executed, outcome_unknown
 from failwell.phrases.vendor_codes import AZURE
 
 
@@ -35,6 +35,12 @@ def azure_missing(exc: Any) -> Verdict:
     return azure_answer(exc) if is_answered else "NOT_FOUND"
 
 
+def azure_request(exc: Any) -> Verdict:
+    """Depends on the HTTP client's error: Azure takes a connection that broke for a request that was not sent."""
+    inner = peek(exc, "inner_exception")
+    return inner if isinstance(inner, BaseException) else outcome_unknown("CONNECTION_FAILED")
+
+
 _KUBERNETES: dict[str, Rule] = {
     "ApiException": kubernetes_answer,
     "OpenApiException": "UPSTREAM_ERROR",
@@ -59,7 +65,7 @@ RULES: Family = {
         "DeserializationError": "BAD_UPSTREAM_RESPONSE",
         "SerializationError": not_executed("INVALID_ARGUMENT"),
         "IncompleteReadError": "CONNECTION_LOST",
-        "ServiceRequestError": "CONNECTION_FAILED",
+        "ServiceRequestError": azure_request,
         "ServiceRequestTimeoutError": "CONNECT_TIMEOUT",
         "ServiceResponseError": "CONNECTION_LOST",
         "ServiceResponseTimeoutError": "UPSTREAM_TIMEOUT",

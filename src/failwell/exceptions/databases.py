@@ -6,7 +6,16 @@ from failwell.exceptions.http import at
 from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.exceptions.sql import connect_failure
 from failwell.phrases import names
-from failwell.phrases.meanings import BROKEN, BUG, PARTLY, RETRY_TRANSACTION, Meaning, fields_of, not_executed
+from failwell.phrases.meanings import (
+    BROKEN,
+    BUG,
+    PARTLY,
+    RETRY_TRANSACTION,
+    Meaning,
+    fields_of,
+    not_executed,
+    outcome_unknown,
+)
 from failwell.phrases.vendor_codes import MONGO, REDIS
 
 
@@ -46,6 +55,12 @@ def mongo_failure(exc: Any) -> Verdict:
     if found is None:
         found = "QUERY_ERROR" if isinstance(code, int) and code >= _MONGO_ASSERTIONS_FROM else BROKEN
     return _labelled(found, at(details, "errorLabels") or ())
+
+
+def mongo_not_primary(exc: Any) -> Verdict:
+    """Depends on the server's error code: refused by a secondary, or interrupted in the middle."""
+    code = at(peek(exc, "details"), "code")
+    return MONGO.get(code, "SERVICE_UNAVAILABLE") if isinstance(code, int) else "SERVICE_UNAVAILABLE"
 
 
 def mongo_bulk(exc: Any) -> Verdict:
@@ -122,7 +137,7 @@ RULES: Family = {
         "NetworkTimeout": "UPSTREAM_TIMEOUT",
         "ServerSelectionTimeoutError": "CONNECTION_FAILED",
         "WaitQueueTimeoutError": "POOL_TIMEOUT",
-        "NotPrimaryError": not_executed("READ_ONLY_REPLICA"),
+        "NotPrimaryError": mongo_not_primary,
         "CollectionInvalid": "INVALID_ARGUMENT",
         "InvalidName": "INVALID_ARGUMENT",
         "InvalidOperation": BUG,
@@ -156,7 +171,7 @@ RULES: Family = {
     },
     "cassandra": {
         "DriverException": BROKEN,
-        "NoHostAvailable": "CONNECTION_FAILED",
+        "NoHostAvailable": outcome_unknown("CONNECTION_FAILED"),  # also after each host was tried and lost
         "AuthenticationFailed": "UNAUTHORIZED",
         "Unauthorized": "FORBIDDEN",
         "AlreadyExists": "ALREADY_EXISTS",

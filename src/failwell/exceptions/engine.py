@@ -143,6 +143,12 @@ def from_exception(exc: BaseException) -> Failure:
         return unmapped()
 
 
+def after_several_tries(last: BaseException) -> Failure:
+    """Return the failure of the last of several tries; those before it may have failed in another way, and later."""
+    failure = from_exception(last)
+    return failure.replace(outcome="unknown") if failure.outcome in ("not_executed", "rejected") else failure
+
+
 def is_terminal(what: Failure | BaseException) -> bool:
     """Return whether the same call can never succeed: the server said so, or it follows from what failed."""
     if isinstance(what, BaseException) and not isinstance(what, ToolFailure):

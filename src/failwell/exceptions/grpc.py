@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import at, verdict_for_answer
 from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.failure import seconds
@@ -99,9 +100,19 @@ def call_error(exc: Any) -> Verdict:
     name = peek(_called(exc, "code"), "name")
     if name not in GRPC:
         return None
+    if name == "RESOURCE_EXHAUSTED" and (too_large := _too_large(_called(exc, "details"))) is not None:
+        return too_large
     metadata: dict[Any, Any] = dict(_called(exc, "trailing_metadata") or ())
     details = read_details(metadata.get("grpc-status-details-bin"))
     return _verdict(name, details, metadata.get("grpc-retry-pushback-ms"))
+
+
+def _too_large(details: object) -> Verdict:
+    """Return what gRPC's own words say where a message was larger than this side takes: no limit that a wait lifts."""
+    if not isinstance(details, str) or "message larger than max" not in details:
+        return None
+    is_ours = "Sent message larger than max" in details
+    return not_executed("PAYLOAD_TOO_LARGE") if is_ours else "BAD_UPSTREAM_RESPONSE"
 
 
 def grpclib_error(exc: Any) -> Verdict:
@@ -175,9 +186,9 @@ def media_response(exc: Any) -> Verdict:
 
 
 def given_up(exc: Any) -> Verdict:
-    """Depends on `cause`, the last error before retrying ended."""
+    """Depends on `cause`, the last error before retrying ended; what came of earlier tries is unknown."""
     cause = peek(exc, "cause")
-    return cause if isinstance(cause, BaseException) else "UPSTREAM_TIMEOUT"
+    return after_several_tries(cause) if isinstance(cause, BaseException) else "UPSTREAM_TIMEOUT"
 
 
 def token_refresh(exc: Any) -> Verdict:

@@ -5,6 +5,7 @@ from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
+from failwell.phrases.meanings import outcome_unknown
 from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERRORS, SMTP_REPLIES
 
 _MOST_HOPS = 8
@@ -34,6 +35,12 @@ def chain(exc: BaseException) -> Iterator[BaseException]:
         current = wrapped or peek(current, "__cause__") or peek(current, "__context__")
 
 
+def raised_from(exc: BaseException) -> Verdict:
+    """Depends on what it was raised from."""
+    inner = peek(exc, "__cause__") or peek(exc, "__context__")
+    return inner if isinstance(inner, BaseException) else None
+
+
 def why_not_connected(exc: BaseException) -> Verdict:
     """Depends on what kept it from connecting: name, refusal, TLS, else CONNECTION_FAILED."""
     for inner in chain(exc):
@@ -43,6 +50,13 @@ def why_not_connected(exc: BaseException) -> Verdict:
                 return "CONNECTION_FAILED" if by_ssl_reason(inner) == "CONNECTION_LOST" else "TLS_VERIFY_FAILED"
             return inner
     return "CONNECTION_FAILED"
+
+
+def why_not_through_proxy(exc: BaseException) -> Verdict:
+    """Depends on what it wraps: a connection that broke may have carried the request, else CONNECTION_FAILED."""
+    broke = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
+    is_lost = any(isinstance(inner, broke) for inner in chain(exc))
+    return "CONNECTION_LOST" if is_lost else "CONNECTION_FAILED"
 
 
 def by_name_error(exc: BaseException) -> Verdict:
@@ -67,9 +81,10 @@ def by_reason(exc: Any) -> Verdict:
     reason = peek(exc, "reason")
     if not isinstance(reason, BaseException):
         text = reason if isinstance(reason, str) else ""
-        return "INVALID_URL" if text.startswith(("unknown url type", "no host given")) else "CONNECTION_FAILED"
+        is_bad = text.startswith(("unknown url type", "no host given"))
+        return "INVALID_URL" if is_bad else outcome_unknown("CONNECTION_FAILED")
     if isinstance(reason, TimeoutError):  # urllib wraps only what happens before the request is out
-        return {"code": "CONNECT_TIMEOUT", "outcome": "unknown"}
+        return outcome_unknown("CONNECT_TIMEOUT")
     return reason
 
 
@@ -102,8 +117,12 @@ def by_ftp_reply(exc: Any) -> Verdict:
 
 
 def by_imap_answer(exc: Any) -> Verdict:
-    """Depends on the server's answer: AUTHENTICATIONFAILED and LOGIN are about who is calling."""
+    """Depends on the server's answer: AUTHENTICATIONFAILED and LOGIN are about who is calling, EOF is none."""
     text = repr(exc.args[:1])[:500].upper()
+    if "-ERR EOF" in text:  # poplib's own words, as are the next ones
+        return "CONNECTION_LOST"
+    if "LINE TOO LONG" in text or "GOT MORE THAN" in text:
+        return "BAD_UPSTREAM_RESPONSE"
     return "UNAUTHORIZED" if "AUTHENTICATIONFAILED" in text or "LOGIN" in text else "INVALID_ARGUMENT"
 
 
@@ -139,13 +158,13 @@ RULES: Family = {
         "SSLEOFError": "CONNECTION_LOST",
         "SSLZeroReturnError": "CONNECTION_LOST",
         "SSLSyscallError": "CONNECTION_LOST",
-        "SSLWantReadError": "RESOURCE_BUSY",
-        "SSLWantWriteError": "RESOURCE_BUSY",
+        "SSLWantReadError": outcome_unknown("RESOURCE_BUSY"),
+        "SSLWantWriteError": outcome_unknown("RESOURCE_BUSY"),
         "CertificateError": "TLS_VERIFY_FAILED",
     },
     "urllib": {
         "HTTPError": by_http_status,
-        "URLError": otherwise(by_reason, "CONNECTION_FAILED"),
+        "URLError": otherwise(by_reason, outcome_unknown("CONNECTION_FAILED")),
         "ContentTooShortError": "CONNECTION_LOST",
     },
     "http": {

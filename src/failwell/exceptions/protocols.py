@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
-from failwell.phrases.meanings import BROKEN, fields_of
+from failwell.phrases.meanings import BROKEN, fields_of, outcome_unknown
 from failwell.phrases.rpc_codes import RAISED
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
 
@@ -41,10 +42,12 @@ def by_handshake(exc: Any) -> Verdict:
 
 
 def by_last_attempt(exc: Any) -> Verdict:
-    """Depends on the exception of the last attempt."""
+    """Depends on the exception of the last attempt; what came of those before it is unknown."""
     last = peek(exc, "last_attempt")
     inner = last.exception() if last is not None else None
-    return inner if isinstance(inner, BaseException) else "SERVICE_UNAVAILABLE"
+    if not isinstance(inner, BaseException):
+        return "SERVICE_UNAVAILABLE"
+    return inner if peek(last, "attempt_number") == 1 else after_several_tries(inner)
 
 
 _NO_HANDSHAKE: Rule = {"code": "BAD_UPSTREAM_RESPONSE", "outcome": "not_executed"}
@@ -120,7 +123,8 @@ RULES: Family = {
         "NXDOMAIN": "HOST_NOT_FOUND",
         "NoAnswer": "NOT_FOUND",
         "EmptyHostAnswers": "NOT_FOUND",
-        "Timeout": "DNS_TEMPORARY",
+        "Timeout": outcome_unknown("DNS_TEMPORARY"),  # also of an update
+        "LifetimeTimeout": "DNS_TEMPORARY",
         "NoNameservers": "DNS_TEMPORARY",
         "NoResolverConfiguration": "CONFIG_ERROR",
         "FormError": "BAD_UPSTREAM_RESPONSE",

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from failwell.codes import is_code
 from failwell.failure import Failure
 from failwell.phrases import names
+from failwell.phrases.meanings import Meaning
 
 Verdict = str | dict[str, Any] | BaseException | Failure | None
 """What a rule says: a catalog code; fields of `Failure`; another exception to look at instead; a whole failure, from a
@@ -102,14 +103,14 @@ def describe_rule(verdict: Rule) -> str:
     return str(verdict.get("code") or verdict["type"])
 
 
-def otherwise(rule: Callable[[Any], Verdict], code: str) -> Callable[[Any], Verdict]:
-    """Return a rule that gives a code where the other one does not know."""
+def otherwise(rule: Callable[[Any], Verdict], meaning: Meaning) -> Callable[[Any], Verdict]:
+    """Return a rule that gives a code, or fields of `Failure`, where the other one does not know."""
 
     def decide(exc: Any) -> Verdict:
-        return rule(exc) or code
+        return rule(exc) or meaning
 
-    decide.__doc__ = f"{describe_rule(rule).rstrip('.')}; else {code}."
-    decide.otherwise = code  # type: ignore[attr-defined]  # for when the exception it points to says nothing
+    decide.__doc__ = f"{describe_rule(rule).rstrip('.')}; else {describe_rule(meaning)}."
+    decide.otherwise = meaning  # type: ignore[attr-defined]  # for when the exception it points to says nothing
     return decide
 
 

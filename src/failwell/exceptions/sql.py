@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from failwell.exceptions.network import chain, why_not_connected
-from failwell.exceptions.rules import Family, Verdict, peek
+from failwell.exceptions.network import chain, raised_from, why_not_connected
+from failwell.exceptions.rules import Family, Verdict, otherwise, peek
 from failwell.phrases import names
-from failwell.phrases.meanings import BROKEN, BUG, Meaning, not_executed
+from failwell.phrases.meanings import BROKEN, BUG, Meaning, not_executed, outcome_unknown
 from failwell.phrases.sql_codes import MYSQL, ORACLE, ORACLE_DRIVER, SQL_SERVER, meaning_of_sqlstate
 
 _LONGEST_TEXT = 2000
@@ -30,6 +30,8 @@ _LIBPQ_SENTENCES: tuple[tuple[str, Meaning], ...] = (
     ("connection to server", "CONNECTION_FAILED"),
     ("connection failed", "CONNECTION_FAILED"),
 )
+
+_CLOSED_BEFORE = ("already closed", "is closed", "not open", "not connected")  # PyMySQL says (0, "")
 
 
 def driver_error(exc: Any) -> Verdict:
@@ -126,11 +128,16 @@ def _by_class(exc: Any) -> Verdict:
     for cls in type(exc).__mro__:
         if cls.__name__ in ("InternalError", "DatabaseError", "Error"):
             return BROKEN
-        if cls.__name__ == "InterfaceError":  # the driver itself, most often on a closed connection
-            return not_executed("CONNECTION_LOST")
+        if cls.__name__ == "InterfaceError":  # the driver itself, most often on a connection closed before
+            return not_executed("CONNECTION_LOST") if _was_closed(exc) else "CONNECTION_LOST"
         if cls.__name__.endswith("Error") and (code := names.code_of(cls.__name__)):
             return code
     return None
+
+
+def _was_closed(exc: Any) -> bool:
+    first = _first_argument(exc)
+    return first == 0 or (isinstance(first, str) and any(words in first[:_LONGEST_TEXT] for words in _CLOSED_BEFORE))
 
 
 def _first_argument(exc: Any) -> object:
@@ -146,10 +153,13 @@ RULES: Family = {
     "psycopg psycopg2": {
         "Error": libpq_error,
         "ConnectionTimeout": "CONNECT_TIMEOUT",
-        "CancellationTimeout": "QUERY_TIMEOUT",
+        "CancellationTimeout": outcome_unknown("QUERY_TIMEOUT"),
         "_WaitTimeout": "TIMEOUT",
         "PipelineAborted": "FAILED_DEPENDENCY",
         "PoolError": "POOL_TIMEOUT",
+    },
+    "apsw": {
+        **dict.fromkeys(("BusyError", "LockedError", "ProtocolError"), "LOCK_TIMEOUT"),
     },
     "psycopg_pool": {
         "PoolTimeout": "POOL_TIMEOUT",
@@ -183,7 +193,7 @@ RULES: Family = {
     "trino": {
         "Error": trino_error,
         "TrinoAuthError": "UNAUTHORIZED",
-        "TrinoConnectionError": "CONNECTION_FAILED",
+        "TrinoConnectionError": otherwise(raised_from, "CONNECTION_LOST"),
         "HttpError": "UPSTREAM_ERROR",
         "Http502Error": "BAD_GATEWAY",
         "Http503Error": "SERVICE_UNAVAILABLE",

@@ -5,10 +5,21 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
-from failwell.phrases.sql_codes import SQLITE_NAMES
+from failwell.phrases.sql_codes import SQLITE_NAMES, SQLITE_SENTENCES
 from failwell.phrases.system_codes import ERRNOS, EXIT_STATUSES
 
 _MOST_FRAMES = 200
+
+
+def raised_in(exc: BaseException, modules: AbstractSet[str]) -> bool:
+    """Return whether the innermost frame of the exception's traceback is one of these modules or packages."""
+    traceback = peek(exc, "__traceback__")
+    for _ in range(_MOST_FRAMES):
+        if traceback is None or traceback.tb_next is None:
+            break
+        traceback = traceback.tb_next
+    module = traceback.tb_frame.f_globals.get("__name__") if traceback is not None else None
+    return isinstance(module, str) and (module in modules or module.partition(".")[0] in modules)
 
 
 def passed_through(exc: BaseException, packages: AbstractSet[str]) -> bool:
@@ -30,9 +41,8 @@ _SEVERAL_AT_ONCE = "Multiple exceptions: "  # asyncio, when no address of a host
 
 _MISSING_IN_SQLITE = (("no such table", "TABLE_NOT_FOUND"), ("no such column", "COLUMN_NOT_FOUND"))
 _HTTP_CLIENTS = frozenset({"httpx", "httpx2", "requests", "aiohttp", "urllib3", "http", "urllib", "niquests"})
-_STREAMS = frozenset(
-    {"ftplib", "poplib", "imaplib", "multiprocessing", "telnetlib", "asyncio", "socketserver", "xmlrpc"}
-)
+# What raises EOFError when the peer hangs up. A pool of multiprocessing also raises what its workers did.
+_STREAMS = frozenset({"ftplib", "telnetlib", "nntplib", "multiprocessing.connection", "paramiko", "rpyc", "execnet"})
 
 
 def by_errno(exc: OSError) -> Verdict:
@@ -46,15 +56,16 @@ def by_errno(exc: OSError) -> Verdict:
 
 
 def by_sqlite_errorname(exc: Any) -> Verdict:
-    """Depends on sqlite_errorname."""
+    """Depends on sqlite_errorname; where a driver leaves it out, on SQLite's own sentence."""
+    sentence = exc.args[0] if exc.args and isinstance(exc.args[0], str) else ""
     name = peek(exc, "sqlite_errorname")
     if not isinstance(name, str):
-        return None
-    if name == "SQLITE_ERROR" and exc.args and isinstance(exc.args[0], str):
+        name = next((name for words, name in SQLITE_SENTENCES if sentence.startswith(words)), None)
+    if name == "SQLITE_ERROR":
         for text, code in _MISSING_IN_SQLITE:
-            if exc.args[0].startswith(text):
+            if sentence.startswith(text):
                 return code
-    return next((meaning for prefix, meaning in SQLITE_NAMES if name.startswith(prefix)), None)
+    return next((meaning for prefix, meaning in SQLITE_NAMES if name and name.startswith(prefix)), None)
 
 
 def by_exit_status(exc: Any) -> Verdict:
@@ -75,8 +86,8 @@ def by_source_of_text(exc: BaseException) -> Verdict:
 
 
 def by_source_of_end(exc: BaseException) -> Verdict:
-    """Depends on what ended: a connection was lost, a file is incomplete."""
-    return "CONNECTION_LOST" if passed_through(exc, _STREAMS) else "PARSE_ERROR"
+    """Depends on what ended: a connection was lost; a file or an input may be anybody's."""
+    return "CONNECTION_LOST" if raised_in(exc, _STREAMS) else None
 
 
 _OWN_TIMEOUT: Rule = {"code": "TIMEOUT", "outcome": "not_executed"}  # waiting ended; nothing was taken
@@ -191,7 +202,7 @@ RULES: Family = {
     },
     "argparse": {"ArgumentError": "INVALID_ARGUMENT"},
     "getopt": {"GetoptError": "INVALID_ARGUMENT"},
-    "sqlite3": {
+    "sqlite3 pysqlite3 sqlcipher3": {
         "Error": otherwise(by_sqlite_errorname, "UPSTREAM_ERROR"),
         "IntegrityError": otherwise(by_sqlite_errorname, "CONSTRAINT_VIOLATION"),
         "OperationalError": otherwise(by_sqlite_errorname, "QUERY_ERROR"),

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
-from failwell.exceptions.network import why_not_connected
+from failwell.exceptions.network import why_not_connected, why_not_through_proxy
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
+from failwell.phrases.meanings import outcome_unknown
 
 _TOO_MANY = re.compile(r"too many ([45][0-9]{2}) error responses")
 
@@ -59,7 +60,7 @@ _HTTPX: dict[str, Rule] = {
     "ProxyError": "CONNECTION_FAILED",
     "NetworkError": "CONNECTION_LOST",
     "RemoteProtocolError": "CONNECTION_LOST",
-    "LocalProtocolError": _REFUSED_TO_SEND,
+    "LocalProtocolError": outcome_unknown("INVALID_ARGUMENT"),  # also after a body of the wrong length was sent
     "ProtocolError": "CONNECTION_LOST",
     "UnsupportedProtocol": _BAD_URL,
     "InvalidURL": _BAD_URL,
@@ -80,8 +81,8 @@ _REQUESTS: dict[str, Rule] = {
     "ConnectTimeout": "CONNECT_TIMEOUT",
     "Timeout": "UPSTREAM_TIMEOUT",
     "ConnectionError": otherwise(by_wrapped, "CONNECTION_LOST"),
-    "ProxyError": "CONNECTION_FAILED",
-    "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
+    "ProxyError": why_not_through_proxy,
+    "SSLError": otherwise(by_wrapped, outcome_unknown("TLS_VERIFY_FAILED")),
     "ChunkedEncodingError": "CONNECTION_LOST",
     "ContentDecodingError": "BAD_UPSTREAM_RESPONSE",
     "JSONDecodeError": "BAD_UPSTREAM_RESPONSE",
@@ -99,7 +100,7 @@ _REQUESTS: dict[str, Rule] = {
 }
 
 _URLLIB3: dict[str, Rule] = {
-    "MaxRetryError": otherwise(by_wrapped, "CONNECTION_FAILED"),
+    "MaxRetryError": otherwise(by_wrapped, outcome_unknown("CONNECTION_FAILED")),
     "ResponseError": by_retries,
     "NewConnectionError": why_not_connected,
     "NameResolutionError": otherwise(by_wrapped, "HOST_NOT_FOUND"),
@@ -109,8 +110,8 @@ _URLLIB3: dict[str, Rule] = {
     "EmptyPoolError": "POOL_TIMEOUT",
     "FullPoolError": "SERVER_BUSY",
     "ClosedPoolError": "INTERNAL_ERROR",
-    "SSLError": otherwise(by_wrapped, "TLS_VERIFY_FAILED"),
-    "ProxyError": "CONNECTION_FAILED",
+    "SSLError": otherwise(by_wrapped, outcome_unknown("TLS_VERIFY_FAILED")),
+    "ProxyError": why_not_through_proxy,
     "ProxySchemeUnknown": "CONFIG_ERROR",
     "ProxySchemeUnsupported": "CONFIG_ERROR",
     "ProtocolError": "CONNECTION_LOST",

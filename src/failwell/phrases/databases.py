@@ -11,6 +11,7 @@ RULES: tuple[Rule, ...] = (
             deadlock (detected|found|victim)?
             was deadlocked
         """,
+        outcome="not_executed",  # the victim is rolled back
     ),
     Rule(
         name="could not serialise",
@@ -25,11 +26,12 @@ RULES: tuple[Rule, ...] = (
             restart transaction
         """,
         confidence=0.9,
+        outcome="not_executed",
     ),
     Rule(
         name="database locked",
         code="LOCK_TIMEOUT",
-        evidence="SQLite SQLITE_BUSY, DuckDB file locks, MySQL and PostgreSQL lock waits.",
+        evidence="SQLite SQLITE_BUSY, DuckDB file locks, lock waits of MySQL, PostgreSQL and SQL Server.",
         phrases="""
             database (file|table|schema)? is locked
             database table is locked
@@ -37,6 +39,7 @@ RULES: tuple[Rule, ...] = (
             sqlite locked
             lock wait timeout
             lock timeout
+            lock request time out
             could not obtain lock
             could not set lock on file
             conflicting lock is held
@@ -46,19 +49,30 @@ RULES: tuple[Rule, ...] = (
         confidence=0.92,
     ),
     Rule(
+        name="statement cancelled",
+        code="QUERY_TIMEOUT",
+        evidence="PostgreSQL 57014, MySQL max_execution_time: the database says that it stopped the statement.",
+        phrases="""
+            canceling statement due to statement timeout
+            maximum statement execution time exceeded
+            query execution was interrupted
+        """,
+        confidence=0.85,
+        retryable=None,
+    ),
+    Rule(
         name="statement took too long",
         code="QUERY_TIMEOUT",
-        evidence="PostgreSQL 57014, MySQL max_execution_time, warehouse query limits.",
+        evidence="Warehouse query limits, and clients that stop waiting: the statement may still run.",
         phrases="""
             statement timeout
             query ~ (timed out|timeout)
-            maximum statement execution time exceeded
-            query execution was interrupted
             exceeded time limit
             exceeded ~ execution time
         """,
         confidence=0.85,
         retryable=None,
+        outcome="unknown",
     ),
     Rule(
         name="too many connections",

@@ -19,6 +19,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from failwell._spelling import normalised
+from failwell.codes import Outcome
 
 # Letters and digits of words with blanks between them: Latin, Greek, Cyrillic and Armenian, in lower case.
 _ACCENTED = "ß-öø-\u058f\u1e00-\u1fff"
@@ -51,7 +52,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     Phrases stand on lines of their own or between commas. An empty code ends the search: these words take back what
     others seem to say. `retryable` is left out where it follows from the code; None says that wording alone cannot
-    tell.
+    tell. So is `outcome`: it is given where the words say more or less about the effect than the code does.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     evidence: str
     confidence: float = 0.9
     retryable: bool | UnsetType | None = UNSET
+    outcome: Outcome | None = None
 
 
 class Match(NamedTuple):

@@ -17,7 +17,7 @@ RULES: tuple[Rule, ...] = (
             not enough credits
             credit balance is too low
             usage limit (reached|exceeded)
-            (upgrade|exceeded) ~ (your)? plan
+            quota ~ plan
             billing (hard limit|not active|is not active|account)
         """,
         confidence=0.88,
@@ -46,5 +46,14 @@ RULES: tuple[Rule, ...] = (
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
         """,
         confidence=0.93,
+    ),
+    Rule(
+        name="plan used up",
+        code="QUOTA_EXHAUSTED",
+        evidence="Services that ask for a larger plan; a limit per second that belongs to a plan is a rate limit.",
+        phrases="""
+            (upgrade|exceeded) ~ (your)? plan
+        """,
+        confidence=0.88,
     ),
 )

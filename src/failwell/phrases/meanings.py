@@ -34,6 +34,11 @@ def not_executed(code: str) -> dict[str, Any]:
     return {"code": code, "outcome": "not_executed"}
 
 
+def outcome_unknown(code: str) -> dict[str, Any]:
+    """Return the meaning of a code where what failed may have reached the other side, although the code denies it."""
+    return {"code": code, "outcome": "unknown"}
+
+
 def by_code(rows: Rows) -> dict[str, Meaning]:
     """Return the meanings in a table, by code."""
     return {code.removeprefix("*"): meaning for code, meaning in _pairs(rows)}

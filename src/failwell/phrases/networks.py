@@ -83,12 +83,14 @@ RULES: tuple[Rule, ...] = (
         code="CONNECT_TIMEOUT",
         evidence="ETIMEDOUT while connecting, HTTP clients' connect timeouts.",
         phrases="""
-            connect* timeout
-            connect* timed out
+            (connect|connecting) (timeout|timed out)
+            connect* to ~ (timeout|timed out)
+            connect connection timed out
+            connection timed out connect
+            connection attempt timed out
             connect etimedout
+            dial ~ (timeout|timed out)
             tls handshake timeout
-            errno 110
-            os error 110
             err connection timed out
             timeout ~ connecting to
             timed out ~ connecting to
@@ -104,6 +106,8 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             read timed out
             read timeout
+            read connection timed out
+            connection timed out read failed
             (request|response|upstream|gateway|socket|network|fetch|api|call|http) (has)? timed out
             (request|response|upstream|gateway|socket|network|fetch|http|body|headers) timeout
             timeout ~ (request|requests|fetching|response|reply|answer)
@@ -125,6 +129,19 @@ RULES: tuple[Rule, ...] = (
             (upstream|server|service|backend) (is)? taking too long
         """,
         confidence=0.88,
+    ),
+    Rule(
+        name="connection timed out",
+        code="CONNECT_TIMEOUT",
+        evidence="ETIMEDOUT in words, which systems also report of connections that were made long ago.",
+        phrases="""
+            connection timeout
+            connection timed out
+            errno 110
+            os error 110
+        """,
+        confidence=0.92,
+        outcome="unknown",
     ),
     Rule(
         name="connection lost",
@@ -169,9 +186,9 @@ RULES: tuple[Rule, ...] = (
             host is (unreachable|down)
             no route to host
             host unreachable
-            err (internet disconnected|network changed|address unreachable|proxy connection failed)
+            err (internet disconnected|address unreachable|proxy connection failed)
             all connection attempts failed
-            max retries exceeded with url
+            upstream connect error ~ reset reason connection failure
             failed to establish a new connection
             new connection error
             tcp connect error
@@ -188,12 +205,15 @@ RULES: tuple[Rule, ...] = (
         evidence="HTTP clients that do not say what went wrong on the way: a wrong address would sound the same.",
         phrases="""
             error sending request for url
+            max retries exceeded with url
+            err network changed
             und err socket
             network error
             (network|connectivity|connection) (problem|problems|issue|issues|failure)
             fetch failed
         """,
         confidence=0.85,
+        outcome="unknown",
     ),
     Rule(
         name="redirects in circles",

@@ -2,7 +2,7 @@
 
 import re
 
-from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_number, not_executed
+from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_number, not_executed, outcome_unknown
 
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
 
@@ -49,8 +49,8 @@ SQLSTATES: dict[str, Meaning] = {
     "08001": "CONNECTION_FAILED",
     "08004": not_executed("SERVICE_UNAVAILABLE"),
     "HV00N": "CONNECTION_FAILED",
-    "HYT00": "QUERY_TIMEOUT",
-    "HYT01": "CONNECT_TIMEOUT",
+    "HYT00": outcome_unknown("QUERY_TIMEOUT"),  # the driver stopped waiting
+    "HYT01": "UPSTREAM_TIMEOUT",  # of any request on the connection
     # values
     "22003": "OUT_OF_RANGE",
     "22008": "OUT_OF_RANGE",
@@ -92,7 +92,7 @@ SQLSTATES: dict[str, Meaning] = {
     "58P01": "FILE_NOT_FOUND",
     "58P02": "ALREADY_EXISTS",
     "70100": "QUERY_TIMEOUT",
-    "HY008": "QUERY_TIMEOUT",
+    "HY008": outcome_unknown("QUERY_TIMEOUT"),
     # what routines raise
     "P0002": "NOT_FOUND",
     "P0003": "AMBIGUOUS",
@@ -173,11 +173,12 @@ ORACLE_ROWS: Rows = (
     ("QUERY_ERROR", "900 903 905 906 907 909 911 913 917 918 920 921 923 932 933 936 937 947 972 979"),
     ("QUERY_ERROR", "1008 1036 1756 6550"),
     ("QUERY_TIMEOUT", "1013 40"),
-    ("CONNECT_TIMEOUT", "12170 12535"),
+    ("CONNECT_TIMEOUT", "12170"),
+    ("UPSTREAM_TIMEOUT", "12535"),
     ("CONNECTION_REFUSED", "12541"),
-    ("CONNECTION_FAILED", "12543 12545 12560"),
+    ("CONNECTION_FAILED", "12543 12545"),
     ("HOST_NOT_FOUND", "12533"),
-    ("CONNECTION_LOST", "28 3113 3114 3135 2396 25408"),
+    ("CONNECTION_LOST", "28 3113 3114 3135 2396 12560 25408"),
     ("CONFIG_ERROR", "12154"),
     ("DISK_FULL", "257 1652 1653 1654 1688"),
     ("VALIDATION_ERROR", " ".join(str(number) for number in range(20000, 21000))),
@@ -207,7 +208,8 @@ SQL_SERVER_ROWS: Rows = (
     ("DISK_FULL", "1101 1105 9002"),
     ("CONNECTION_FAILED", "20002 20009"),
     ("CONNECTION_LOST", "64 233 10053 10054 20003 20004 20006 20047"),
-    ("QUERY_TIMEOUT", "3617 -2"),
+    ("QUERY_TIMEOUT", "3617"),
+    (outcome_unknown("QUERY_TIMEOUT"), "-2"),  # the client stopped waiting
     ("VALIDATION_ERROR", "50000"),
 )
 SQL_SERVER = by_number(SQL_SERVER_ROWS)
@@ -255,6 +257,33 @@ SQLITE_NAMES: tuple[tuple[str, Meaning], ...] = (
     ("SQLITE_ERROR", "QUERY_ERROR"),
 )
 """How the names of SQLite's errors begin; the first that fits counts."""
+
+SQLITE_SENTENCES: tuple[tuple[str, str], ...] = (
+    ("database is locked", "SQLITE_BUSY"),
+    ("database table is locked", "SQLITE_LOCKED"),
+    ("database schema is locked", "SQLITE_LOCKED"),
+    ("locking protocol", "SQLITE_PROTOCOL"),
+    ("UNIQUE constraint failed", "SQLITE_CONSTRAINT_UNIQUE"),
+    ("FOREIGN KEY constraint failed", "SQLITE_CONSTRAINT_FOREIGNKEY"),
+    ("NOT NULL constraint failed", "SQLITE_CONSTRAINT_NOTNULL"),
+    ("CHECK constraint failed", "SQLITE_CONSTRAINT_CHECK"),
+    ("database or disk is full", "SQLITE_FULL"),
+    ("attempt to write a readonly database", "SQLITE_READONLY"),
+    ("access permission denied", "SQLITE_PERM"),
+    ("authorization denied", "SQLITE_AUTH"),
+    ("not authorized", "SQLITE_AUTH"),
+    ("unable to open database file", "SQLITE_CANTOPEN"),
+    ("interrupted", "SQLITE_INTERRUPT"),
+    ("string or blob too big", "SQLITE_TOOBIG"),
+    ("datatype mismatch", "SQLITE_MISMATCH"),
+    ("out of memory", "SQLITE_NOMEM"),
+    ("database schema has changed", "SQLITE_SCHEMA"),
+    ("file is not a database", "SQLITE_NOTADB"),
+    ("database disk image is malformed", "SQLITE_CORRUPT"),
+    ("disk I/O error", "SQLITE_IOERR"),
+    ("no such ", "SQLITE_ERROR"),
+)
+"""How the sentences of SQLite begin that stand for these errors, for drivers that pass on nothing else."""
 
 DRIVER_CLASSES = {
     "IntegrityError": "CONSTRAINT_VIOLATION",

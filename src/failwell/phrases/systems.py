@@ -125,6 +125,12 @@ RULES: tuple[Rule, ...] = (
         confidence=0.9,
     ),
     Rule(
+        name="lock not granted",
+        code="LOCK_TIMEOUT",
+        evidence="Oracle ORA-00054, which begins like EBUSY.",
+        phrases="resource busy and acquire with nowait",
+    ),
+    Rule(
         name="used by somebody else",
         code="RESOURCE_BUSY",
         evidence="EBUSY, ETXTBSY and sharing violations.",

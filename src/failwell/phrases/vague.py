@@ -10,14 +10,26 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             (could not|cannot|can not|unable to) (connect|connecting|reach|establish|contact) (to|with|a|the)?
             (failed to|failure to|error) (connect|connecting|reach|establish|contact) (to|with|a|the)?
-            (connection|connect) (error|failed|failure|attempt failed|problem)
+            connect (error|failed|failure|attempt failed|problem)
+            connection attempt failed
             connection to ~ failed
             not reachable
             unreachable
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="connection trouble",
+        code="CONNECTION_FAILED",
+        evidence="Clients of services and databases that do not say whether they had a connection.",
+        phrases="""
+            connection (error|failed|failure|problem)
             no response (from|received)
         """,
         confidence=0.8,
         retryable=None,
+        outcome="unknown",
     ),
     Rule(
         name="could not be fetched",

@@ -192,7 +192,7 @@ def complete_finding(found: Finding, text: str, context: Context) -> Finding:
 def _transient(found: Finding, text: str, context: Context) -> Finding:
     if found.code in _LIMITS and (limit := _limit_sent(context)):
         late = problem(context, [limit], "The call took longer than this", "range")
-        return msgspec.structs.replace(found, code="OUT_OF_RANGE", retryable=False, fields=(late,))
+        return msgspec.structs.replace(found, code="OUT_OF_RANGE", retryable=False, outcome="unknown", fields=(late,))
     if found.code == "DNS_TEMPORARY" and _RESERVED_HOST.search(text):
         lost = msgspec.structs.replace(found, code="HOST_NOT_FOUND", retryable=False)
         return msgspec.structs.replace(lost, fields=_blamed_fields(lost, text, context))

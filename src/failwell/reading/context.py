@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 from msgspec import UNSET, Struct, UnsetType
 
 from failwell._json import is_array, is_object
+from failwell.codes import Outcome
 from failwell.failure import FieldProblem, join_path
 
 _MOST_VALUES = 200
@@ -155,6 +156,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     code: str
     confidence: float
     retryable: bool | UnsetType | None = UNSET
+    outcome: Outcome | None = None  # where it does not follow from the code
     fields: tuple[FieldProblem, ...] = ()
     http_status: int | None = None
     retry_after: float | None = None

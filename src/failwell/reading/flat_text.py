@@ -11,8 +11,9 @@ from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import texts
-from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, code_of_status
+from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.language import plain
+from failwell.phrases.meanings import fields_of
 from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
@@ -93,7 +94,7 @@ def _failure(message: str, context: Context, found: Finding) -> Failure:
 
 def _outcome(found: Finding) -> Outcome:
     """Return what the words say of the effect: advice, which an automatic retry trusts only if the policy does."""
-    return codes.derive(found.code, None).outcome
+    return found.outcome or codes.derive(found.code, None).outcome
 
 
 def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
@@ -204,6 +205,7 @@ def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Fi
         code=match.rule.code,
         confidence=match.rule.confidence,
         retryable=match.rule.retryable,
+        outcome=match.rule.outcome,
         span=(match.start, match.end),
     )
     if body is None:
@@ -213,6 +215,8 @@ def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Fi
     coded = _by_code(body.codes)
     if coded is not None and (status is None or status.http_status in VAGUE_STATUSES):
         return worded if worded is not None and worded.confidence >= 0.9 else coded
+    if coded is not None and status is not None and coded.code in (status.code, "QUOTA_EXHAUSTED"):
+        return msgspec.structs.replace(status, code=coded.code)
     return worded if status is None else _words_or_status(worded, status)
 
 
@@ -284,10 +288,12 @@ def find_status(text: str) -> Finding | None:
 
 def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:
     """Return what an HTTP status means."""
+    meaning = fields_of(meaning_of_status(status))
     return Finding(
         rule=f"HTTP status {status}",
-        code=code_of_status(status),
+        code=meaning["code"],
         confidence=_STATUS_CONFIDENCE,
+        outcome=meaning.get("outcome"),
         retryable=None if status == 500 or status > 511 else UNSET,
         http_status=status,
         span=span,
