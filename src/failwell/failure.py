@@ -460,6 +460,28 @@ def _written(key: str | int) -> str:
     return f"[{json.dumps(key, ensure_ascii=not key.isprintable())}]"
 
 
+_MOST_OPTIONS = 10
+
+
+def facts(problem: FieldProblem, text: str = "") -> list[str]:
+    """Return what a problem says, fact by fact, without what *text* says already."""
+    found = [] if problem.message in text else [problem.message]
+    said = f"{text}\n{problem.message}"
+    if problem.expected and problem.expected not in said:
+        found.append(f"expected {problem.expected}")
+    listed = [str(option) for option in problem.options[:_MOST_OPTIONS]]
+    if listed and not all(mentions(said, option) for option in listed):
+        found.append(f"one of {', '.join(listed)}")
+    if problem.did_you_mean and not re.search(rf"mean ['\"`]?{re.escape(problem.did_you_mean)}", said):
+        found.append(f"did you mean {problem.did_you_mean}?")
+    return found
+
+
+def mentions(text: str, word: str) -> bool:
+    """Return whether a text holds a word, and not as a part of another one."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")
 _OUTCOME_MARK = "__failwell_outcome__"
 

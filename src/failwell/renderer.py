@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from failwell.advice import ADVICE, Decision, Policy, decide, is_guess, is_our_sentence
-from failwell.failure import Failure, FieldProblem
+from failwell.failure import Failure, FieldProblem, facts
 from failwell.redact.canonical import canonical
 
 _LONGEST_MESSAGE = 600
 _MOST_FIELDS = 10
-_MOST_OPTIONS = 10
 _SHORTEST_DELAY = 0.5
 
 
@@ -45,15 +44,8 @@ def _lines(failure: Failure, decision: Decision) -> Iterator[str]:
 
 
 def _field(problem: FieldProblem) -> str:
-    text = problem.message if problem.message.startswith(problem.path) else f"{problem.path}: {problem.message}"
-    if problem.expected and problem.expected not in text:
-        text += f"; expected {problem.expected}"
-    listed = [str(option) for option in problem.options[:_MOST_OPTIONS]]
-    if listed and not all(option in text for option in listed):
-        text += f"; one of {', '.join(listed)}"
-    if problem.did_you_mean and problem.did_you_mean not in text:
-        text += f"; did you mean {problem.did_you_mean}?"
-    return text
+    text = "; ".join(facts(problem))
+    return text if text.startswith(problem.path) else f"{problem.path}: {text}"
 
 
 def _step(decision: Decision) -> str:

@@ -6,7 +6,7 @@ import failwell as fw
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects._xml import field_sentences
-from failwell.failure import FieldProblem, summary
+from failwell.failure import FieldProblem, facts, summary
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
     "compact": {
@@ -40,7 +40,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "type": "read from the class name, then from the code",
         "recoverable": "read from code and type",
         "retryable": "absent, if left out, is read as nobody knows for INTERNAL, else from code and type",
-        "fields": "path and sentence only; a path with a colon is not recognised",
+        "fields": "path and a sentence with what the message does not say, if any; a path with a colon is lost",
         "message": "lines at its end that look like a next step, a delay, names or a field are read as such",
         "severity": "absent",
         "actions": "absent if one of the names is not a plain one",
@@ -104,7 +104,8 @@ def _meta(failure: fw.Failure) -> fw.Failure:
     said = {name: getattr(failure, name) for name in ("code", "kind", "message", "suggestion", "retry_after")}
     is_plain = all(re.fullmatch(r"[\w./:-]{1,200}", name) for name in failure.actions)
     said["actions"] = failure.actions if is_plain else ()
-    fields = tuple(FieldProblem(path=problem.path, message=problem.message) for problem in failure.fields)
+    unsaid = [(problem.path, "; ".join(facts(problem, failure.message))) for problem in failure.fields]
+    fields = tuple(FieldProblem(path=path, message=sentence) for path, sentence in unsaid if sentence)
     flags = {name: getattr(read, name) for name in ("type", "recoverable", "retryable", "outcome")}
     assert failure.retryable is None or read.retryable == failure.retryable
     return fw.Failure(origin="read", fields=fields, **said, **flags)

@@ -107,13 +107,13 @@ class Soak:
             return False
         self._open.discard(id)
         self._places.release()
-        told = json.loads(result["content"][0]["text"])
+        told = result["content"][0]["text"]
         if result.get("isError"):
             self.failed += 1
             ours = result["_meta"]["dev.failwell/failure"]
             if ours["type"] == "NOT_FOUND" and f"number {id}" not in ours["message"]:
                 self.wrong.append(f"{id} got the failure of another call: {ours['message']}")
-        elif told != {"number": id}:
+        elif json.loads(told) != {"number": id}:
             self.wrong.append(f"{id} got {told}")
         return True
 

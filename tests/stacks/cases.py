@@ -75,7 +75,7 @@ CASES = {
         {"ticket": "T-7"},
         ({"result": {"content": [], "isError": True}},),
         1,
-        "Do not repeat it: it may have taken effect.",
+        "The tool reported an error without",
         "INTERNAL",
     ),
     "send_mail": Case(

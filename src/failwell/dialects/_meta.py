@@ -14,7 +14,7 @@ from failwell import codes
 from failwell.codes import Type
 from failwell.dialects._open_part import read_failure
 from failwell.dialects._wire import Wire, is_error
-from failwell.failure import Failure, FieldProblem, valid_code
+from failwell.failure import Failure, FieldProblem, facts, valid_code
 
 name = "meta"
 
@@ -37,8 +37,8 @@ def encode(failure: Failure) -> Wire:
         lines.append(f"Retry after: {failure.retry_after} second{'' if failure.retry_after == 1 else 's'}")
     if failure.actions and all(map(_NAME.fullmatch, failure.actions)):
         lines.append(_ACTIONS + ", ".join(failure.actions))
-    unsaid = (problem for problem in failure.fields if problem.message not in failure.message)
-    lines += [f"{_FIELD}{problem.path}: {_indented(problem.message)}" for problem in unsaid]
+    unsaid = ((problem.path, "; ".join(facts(problem, failure.message))) for problem in failure.fields)
+    lines += [f"{_FIELD}{path}: {_indented(sentence)}" for path, sentence in unsaid if sentence]
     meta: dict[str, Any] = {"errorType": failure.kind}
     if failure.code is not None:
         meta["errorCode"] = failure.code

@@ -1,7 +1,6 @@
 """Where a failure stands on an MCP result: one text block in a dialect, the whole of it in `_meta`, the flag."""
 
 import inspect
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -16,7 +15,7 @@ from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import ORIGINS, Failure, FieldProblem, last_key
+from failwell.failure import ORIGINS, Failure, FieldProblem, last_key, mentions
 from failwell.redact.canonical import canonical
 
 META_KEY = "dev.failwell/failure"
@@ -152,7 +151,7 @@ def _is_said(problem: FieldProblem, message: str) -> bool:
     if problem.did_you_mean is not None and problem.did_you_mean not in message:
         return False
     is_proven = problem.kind is not None
-    return not is_proven or re.search(rf"(?<!\w){re.escape(last_key(problem.path))}(?!\w)", message) is not None
+    return not is_proven or mentions(message, last_key(problem.path))
 
 
 def _minimal(failure: Failure) -> Failure:

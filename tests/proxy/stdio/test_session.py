@@ -36,7 +36,7 @@ def test_a_failing_result_becomes_a_structured_one_and_keeps_the_rest() -> None:
 
     assert answer.keys() == {"jsonrpc", "id", "result"}
     assert answer["id"] == 3
-    assert json.loads(answer["result"]["content"][0]["text"])["type"] == "TRANSIENT"
+    assert answer["result"]["content"][0]["text"].startswith("429 Too Many Requests, retry after 30 seconds\n")
     assert answer["result"]["_meta"]["dev.failwell/original"] == {
         "text": "429 Too Many Requests, retry after 30 seconds"
     }
