@@ -461,7 +461,6 @@ def _written(key: str | int) -> str:
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")
-_OUTCOME_MARK = "__failwell_outcome__"
 
 
 def with_graver_outcome(failure: Failure, outcome: object) -> Failure:
@@ -469,14 +468,3 @@ def with_graver_outcome(failure: Failure, outcome: object) -> Failure:
     if outcome not in _GRAVITY or _GRAVITY.index(outcome) <= _GRAVITY.index(failure.outcome):
         return failure
     return failure.replace(outcome=outcome)
-
-
-def mark_outcome(exc: BaseException, outcome: Outcome) -> None:
-    """Note on the exception of a last try what came of all tries."""
-    BaseException.__setattr__(exc, _OUTCOME_MARK, outcome)  # the class's own `__setattr__` may refuse
-
-
-def with_marked_outcome(failure: Failure, exc: BaseException) -> Failure:
-    """Return the failure that an exception means with what was noted on it."""
-    marked = BaseException.__getattribute__(exc, "__dict__").get(_OUTCOME_MARK)
-    return failure if marked is None else with_graver_outcome(failure, marked)
