@@ -297,6 +297,12 @@ def names_correction(problem: FieldProblem) -> bool:
     return bool(problem.did_you_mean or problem.options)
 
 
+def wants_correction(failure: Failure) -> bool:
+    """Return whether a corrected call is the next step, as far as the failure alone says."""
+    is_error = failure.severity in (None, "error")
+    return is_error and failure.recoverable and failure.retryable is False and failure.outcome != "executed"
+
+
 def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) -> bool:
     return bool(actions) or any(isinstance(p, FieldProblem) and names_correction(p) for p in fields)
 
