@@ -67,7 +67,7 @@ def decode(wire: Wire) -> Failure | None:
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
         values["retryable"] = None  # left out means unknown
-    message, said = _parts(wire.text)
+    message, said = parts(wire.text)
     return read_failure(values | said, message)
 
 
@@ -76,8 +76,8 @@ def _type_read(kind: str, code: str | None) -> Type | None:
     return row.type if row else codes.type_of_kind(kind) or codes.type_of(code)
 
 
-def _parts(text: str) -> tuple[str, dict[str, Any]]:
-    """Split a text into the message and what the lines after it say, from its end."""
+def parts(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the message in a text, and what the lines after it say, read from its end."""
     blocks = text.split("\n")
     said: dict[str, Any] = {}
     fields: list[FieldProblem] = []

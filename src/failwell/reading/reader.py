@@ -7,6 +7,7 @@ from typing import Any, overload
 from failwell import codes, dialects
 from failwell._json import is_object, parse_object, write_json
 from failwell._log import log
+from failwell.advice import is_our_sentence, stated_by
 from failwell.dialects import _meta, _xml
 from failwell.dialects._placement import META_KEY, RETRY_KEY, encode, read_whole
 from failwell.dialects._wire import Wire
@@ -193,7 +194,22 @@ def _read_result(
         return flat_text.read_unflagged_text(text, context)
     if raw.flag is None and raw.payload is not None:
         return flat_text.read_unflagged_text(write_json(raw.payload), context) if unflagged else None
-    return flat_text.read_error_text(text, context)
+    return _from_our_text(text, context) or flat_text.read_error_text(text, context)
+
+
+def _from_our_text(text: str, context: Context) -> Reading | None:
+    """Return the failure in a text of the dialect meta that lost its `_meta`: our sentence says what its words do not.
+
+    Whoever passes on nothing but the text is not to make a call again that the text says not to repeat.
+    """
+    if "\nNext: " not in text:
+        return None
+    message, said = _meta.parts(text)
+    suggestion = said.get("suggestion", "")
+    if not is_our_sentence(suggestion):
+        return None
+    reading = flat_text.read_error_text(message, context)
+    return Reading(reading.failure.replace(**said, **stated_by(suggestion)), reading.rule)
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
