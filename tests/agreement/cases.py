@@ -35,6 +35,7 @@ POLICIES = {
 
 _FIELD = fw.FieldProblem(path="color", kind="enum", sent="rod", options=("red", "blue"), did_you_mean="red")
 _MISSING = fw.FieldProblem(path="color", kind="missing", required=True)
+_SPECIAL_CODES = ("VALIDATION_FAILED", "UNKNOWN_ACTION")  # dialects write them in a way of their own
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"retry_after": 30},
     {"retry_after": 3600},
@@ -68,12 +69,18 @@ def plain_failures() -> Iterator[fw.Failure]:
 
 
 def failures() -> Iterator[fw.Failure]:
-    """Yield a failure for each code, outcome and origin; and with what else failures may say, as their author does."""
+    """Yield a failure for each code, outcome and origin; and with what else failures may say, for each kind of code."""
+    seen: set[tuple[Any, ...]] = set()
     for failure in plain_failures():
         for origin in ORIGINS:
             yield failure.replace(**origin)
-        for variant in VARIANTS:
-            yield failure.replace(**variant)
+        row = fw.codes.get(failure.code)
+        action = row.action if row else None
+        is_of_its_own = failure.code in _SPECIAL_CODES
+        kind = (failure.type, failure.recoverable, failure.retryable, failure.outcome, action, is_of_its_own)
+        if kind not in seen:
+            seen.add(kind)
+            yield from (failure.replace(**variant) for variant in VARIANTS)
 
 
 def crossed() -> Iterator[tuple[str, fw.Failure]]:
@@ -83,15 +90,6 @@ def crossed() -> Iterator[tuple[str, fw.Failure]]:
 
 def gravest(outcomes: Iterable[str]) -> str:
     return max(outcomes, key=OUTCOMES.index)
-
-
-def verdicts(failure: fw.Failure, tool: str) -> list[fw.Decision]:
-    """Return what is decided for each attempt and policy."""
-    return [
-        fw.decide(failure, HINTS[tool], attempt=attempt, policy=policy)
-        for attempt in ATTEMPTS
-        for policy in POLICIES.values()
-    ]
 
 
 class Disagreements:

@@ -9,12 +9,14 @@ from failwell.advice import advised
 from tests.agreement.cases import ATTEMPTS, HINTS, POLICIES, Disagreements, crossed
 
 ADVICE = fw.Policy(trust_inferred=True)
+_POLICIES = [policy for _ in ATTEMPTS for policy in POLICIES.values()]
 MAY_CALL = ("retry", "wait", "fix_input", "use")
 MAY_REPEAT = ("retry", "wait")
 
 # Warnings, and a delay that the server states: when, not whether.
 _NO_INVITATION = re.compile(
-    r"(do not repeat|check before you|decide whether to)[^.]*|^Retry after: [\d.]+ seconds$", re.IGNORECASE | re.MULTILINE
+    r"(do not repeat|check before you|decide whether to)[^.]*|^Retry after: [\d.]+ seconds$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _REPEAT = re.compile(r"same call again|\brepeat\b|try again|\bretry\b", re.IGNORECASE)
 _CALL = re.compile(r"call (again|the tool|one)|to your request", re.IGNORECASE)
@@ -52,13 +54,33 @@ def without_meta(result: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in result.items() if key != "_meta"}
 
 
-def verdicts(failure: fw.Failure, tool: str) -> list[fw.Decision]:
-    """Return what is decided for each attempt and policy."""
-    return [
-        fw.decide(failure, HINTS[tool], attempt=attempt, policy=policy)
+_DECISIVE = (
+    "type",
+    "code",
+    "recoverable",
+    "retryable",
+    "outcome",
+    "retry_after",
+    "severity",
+    "actions",
+    "fields",
+    "origin",
+)
+
+
+def verdicts(failure: fw.Failure, tool: str) -> tuple[str, ...]:
+    """Return the actions that are decided for each attempt and policy."""
+    return _verdicts(tool, tuple(getattr(failure, name) for name in _DECISIVE))
+
+
+@cache
+def _verdicts(tool: str, values: tuple[Any, ...]) -> tuple[str, ...]:
+    failure = fw.Failure(message="m", **dict(zip(_DECISIVE, values, strict=True)))
+    return tuple(
+        fw.decide(failure, HINTS[tool], attempt=attempt, policy=policy).action
         for attempt in ATTEMPTS
         for policy in POLICIES.values()
-    ]
+    )
 
 
 def check_wire(found: Disagreements, result: dict[str, Any], failure: fw.Failure, tool: str, *where: Any) -> None:
@@ -90,21 +112,19 @@ def check_wire(found: Disagreements, result: dict[str, Any], failure: fw.Failure
 
     whole = fw.read(result)
     assert whole is not None
-    if whole.replace(tool=None, suggestion=None) != failure.replace(tool=None, suggestion=None):
-        same = [v.action for v in verdicts(whole, tool)] == [v.action for v in verdicts(failure, tool)]
-        found.check(same, "verdict of a reader", *where, whole)
+    found.check(verdicts(whole, tool) == verdicts(failure, tool), "verdict of a reader", *where, whole)
     stripped = fw.read(without_meta(result))
     if stripped is None:
         found.check(result["isError"] is False, "a failure that is not read", *where)
         return
     # What nothing is known of may be tried again on a tool that is safe to run twice, and what was read from the
     # server's words by who trusts them, unless ours are below.
-    is_guessed = stripped.origin == "inferred"
-    for attempt in ATTEMPTS:
-        for policy in POLICIES.values():
-            if is_guessed and (hints.repeatable or policy.repeatable or (policy.trust_inferred and not said)):
-                continue
-            verdict = fw.decide(failure, hints, attempt=attempt, policy=policy)
-            read = fw.decide(stripped, hints, attempt=attempt, policy=policy)
-            is_safe = verdict.action == "retry" or read.action != "retry"
-            found.check(is_safe, "a retry by a reader without _meta", *where, attempt, policy, stripped)
+    is_guess = stripped.origin == "inferred"
+    pairs = zip(_POLICIES, verdicts(failure, tool), verdicts(stripped, tool), strict=True)
+    unsafe = [
+        policy
+        for policy, ours, theirs in pairs
+        if theirs == "retry" != ours
+        and not (is_guess and (hints.repeatable or policy.repeatable or (policy.trust_inferred and not said)))
+    ]
+    found.check(not unsafe, "a retry by a reader without _meta", *where, unsafe, stripped)
