@@ -78,3 +78,16 @@ def test_a_guard_says_of_a_library_s_error_what_decide_says_of_the_whole_call(
                 check_wire(found, result, failure, tool, single_effect)
 
     found.assert_none()
+
+
+def test_a_text_that_lost_its_meta_gives_back_the_message_and_what_our_sentence_says() -> None:
+    failure = fw.Failure(code="RATE_LIMITED", message="Too many requests.", outcome="executed", retry_after=30)
+    result = guarded("work", "meta")(fw.ToolFailure(failure))
+
+    read = fw.read(text_of(result))
+
+    assert read is not None
+    assert (read.message, read.code, read.outcome, read.retryable) == (
+        "Too many requests.", "RATE_LIMITED", "executed", False,
+    )  # fmt: skip
+    assert (read.origin, read.retry_after, read.suggestion) == ("inferred", 30, "It took effect: do not repeat it.")
