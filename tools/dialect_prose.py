@@ -20,7 +20,7 @@ sets it, and reads results without it if told so: `read(result, dialect="flat")`
 Plain text for the model; the class of the error, its code and whether to retry stand in `_meta`.
 
 Choose it if programs decide and the model only needs a sentence. The table shows the fields of `_meta`. The text is
-the message, then, where there is something to say, the lines `Next: …`, `Retry after: … seconds` and `Use: …`, then a
+the message, then, where there is something to say, the lines `Next: …`, `Wait at least: … seconds` and `Use: …`, then a
 line `- path: what is wrong` for each field.""",
     "xml": """\
 An XML element that says what failed and how to recover. Wrong arguments are a `<validation_error>`, everything else is

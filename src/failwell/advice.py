@@ -310,6 +310,19 @@ def is_our_sentence(text: str) -> bool:
 _OURS = frozenset(_SENTENCES.values()) | {row.suggestion for row in codes.rows()}
 
 
+def stated_by(sentence: str) -> dict[str, Any]:
+    """Return the fields of a failure that one of our sentences states, for a reader that has nothing but the text."""
+    name = next((name for name, text in _SENTENCES.items() if text == sentence), None)
+    name = name or next((row.action for row in codes.rows() if row.suggestion == sentence and row.action), "")
+    action, _, why = name.partition(", ")
+    stated: dict[str, Any] = {"retryable": False} if action in ("stop", "escalate") else {}
+    if why == "executed":
+        stated["outcome"] = "executed"
+    elif why == "effect possible" or action == "verify":
+        stated["outcome"] = "unknown"
+    return stated
+
+
 def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> Failure:
     """Return a failure with its next step in words for a model, unless its author gave one.
 

@@ -28,14 +28,22 @@
 A subclass is a type of your own. Its behaviour comes from class attributes named like the fields of `Failure`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from msgspec import UNSET, UnsetType
 
 from failwell import codes
 from failwell.codes import Outcome, Type
-from failwell.failure import Failure, FieldProblem, Severity, as_tuple, missing_field, missing_field_message
+from failwell.failure import (
+    Failure,
+    FieldProblem,
+    Severity,
+    as_tuple,
+    missing_field,
+    missing_field_message,
+    with_graver_outcome,
+)
 
 _CLASS_ATTRIBUTES = ("type", "recoverable", "retryable", "outcome", "severity", "http_status", "docs_url")
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
@@ -356,3 +364,50 @@ def tool_error(
         details=dict(details or {}),
         retry_after=retry_after,
     )
+
+
+# What is noted on exceptions that pass through.
+
+_OUTCOME_MARK = "__failwell_outcome__"
+_LONGEST_CHAIN = 20
+
+
+def mark_outcome(exc: BaseException, outcome: Outcome) -> None:
+    """Note on the exception of a last try what came of all tries."""
+    BaseException.__setattr__(exc, _OUTCOME_MARK, outcome)  # the class's own `__setattr__` may refuse
+
+
+def with_marked_outcome(failure: Failure, exc: BaseException) -> Failure:
+    """Return the failure that an exception means with what was noted on it, its members or what it was raised from.
+
+    What an author raised instead of what a try ended with stands.
+    """
+    for found in exception_chain(exc):
+        if issubclass(type(found), ToolFailure):
+            break
+        failure = with_graver_outcome(failure, notes_on(found).get(_OUTCOME_MARK))
+    return failure
+
+
+def notes_on(exc: BaseException) -> dict[str, Any]:
+    """Return what is noted on an exception, whatever its class makes of attributes."""
+    found: dict[str, Any] = BaseException.__getattribute__(exc, "__dict__")
+    return found
+
+
+def exception_chain(exc: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, those of its group and what they were raised from."""
+    waiting = [exc]
+    for _ in range(_LONGEST_CHAIN):
+        if not waiting:
+            return
+        found = waiting.pop()
+        yield found
+        waiting += _members(found)[:_LONGEST_CHAIN]
+        before = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        if before is not None:
+            waiting.append(before)
+
+
+def _members(exc: BaseException) -> tuple[BaseException, ...]:
+    return getattr(exc, "exceptions", ()) if issubclass(type(exc), BaseExceptionGroup) else ()

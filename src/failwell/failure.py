@@ -297,6 +297,12 @@ def names_correction(problem: FieldProblem) -> bool:
     return bool(problem.did_you_mean or problem.options)
 
 
+def wants_correction(failure: Failure) -> bool:
+    """Return whether a corrected call is the next step, as far as the failure alone says."""
+    is_error = failure.severity in (None, "error")
+    return is_error and failure.recoverable and failure.retryable is False and failure.outcome != "executed"
+
+
 def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) -> bool:
     return bool(actions) or any(isinstance(p, FieldProblem) and names_correction(p) for p in fields)
 
@@ -483,7 +489,6 @@ def mentions(text: str, word: str) -> bool:
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")
-_OUTCOME_MARK = "__failwell_outcome__"
 
 
 def with_graver_outcome(failure: Failure, outcome: object) -> Failure:
@@ -491,14 +496,3 @@ def with_graver_outcome(failure: Failure, outcome: object) -> Failure:
     if outcome not in _GRAVITY or _GRAVITY.index(outcome) <= _GRAVITY.index(failure.outcome):
         return failure
     return failure.replace(outcome=outcome)
-
-
-def mark_outcome(exc: BaseException, outcome: Outcome) -> None:
-    """Note on the exception of a last try what came of all tries."""
-    BaseException.__setattr__(exc, _OUTCOME_MARK, outcome)  # the class's own `__setattr__` may refuse
-
-
-def with_marked_outcome(failure: Failure, exc: BaseException) -> Failure:
-    """Return the failure that an exception means with what was noted on it."""
-    marked = BaseException.__getattribute__(exc, "__dict__").get(_OUTCOME_MARK)
-    return failure if marked is None else with_graver_outcome(failure, marked)

@@ -118,7 +118,7 @@ async def retrying() -> None:
     assert_type(fw.client.Caller(policy, shared=shared, limits="redis://localhost"), fw.client.Caller)
     assert_type(fw.install(limits=limits).says, str)
     failure = fw.Failure(code="RATE_LIMITED", message="m")
-    assert_type(policy.next_delay(failure, attempt=1, jitter=0.5), float | None)
+    assert_type(policy.delay(failure, attempt=1, jitter=0.5), float)
     with instant(attempts=1) as clock:
         assert_type(clock, FakeClock)
     recorder = EventLog()

@@ -24,7 +24,7 @@ from failwell.dialects._open_part import (
     write_open_part,
 )
 from failwell.dialects._wire import Wire, is_error
-from failwell.failure import Failure, FieldProblem, valid_code, valid_status
+from failwell.failure import Failure, FieldProblem, valid_code, valid_status, wants_correction
 
 name = "envelope"
 
@@ -60,7 +60,7 @@ def encode(failure: Failure, *, clock: Clock = _now, version: str = "1.0.0") -> 
         "code": status,
     }
     missing = [problem.path for problem in failure.fields if problem.is_missing]
-    if hint := failure.suggestion or _hint(missing):
+    if hint := failure.suggestion or (wants_correction(failure) and _hint(missing)):
         payload["hint"] = hint
     extra, nested = with_extra(failure.extra, _OWN)
     also = nested or {}

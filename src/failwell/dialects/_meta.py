@@ -19,9 +19,9 @@ from failwell.failure import Failure, FieldProblem, facts, valid_code
 name = "meta"
 
 _SUGGESTION = "Next: "
-_DELAY = re.compile(r"Retry after: (\d{1,16}(?:\.\d{1,3})?) seconds?")
+_DELAY = re.compile(r"Wait at least: (\d{1,16}(?:\.\d{1,3})?) seconds?")
 _ACTIONS = "Use: "
-ADVICE_MARKS = (f"\n{_SUGGESTION}", "\nRetry after: ", f"\n{_ACTIONS}")
+ADVICE_MARKS = (f"\n{_SUGGESTION}", "\nWait at least: ", f"\n{_ACTIONS}")
 """What a text with advice holds at least one of."""
 _NAME = re.compile(r"[\w./:-]{1,200}")
 _FIELD = "- "
@@ -34,7 +34,7 @@ def encode(failure: Failure) -> Wire:
     if failure.suggestion:
         lines.append(_SUGGESTION + _indented(failure.suggestion))
     if failure.retry_after is not None:
-        lines.append(f"Retry after: {failure.retry_after} second{'' if failure.retry_after == 1 else 's'}")
+        lines.append(f"Wait at least: {failure.retry_after} second{'' if failure.retry_after == 1 else 's'}")
     if failure.actions and all(map(_NAME.fullmatch, failure.actions)):
         lines.append(_ACTIONS + ", ".join(failure.actions))
     unsaid = ((problem.path, "; ".join(facts(problem, failure.message))) for problem in failure.fields)
@@ -69,7 +69,7 @@ def decode(wire: Wire) -> Failure | None:
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
         values["retryable"] = None  # left out means unknown
-    message, said = _parts(wire.text)
+    message, said = parts(wire.text)
     return read_failure(values | said, message)
 
 
@@ -85,7 +85,7 @@ def split_advice(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _parts(text: str) -> tuple[str, dict[str, Any]]:
-    """Split a text into the message and what the lines after it say, from its end."""
+    """Return the message in a text, and what the lines after it say, read from its end."""
     blocks = text.split("\n")
     said: dict[str, Any] = {}
     fields: list[FieldProblem] = []

@@ -26,6 +26,7 @@ from failwell.failure import (
     parent_path,
     summary,
     valid_code,
+    wants_correction,
 )
 
 name = "xml"
@@ -52,7 +53,8 @@ _MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0",
 
 def encode(failure: Failure) -> Wire:
     """Return a canonical failure as XML."""
-    is_validation = failure.code == "VALIDATION_FAILED" and bool(failure.fields)
+    # Its recovery is always to call again with other values.
+    is_validation = failure.code == "VALIDATION_FAILED" and bool(failure.fields) and wants_correction(failure)
     lines = _validation_error(failure) if is_validation else _tool_error(failure)
     return Wire("\n".join(lines), is_error(failure))
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from failwell._log import log
-from failwell.errors import ToolFailure
+from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.exceptions.http import guessed_code, verdict_for_status
 from failwell.exceptions.rules import Rule, Verdict, peek, plan_of
-from failwell.failure import Failure, with_marked_outcome
+from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
 from failwell.phrases.meanings import failure_from, fields_of, unmapped

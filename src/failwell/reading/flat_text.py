@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct
 
 from failwell import codes
 from failwell._json import parse_json
+from failwell.advice import stated_by
 from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
@@ -50,7 +51,8 @@ def read_error_text(text: str, context: Context) -> Reading:
         return _reading(context, find_cause(text, context))
     context.safe_text, said = split_advice(context.safe_text)
     reading = _reading(context, find_cause(split_advice(text)[0], context))
-    return Reading(reading.failure.replace(**said), reading.rule)
+    # Whoever gets nothing but the text is not to make a call again that the text says not to repeat.
+    return Reading(reading.failure.replace(**said, **stated_by(said.get("suggestion", ""))), reading.rule)
 
 
 def read_unflagged_text(text: str, context: Context) -> Reading | None:

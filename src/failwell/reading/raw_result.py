@@ -12,7 +12,7 @@ _FLAG_NAMES = ("isError", "is_error")
 _STRUCTURED_NAMES = ("structuredContent", "structured_content")
 _META_NAMES = ("_meta", "meta", "metadata")
 _FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status")
-_RPC_NAMES = frozenset(("id", "result", "error"))
+_RPC_NAMES = frozenset(("id", "result", "error", "_meta"))
 _NO_META: dict[str, Any] = {}
 
 
@@ -55,11 +55,11 @@ def _from_dict(what: dict[str, Any]) -> RawResult:
         if isinstance(what.get("result"), dict):
             return _from_result(what["result"])
         if _is_rpc_error(what.get("error")):
-            return RawResult(flag=True, rpc_error=what["error"])
+            return RawResult(flag=True, meta=_meta_of(what), rpc_error=what["error"])
     if isinstance(what.get("content"), list) or any(isinstance(what.get(name), bool) for name in _FLAG_NAMES):
         return _from_result(what)
-    if _is_rpc_error(what) and what.keys() <= {"code", "message", "data"}:
-        return RawResult(flag=True, rpc_error=what)
+    if _is_rpc_error(what) and what.keys() <= {"code", "message", "data", "_meta"}:
+        return RawResult(flag=True, meta=_meta_of(what), rpc_error=what)
     return RawResult(payload=what)
 
 
@@ -74,21 +74,30 @@ def _is_rpc_error(error: dict[str, Any] | None) -> bool:
 
 def _from_result(result: dict[str, Any]) -> RawResult:
     get = result.get
-    flag, meta, structured = False, _NO_META, None
+    flag, structured = False, None
     for name in _FLAG_NAMES:
         if isinstance(value := get(name), bool):
             flag = value
             break
     if get("status") == "error":  # how strands and langchain flag an error
         flag = True
-    for name in _META_NAMES:
-        if is_object(found := get(name)):
-            meta = found
-            break
     for name in _STRUCTURED_NAMES:
         if (structured := get(name)) is not None:
             break
-    return RawResult(texts=_texts(get("content")), flag=flag, meta=meta, structured=structured)
+    return RawResult(texts=_texts(get("content")), flag=flag, meta=_meta_of(result), structured=structured)
+
+
+def _meta_of(what: dict[str, Any]) -> dict[str, Any]:
+    name = meta_name(what)
+    return _NO_META if name is None else what[name]
+
+
+def meta_name(what: dict[str, Any]) -> str | None:
+    """Return the name that a result has its metadata under, or None if it has none."""
+    for name in _META_NAMES:
+        if is_object(what.get(name)):
+            return name
+    return None
 
 
 def _from_object(what: object) -> RawResult | None:

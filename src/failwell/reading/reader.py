@@ -10,8 +10,8 @@ from failwell._log import log
 from failwell.dialects import _meta, _xml
 from failwell.dialects._placement import META_KEY, RETRY_KEY, encode, read_whole
 from failwell.dialects._wire import Wire
-from failwell.errors import ToolFailure
-from failwell.failure import Failure, with_graver_outcome, with_marked_outcome
+from failwell.errors import ToolFailure, with_marked_outcome
+from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes

@@ -9,8 +9,9 @@ from failwell._json import is_object
 from failwell.advice import Hints, Policy
 from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
-from failwell.errors import ToolFailure
-from failwell.failure import Failure, mark_outcome, with_graver_outcome
+from failwell.errors import ToolFailure, mark_outcome
+from failwell.failure import Failure, with_graver_outcome
+from failwell.reading.raw_result import meta_name
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.result import Err
 from failwell.retry import _environment, _layers
@@ -38,9 +39,10 @@ def with_attempts(result: T, attempts: int, outcome: Outcome) -> T:
 
 def _annotated(result: Any, retry: dict[str, Any]) -> Any:
     if is_object(result):
-        if is_object(inner := result.get("result")) and "jsonrpc" in result:
+        if is_object(inner := result.get("result")) and "content" not in result:
             return {**result, "result": _annotated(inner, retry)}
-        return {**result, "_meta": _with(result.get("_meta"), retry)} if "content" in result else result
+        name = meta_name(result) or "_meta"
+        return {**result, name: _with(result.get(name), retry)}
     return _annotated_object(result, retry)
 
 
@@ -53,8 +55,8 @@ def _annotated_object(given: object, retry: dict[str, Any]) -> Any:
     return result
 
 
-def _with(meta: dict[str, Any] | None, retry: dict[str, Any]) -> dict[str, Any]:
-    return {**(meta or {}), RETRY_KEY: retry}
+def _with(meta: Any, retry: dict[str, Any]) -> dict[str, Any]:
+    return {**(meta if is_object(meta) else {}), RETRY_KEY: retry}
 
 
 _DEFAULT = Policy()

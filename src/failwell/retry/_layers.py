@@ -3,10 +3,10 @@
 A mark has a number, since one exception may be raised again later: it counts for those who began before it was set.
 """
 
-from collections.abc import Iterator
 from contextvars import ContextVar
 from threading import Lock
 
+from failwell.errors import exception_chain, notes_on
 from failwell.failure import Failure
 
 is_retrying: ContextVar[list[str | Failure] | bool] = ContextVar("failwell_is_retrying", default=False)
@@ -31,7 +31,6 @@ def take_inner_failure() -> Failure | None:
 
 
 _MARK = "__failwell_retried__"
-_LONGEST_CHAIN = 20
 _lock = Lock()
 latest: int = 0
 """The number of the latest mark."""
@@ -47,21 +46,4 @@ def mark(exc: BaseException) -> None:
 
 def is_marked(exc: BaseException, *, since: int = 0) -> bool:
     """Return whether this exception, one of its group or one it was raised from was marked after mark *since*."""
-    return any(BaseException.__getattribute__(found, "__dict__").get(_MARK, 0) > since for found in _chain(exc))
-
-
-def _chain(exc: BaseException) -> Iterator[BaseException]:
-    waiting = [exc]
-    for _ in range(_LONGEST_CHAIN):
-        if not waiting:
-            return
-        found = waiting.pop()
-        yield found
-        waiting += _members(found)[:_LONGEST_CHAIN]
-        before = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
-        if before is not None:
-            waiting.append(before)
-
-
-def _members(exc: BaseException) -> tuple[BaseException, ...]:
-    return getattr(exc, "exceptions", ()) if issubclass(type(exc), BaseExceptionGroup) else ()
+    return any(notes_on(found).get(_MARK, 0) > since for found in exception_chain(exc))
