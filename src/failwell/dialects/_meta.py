@@ -69,7 +69,7 @@ def decode(wire: Wire) -> Failure | None:
         values["retryable"] = wire.meta["retryable"]
     elif values["type"] in (None, "INTERNAL"):
         values["retryable"] = None  # left out means unknown
-    message, said = parts(wire.text)
+    message, said = _parts(wire.text)
     return read_failure(values | said, message)
 
 
