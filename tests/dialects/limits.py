@@ -2,17 +2,20 @@
 
 import re
 
+from msgspec import structs
+
 import failwell as fw
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects._xml import field_sentences
-from failwell.failure import FieldProblem, facts, summary
+from failwell.failure import FieldProblem, facts, last_key, summary
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
     "compact": {
         "origin": "read",
         "confidence": "absent",
         "outcome": "unknown, if it was inferred and the call may be made again",
+        "fields": "absent, if inferred from a message that names them",
         "tool": "absent: who called knows which one it was",
         "action": "absent, as the tool",
     },
@@ -20,6 +23,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "origin": "read",
         "confidence": "absent",
         "outcome": "unknown, if it was inferred and the call may be made again",
+        "fields": "absent, if inferred from a message that names them",
         "code": "a code is always written: an absent one is read as the one that stands for the type; "
         "the prefix of its tool is split off",
         "http_status": "a status is always written: an absent one is read as the code's",
@@ -29,6 +33,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "origin": "read",
         "confidence": "absent",
         "outcome": "unknown, if it was inferred and the call may be made again",
+        "fields": "absent, if inferred from a message that names them",
         "tool": "absent: who called knows which one it was",
         "action": "absent, as the tool",
         "code": "a literal is always written: an absent code is read as the literal's, if it is of the same type",
@@ -40,7 +45,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "type": "read from the class name, then from the code",
         "recoverable": "read from code and type",
         "retryable": "absent, if left out, is read as nobody knows for INTERNAL, else from code and type",
-        "fields": "path and a sentence with what the message does not say, if any; a path with a colon is lost",
+        "fields": "path and a sentence, absent if the message says as much; a path with a colon is lost",
         "message": "lines at its end that look like a next step, a delay, names or a field are read as such",
         "severity": "absent",
         "actions": "absent if one of the names is not a plain one",
@@ -56,7 +61,8 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "origin": "read",
         "confidence": "absent",
         "outcome": "unknown, if it was inferred and the call may be made again",
-        "fields": "path and sentence only in a validation error, none in a routing error",
+        "fields": "path and sentence only in a validation error, none in a routing error; absent, if inferred from a "
+        "message that names them",
         "message": "rebuilt from the fields in a validation error, if it only listed them",
         "suggestion": "absent in a validation error, if it was the catalog's",
         "tool": "what stands before the first slash of the action in a validation error, else absent",
@@ -67,9 +73,17 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
 
 def as_read_without_meta(dialect: str, failure: fw.Failure) -> fw.Failure:
     """Return what reading a canonical failure's text must give, by the table above."""
-    if failure.origin == "inferred" and failure.retryable is not False and failure.outcome != "executed":
-        failure = failure.replace(outcome="unknown")
+    if failure.origin == "inferred":
+        is_guess = failure.retryable is not False and failure.outcome != "executed"
+        unsaid = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
+        failure = structs.replace(failure, fields=unsaid, outcome="unknown" if is_guess else failure.outcome)
     return _CHANGES[dialect](failure.replace(origin="read", confidence=None))
+
+
+def _is_said(problem: FieldProblem, message: str) -> bool:
+    if problem.did_you_mean and problem.did_you_mean not in message:
+        return False
+    return problem.kind is None or bool(re.search(rf"(?<!\w){re.escape(last_key(problem.path))}(?!\w)", message))
 
 
 def _compact(failure: fw.Failure) -> fw.Failure:
