@@ -177,21 +177,16 @@ def decide(
     if not isinstance(failure, Failure):
         raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     is_safe = policy.repeatable or Hints.of(hints).repeatable
-    may_have_effect = not is_safe and _may_have_effect(failure, policy)
+    may_have_effect = not is_safe and failure.outcome not in _NO_EFFECT
     decision = (
         _by_severity(failure)
-        or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe, may_have_effect=may_have_effect)
+        or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
         or _by_correction(failure, may_have_effect=may_have_effect)
     )
     own = failure.suggestion
     if own is None or is_our_sentence(own):
         own = _sentence(failure, decision, may_have_effect=may_have_effect)
     return replace(decision, suggestion=own)
-
-
-def _may_have_effect(failure: Failure, policy: Policy) -> bool:
-    is_known = failure.origin != "inferred" or policy.trust_inferred
-    return not (failure.outcome in _NO_EFFECT and is_known)
 
 
 def _by_severity(failure: Failure) -> Decision | None:
@@ -214,7 +209,6 @@ def _by_retry(
     jitter: float,
     *,
     is_safe: bool,
-    may_have_effect: bool,
 ) -> Decision | None:
     if failure.retryable is False or (failure.retryable is None and failure.type not in _MAY_PASS_IF_UNKNOWN):
         return None
@@ -225,7 +219,8 @@ def _by_retry(
     if attempt >= most:
         times = "once" if attempt == 1 else f"{attempt} times"
         return Decision(action="stop", reason=f"It failed {times}: no further try is due.")
-    if may_have_effect:
+    is_known = failure.outcome in _NO_EFFECT and (failure.origin != "inferred" or policy.trust_inferred)
+    if not is_safe and not is_known:
         reason = "It is unknown whether the call took effect, and the tool may not be safe to run twice."
         return Decision(action="verify", reason=reason, actions=failure.actions)
     delay = policy.delay(failure, attempt=attempt, jitter=jitter)
@@ -333,11 +328,11 @@ def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Po
         return failure
     decision = decide(failure, hints, attempt=attempt, policy=policy)
     is_safe = policy.repeatable or Hints.of(hints).repeatable
-    sentence = decision.suggestion if _earns_its_tokens(failure, decision, policy, is_safe=is_safe) else None
+    sentence = decision.suggestion if _earns_its_tokens(failure, decision, is_safe=is_safe) else None
     return failure if sentence == failure.suggestion else replace(failure, suggestion=sentence)
 
 
-def _earns_its_tokens(failure: Failure, decision: Decision, policy: Policy, *, is_safe: bool) -> bool:
+def _earns_its_tokens(failure: Failure, decision: Decision, *, is_safe: bool) -> bool:
     """Return whether a sentence says more than a model reads from the message, the fields and the delay anyway."""
     if is_guess(failure):
         return False
@@ -345,7 +340,7 @@ def _earns_its_tokens(failure: Failure, decision: Decision, policy: Policy, *, i
         return failure.severity == "critical"
     if decision.action == "retry":
         return failure.retryable is True and failure.retry_after is None
-    return not is_safe and _may_have_effect(failure, policy) and not _is_widened(failure)
+    return not is_safe and failure.outcome not in _NO_EFFECT and not _is_widened(failure)
 
 
 def _is_widened(failure: Failure) -> bool:

@@ -34,7 +34,7 @@ def _lines(failure: Failure, decision: Decision) -> Iterator[str]:
     if len(message) > _LONGEST_MESSAGE:
         message = message[: _LONGEST_MESSAGE - 1] + "…"
     where = f" in {failure.tool}" if failure.tool else ""
-    code = f", {failure.code}" if failure.code else ""
+    code = f", {failure.code}" if failure.code and failure.code != failure.type else ""
     yield f"{failure.type}{code}{where}: {message}"
     for problem in failure.fields[:_MOST_FIELDS]:
         yield f"- {_field(problem)}"

@@ -102,7 +102,7 @@ def test_a_failure_that_is_left_becomes_one_text_and_keeps_what_the_server_sent(
 
     assert isinstance(result, CallToolResult)
     assert text(result) == (
-        "NOT_FOUND, NOT_FOUND in find: Task 7 does not exist.\n"
+        "NOT_FOUND in find: Task 7 does not exist.\n"
         "Next: Do not repeat this call. Look up what exists, or go on without it."
     )
     assert is_error(result)

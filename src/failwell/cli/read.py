@@ -19,6 +19,7 @@ from rich.text import Text
 import failwell as fw
 from failwell._json import is_array, is_object, parse_object
 from failwell._json import write_json as json_text
+from failwell.advice import ADVICE
 from failwell.check.peers import connector
 from failwell.check.peers.peer import BadServer, PeerGone, initialize, list_tools
 from failwell.cli.completion import dialect_names
@@ -252,7 +253,7 @@ def analyse(call: RecordedCall, *, dialect: str | None, unflagged: bool, hints: 
         tool=call.tool,
         failure=failure,
         rule=reading.rule,
-        decision=fw.decide(failure, known),
+        decision=fw.decide(failure, known, policy=ADVICE),
         repair=fw.repair(reading.failure, call.arguments, call.schema),
     )
 
@@ -264,7 +265,7 @@ def _analyse_record(record: Record, hints: Any) -> CallReading:
     if failure is None:
         return reading
     failure = fw.dialects.canonical(failure)
-    decision = fw.decide(failure, hints, attempt=record.attempt)
+    decision = fw.decide(failure, hints, attempt=record.attempt, policy=ADVICE)
     action = _ACTIONS.get(record.decision or "", decision.action)
     if action != decision.action:
         decision = fw.Decision(action=action, reason=_RECORDED, delay=record.delay, actions=failure.actions)

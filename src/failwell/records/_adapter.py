@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from failwell.advice import decide
+from failwell.advice import ADVICE, decide
 from failwell.event import CallArguments, Event, Observation
 from failwell.failure import Failure
 from failwell.records._record import (
@@ -94,7 +94,7 @@ def argument_fields(sent: CallArguments | None) -> dict[str, Any]:
 
 def next_action(failure: Failure | None, hints: Any = None, attempt: int = 1) -> str | None:
     """Return what the agent should do next, in one word."""
-    return None if failure is None else decide(failure, hints, attempt=max(attempt, 1)).action
+    return None if failure is None else decide(failure, hints, attempt=max(attempt, 1), policy=ADVICE).action
 
 
 def record_of_record(queued: QueuedEvent) -> Record:

@@ -8,7 +8,7 @@ from aiohttp import ClientResponse
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
-from failwell.advice import Hints, decide
+from failwell.advice import Hints, advised, decide
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ERROR_BODY, MAX_TOOL_LIST_WAIT
 from failwell.proxy.events import ProxyEvent
@@ -177,6 +177,10 @@ class AnswerWriter:
 
 
 _SAFE = Hints(read_only=True)
+
+
+def _advice(failure: Failure, hints: Hints | None = None) -> tuple[str, str | None]:
+    return decide(failure, hints).action, advised(failure, hints).suggestion
 
 
 class Exchange:
@@ -426,7 +430,7 @@ class Exchange:
     def _is_unclear(self, answer: CallAnswer) -> bool:
         """Return whether the list of tools may change what the client gets for a failure."""
         failure = answer.failure  # the proxy worded it, so that only the next step may depend on the tool
-        if failure is not None and decide(failure, _SAFE).action == decide(failure).action:
+        if failure is not None and _advice(failure, _SAFE) == _advice(failure):
             return False
         return self._rules.is_unclear(answer.pending, self._request.session, answer.message)
 
