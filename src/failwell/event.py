@@ -83,6 +83,12 @@ def _digest(encoded: bytes) -> str:
     return digest
 
 
+def name_of(id: str) -> str:
+    """Return a name for an id that may not be shown: the same for the same id, and no way back from it."""
+    # A letter first: what reads like a number is taken for one somewhere on the way.
+    return "x" + _digest(id.encode(errors="replace"))[1:16]
+
+
 @cache
 def _hash() -> Any:
     from hashlib import blake2b  # only now: it is slow to load, and few programs need a digest
