@@ -40,8 +40,9 @@ added.remove()
 A rule may be a code, a dict with fields of `Failure`, or a function of the exception that returns one of these, another
 exception to look at instead, or `None` if it does not know. A rule that raises is logged, and ours decide.
 
-Your rule goes before ours for the same class, and holds for the classes below it, unless a nearer class has a rule, yours or
-ours: a rule for `ValueError` does not touch `json.JSONDecodeError` or pydantic's `ValidationError`, whose texts quote input.
+Your rule goes before ours for the same class, and holds for the classes below it, unless a nearer class has a rule,
+yours or ours: a rule for `ValueError` does not touch `json.JSONDecodeError` or pydantic's `ValidationError`, whose
+texts quote the input.
 
 ## Classes nobody wrote a rule for
 
