@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypedDict, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
-from failwell.client._tool_list import Describe, ToolDescription
+from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
 from failwell.dialects._placement import META_KEY
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
@@ -102,7 +103,11 @@ async def attempt_once(make: Callable[[dict[str, Any]], Awaitable[Any]], argumen
 
 
 class ToolCall:
-    """A call that can be made several times. The tool's description is looked up once a failure makes it matter."""
+    """A call that can be made several times.
+
+    The tool's description is looked up when a failure makes it matter, after each try anew: what it promised before the
+    first one may be taken back, and nothing is added.
+    """
 
     def __init__(
         self,
@@ -111,6 +116,7 @@ class ToolCall:
         tool: str,
         arguments: dict[str, Any],
         description: Any,
+        pin: Callable[[ToolDescription], ToolDescription],
         is_trusted: Callable[[], bool],
         wants_schema: bool,
         dialect: str | None,
@@ -123,6 +129,8 @@ class ToolCall:
         self.description = ToolDescription()
         self.hints = Hints()
         self._describe = description
+        self._is_described = False
+        self._pin = pin
         self._is_trusted = is_trusted
         self._wants_schema = wants_schema
         self._dialect = dialect
@@ -158,11 +166,16 @@ class ToolCall:
         return failure.origin == "inferred" or failure.retryable is not False
 
     async def _look_up(self) -> None:
-        describe, self._describe = self._describe, None
+        describe = self._describe
+        if not callable(describe):
+            self._describe = None
         try:
             found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
-            self.description = found if self._is_trusted() else ToolDescription(None, found.input_schema)
-            self.hints = Hints.of(self.description.annotations)
+            found = found if found.is_pinned else self._pin(found)
+            self.description = found if self._is_trusted() else replace(found, annotations=None)
+            hints = Hints.of(self.description.annotations)
+            self.hints = narrowed(self.hints, hints) if self._is_described else hints
+            self._is_described = True
         except Exception:
             log.exception("the description of a tool could not be read, so nothing is known of it")
 
@@ -256,6 +269,7 @@ class Caller:
         self.clock = clock
         self.sleep = sleep
         self.chance = chance
+        self._pins = Pins()
 
     async def run(
         self,
@@ -276,7 +290,8 @@ class Caller:
             tool: which tool it is.
             arguments: what it is called with.
             description: the tool's annotations and input schema, an SDK's description of the tool, or an async function
-                that gives one; it is called only after a failure that it matters for.
+                that gives one; it is called only after a failure that it matters for. What it promises counts from
+                the first time on, for this server and tool: later it may promise less, and not more.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
@@ -330,6 +345,7 @@ class Caller:
             tool=tool,
             arguments=arguments,
             description=description,
+            pin=lambda said: self._pins.pin((server, tool), said),
             is_trusted=lambda: self._trusts(server),
             wants_schema=self.repair,
             dialect=self.dialect,
@@ -367,6 +383,8 @@ class Caller:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""
         repeatable = call.hints.repeatable or self.policy.repeatable
         if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
+            return call_result
+        if call.description.has_new_schema:
             return call_result
         found = repair(failure, call.arguments, call.description.input_schema)
         if found is None or found.confidence < _SURE_ENOUGH:
