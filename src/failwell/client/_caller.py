@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
@@ -147,7 +148,8 @@ class ToolCall:
         if exception is not None:
             below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
             return Attempt(None, exception, await self._failure_in(exception, arguments), below)
-        if self._dialect is None and not self._unflagged and not is_failed(result):
+        reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
+        if not reads_successes and not is_failed(result):
             return Attempt(result)
         failure = await self._failure_in(result, arguments)
         return Attempt(result, None, failure, attempts_below(result) if failure else 0)
@@ -314,14 +316,14 @@ class Caller:
             run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
             attempt = await self._attempt_until_settled(call, run, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
-            if call_result.failure and self.repair:
+            if call_result.failure and self.repair and is_automatic():
                 call_result = await self._repair(call, run, call_result, call_result.failure)
         finally:
             layer.clear()
             is_retrying.reset(token)
         if call_result.exception and call_result.attempts > 1:
             _layers.mark(call_result.exception)
-        if call_result.failure and tool in self.fallbacks:
+        if call_result.failure and tool in self.fallbacks and is_automatic():
             return await self._fall_back(call, run, call_result, call_result.failure)
         return call_result
 

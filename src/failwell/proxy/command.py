@@ -5,6 +5,7 @@ The server is started first because it takes longest: the proxy loads its own pa
 
 import os
 
+from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell.proxy.options import BadOption, fill_variables, help_text, parse, quote_for_url, tell_operator
 from failwell.proxy.stdio.process import Child
 
@@ -20,6 +21,8 @@ def main(argv: list[str]) -> int:
         if options.help:
             os.write(1, help_text().encode())
             return 0
+        if not is_automatic():
+            tell_operator(SWITCHED_OFF)
         options.events = fill_events(options.events)
         events = open_events(options.events)
         if options.url is not None:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from failwell._automatic import is_automatic
+
 if TYPE_CHECKING:
     from failwell.retry._fleet import FleetLimits
 
@@ -238,6 +240,9 @@ def parse(argv: list[str]) -> ProxyOptions:
     if options.grace is None:
         options.grace = _GRACE if options.listen is None else _GRACE_OF_CALLS
     _check(options)
+    if not is_automatic():
+        options.retry = options.validate = options.restart = False
+        options.flip_unflagged, options.limits = (), None
     return options
 
 

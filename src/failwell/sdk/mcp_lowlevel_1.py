@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from failwell._automatic import is_automatic
 from failwell._log import log
 from failwell._sdks import needs
 from failwell.failure import Failure
@@ -90,7 +91,7 @@ class _ProtectedFunctions:
 
     async def unchecked_tool(self, name: str) -> Any:
         """Return what the SDK checks a call against: nothing, inside a request that is checked here."""
-        return await self._definition(name) if _running.get() is None else None
+        return None if is_automatic() and _running.get() is not None else await self._definition(name)
 
     def cover(self) -> None:
         """Cover the handlers that are registered and not covered yet."""

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from failwell._automatic import is_automatic
 from failwell._json import is_mapping, is_object
 from failwell._log import log
 from failwell.failure import Failure, FieldProblem
@@ -38,7 +39,7 @@ class SchemaChecks:
 
     def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
-        checker = self._checker(schema, tool)
+        checker = self._checker(schema, tool) if is_automatic() else None
         problems = checker.problems(arguments) if checker is not None else ()
         if all(problem.kind == "format" for problem in problems):
             return None
@@ -64,7 +65,7 @@ class SchemaChecks:
 
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
         """Return whether a result is not what a tool's output schema promises."""
-        checker = self._checker(schema, tool)
+        checker = self._checker(schema, tool) if is_automatic() else None
         return checker is not None and any(problem.kind != "format" for problem in checker.problems(value))
 
     def _strict(self, arguments: Any, schema: Any, tool: str) -> tuple[FieldProblem, ...]:
