@@ -10,6 +10,7 @@ from failwell.proxy.options import BadOption, fill_variables, help_text, parse, 
 from failwell.proxy.stdio.process import Child
 
 _MISUSE = 2
+_LONGEST_SENTENCE = 2000
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
@@ -123,7 +124,9 @@ def _check_installed(option: str, module: str, package: str, *, extra: str) -> N
 
 
 def _cannot_start(program: str, failed: Exception) -> int:
-    sentence = f"cannot start {program}: {_reason(failed)}"
+    from failwell.redact.scrubber import clean  # only now: no server is waiting to be started
+
+    sentence = clean(f"cannot start {program}: {_reason(failed)}", _LONGEST_SENTENCE)
     code = _refuse(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
 
     from failwell.proxy.stdio.restarts import refuse_client
