@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from failwell._json import is_object
 from failwell.failure import Failure
+from failwell.redact.scrubber import clean
 
 _MOST_NAMES = 50
 _LONGEST_NAME = 200
@@ -73,7 +74,9 @@ class CallArguments:
 
 def _cut(name: object) -> str:
     try:
-        return str(name)[:_LONGEST_NAME]
+        text = str(name)
+        # What is cut must be redacted before: the end may be what a secret is known by.
+        return text if len(text) <= _LONGEST_NAME else clean(text, _LONGEST_NAME)
     except Exception:  # an object whose `str` raises
         return "?"
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import failwell as fw
+from failwell.event import CallArguments
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.options import parse
 from failwell.proxy.recorder import ProxyRecorder
@@ -143,7 +144,13 @@ class Ours(NamedTuple):
 
 def observed(case: Case) -> Any:
     text = fw.encode(case.failure)["content"][0]["text"]
-    return Observation("find", 0.1, case.failure, "tasks", text)
+    return Observation("find", 0.1, case.failure, "tasks", text, arguments(case))
+
+
+def arguments(case: Case) -> CallArguments:
+    """Return arguments with the secret in a value, in a name, and in a name that is too long to be kept whole."""
+    filled = case.text.replace(case.value, "X" * 160 + case.value)
+    return CallArguments({"target": case.text, case.text: 1, filled: 2, filled + "/" + "y" * 900: 3})
 
 
 def observed_raw(case: Case) -> Any:
@@ -151,7 +158,8 @@ def observed_raw(case: Case) -> Any:
 
 
 def retried(case: Case) -> Any:
-    return Event(server="tasks", tool="find", attempt=1, step="gave_up", elapsed=0.1, failure=case.failure)
+    return Event(server="tasks", tool="find", attempt=1, step="gave_up", elapsed=0.1, failure=case.failure,
+                 sent=arguments(case))  # fmt: skip
 
 
 def by_hand(case: Case) -> Any:
