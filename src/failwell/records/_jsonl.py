@@ -7,16 +7,15 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 from failwell.records._reader import ALL, RecordFilter, Unreadable
 from failwell.records._record import Record, decode_line, encode_line
 
-fcntl: Any
 try:
-    import fcntl
+    import fcntl as _locks
 except ImportError:  # Windows: there nothing keeps two processes from writing at the same time
-    fcntl = None
+    _locks = None  # type: ignore[assignment]  # the module or nothing
 
 LONGEST_LINE = 1 << 20
 _LOCK_TRIES, _LOCK_PAUSE = 100, 0.01
@@ -114,10 +113,11 @@ def _locked(file: int) -> Generator[bool]:
 
     Who can't get the lock within a second goes on without it: another process may have been stopped.
     """
+    locks = cast(Any, _locks)
     is_alone = False
-    for _ in range(_LOCK_TRIES if fcntl is not None else 0):
+    for _ in range(_LOCK_TRIES if locks is not None else 0):
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
             is_alone = True
             break
         except BlockingIOError:
@@ -129,7 +129,7 @@ def _locked(file: int) -> Generator[bool]:
     finally:
         if is_alone:
             with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_UN)
+                locks.flock(file, locks.LOCK_UN)
 
 
 def _take_back(file: int, count: int) -> bool:
