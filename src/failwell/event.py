@@ -89,7 +89,8 @@ def _digest(encoded: bytes) -> str:
 def name_of(id: str) -> str:
     """Return a name for an id that may not be shown: the same for the same id, and no way back from it."""
     # A letter first: what reads like a number is taken for one somewhere on the way.
-    return "x" + _digest(id.encode(errors="replace"))[1:16]
+    digest = _digest(id.encode(errors="replace"))
+    return "abcdef"[int(digest[0], 16) % 6] + digest[1:16]
 
 
 @cache

@@ -18,7 +18,7 @@ except ImportError:  # Windows: there nothing keeps two processes from writing a
     _locks = None  # type: ignore[assignment]  # the module or nothing
 
 LONGEST_LINE = 1 << 20
-_LOCK_TRIES, _LOCK_PAUSE = 100, 0.01
+_LOCK_TRIES, _LOCK_PAUSE = (0 if _locks is None else 100), 0.01
 
 
 def open_sink(address: str) -> "JsonlSink":
@@ -115,7 +115,7 @@ def _locked(file: int) -> Generator[bool]:
     """
     locks = cast(Any, _locks)
     is_alone = False
-    for _ in range(_LOCK_TRIES if locks is not None else 0):
+    for _ in range(_LOCK_TRIES):
         try:
             locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
             is_alone = True
