@@ -40,6 +40,10 @@ added.remove()
 A rule may be a code, a dict with fields of `Failure`, or a function of the exception that returns one of these, another
 exception to look at instead, or `None` if it does not know. A rule that raises is logged, and ours decide.
 
+Your rule goes before ours for the same class, and holds for the classes below it, unless a nearer class has a rule,
+yours or ours: a rule for `ValueError` does not touch `json.JSONDecodeError` or pydantic's `ValidationError`, whose
+texts quote the input.
+
 ## Classes nobody wrote a rule for
 
 In this order: a status, SQLSTATE, code or delay among the attributes of an exception of an unknown library; the words

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from failwell._json import is_object
 from failwell.failure import Failure
+from failwell.redact.scrubber import clean
 
 _MOST_NAMES = 50
 _LONGEST_NAME = 200
@@ -73,7 +74,9 @@ class CallArguments:
 
 def _cut(name: object) -> str:
     try:
-        return str(name)[:_LONGEST_NAME]
+        text = str(name)
+        # What is cut must be redacted before: the end may be what a secret is known by.
+        return text if len(text) <= _LONGEST_NAME else clean(text, _LONGEST_NAME)
     except Exception:  # an object whose `str` raises
         return "?"
 
@@ -81,6 +84,13 @@ def _cut(name: object) -> str:
 def _digest(encoded: bytes) -> str:
     digest: str = _hash()(_KEY + encoded, digest_size=16).hexdigest()
     return digest
+
+
+def name_of(id: str) -> str:
+    """Return a name for an id that may not be shown: the same for the same id, and no way back from it."""
+    # A letter first: what reads like a number is taken for one somewhere on the way.
+    digest = _digest(id.encode(errors="replace"))
+    return "abcdef"[int(digest[0], 16) % 6] + digest[1:16]
 
 
 @cache

@@ -304,3 +304,30 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert said.startswith(sentence)
     assert "planted" not in said
     assert os.listdir() == ["FILE"]
+
+
+FAR = [1e300, -1e300, 1e20, -1e20, 253402300800.0, -62135596801.0, 1e3]
+
+
+@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+@pytest.mark.parametrize(
+    "words",
+    [["list"], ["list", "--json"], ["export"], ["export", "--to", "csv"], ["summary"], ["prune", "--older-than", "1d"]],
+    ids=" ".join,
+)
+def test_times_outside_the_calendar_end_no_command(tmp_path: Path, scheme: str, words: list[str]) -> None:
+    address = written(f"{scheme}{tmp_path / 'calls'}", *[record(at, "failure", MISSING, call=str(at)) for at in FAR])
+
+    ran = run("events", *words, "--store", address)
+
+    is_prunable = scheme != "jsonl:" or words[0] != "prune"
+    assert (ran.code, ran.err == "") == ((0, True) if is_prunable else (2, False))
+    assert "Traceback" not in ran.err
+
+
+def test_times_outside_the_calendar_are_numbers_in_a_sheet(tmp_path: Path) -> None:
+    address = written(f"jsonl:{tmp_path / 'calls'}", *[record(at) for at in FAR])
+
+    rows = list(csv.DictReader(io.StringIO(run("events", "export", "--to", "csv", "--store", address).out)))
+
+    assert [row["time"] for row in rows] == [*map(str, FAR[:-1]), "1970-01-01T00:16:40.000+00:00"]

@@ -216,7 +216,7 @@ def test_a_list_that_cannot_be_fetched_gives_no_hints_and_no_error() -> None:
 
 def test_the_list_is_fetched_again_after_the_server_said_that_it_changed() -> None:
     server = Scripted()
-    server.tool("look", LOST, LOST, FINE)
+    server.tool("look", LOST, LOST, FINE, annotations=SAFE)
     heard = anyio.Event()
 
     async def handler(message: Any) -> None:
@@ -224,15 +224,17 @@ def test_the_list_is_fetched_again_after_the_server_said_that_it_changed() -> No
 
     async def steps(session: Any) -> Any:
         first = await session.call_tool("look")
-        server.pages[0][0]["annotations"] = SAFE
+        server.answers["look"].append(LOST)
+        server.pages[0][0]["annotations"] = {}
         await server.tools_changed()
         await heard.wait()
         return first, await session.call_tool("look")
 
     first, second = run(server, steps, session={"message_handler": handler})
 
-    assert isinstance(first, FailedResult)
-    assert text(second) == "fine"
+    assert text(first) == "fine"
+    assert isinstance(second, FailedResult)
+    assert server.count("look") == 4
 
 
 @pytest.mark.parametrize(

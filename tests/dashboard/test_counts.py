@@ -238,3 +238,13 @@ def _upto(engine: Any) -> int:
     with engine.connect() as connection:
         found: int = connection.execute(select(counts.progress_table.c.upto)).scalar_one()
     return found
+
+
+def test_times_outside_the_calendar_keep_no_others_from_being_counted(address: str) -> None:
+    source = source_of(address)
+    write(address, [record(at, "failure", MISSING, call=str(at)) for at in (1e300, -1e300, 1e20, 1e3)])
+
+    found = totals(source)
+    source.close()
+
+    assert found["failed"] == 3  # no range begins before 1970

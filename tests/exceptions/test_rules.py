@@ -1,10 +1,14 @@
 """Rules of users, and how they stand to ours."""
 
+import binascii
 import importlib
+import json
 import logging
 from pkgutil import iter_modules
 from typing import Any
 
+import httpx
+import pydantic
 import pytest
 
 from failwell import Failure, errors, exceptions, from_exception, rule
@@ -96,6 +100,60 @@ def test_a_users_rule_goes_before_ours_and_the_latest_first() -> None:
             assert from_exception(TimeoutError()).code == "SERVER_BUSY"
 
     assert from_exception(TimeoutError()).code == "TIMEOUT"
+
+
+class Order(pydantic.BaseModel):
+    count: int
+
+
+def not_a_number() -> Exception:
+    try:
+        Order.model_validate({"count": "hunter2"})
+    except pydantic.ValidationError as exc:
+        return exc
+    raise AssertionError
+
+
+NEARER = {
+    "JSON": (ValueError, json.JSONDecodeError("Expecting value", "hunter2", 0)),
+    "Unicode": (ValueError, UnicodeDecodeError("utf-8", b"hunter2\xff", 7, 8, "invalid start byte")),
+    "pydantic": (ValueError, not_a_number()),
+    "base64": (ValueError, binascii.Error("Incorrect padding of hunter2")),
+    "file": (OSError, FileNotFoundError(2, "No such file", "hunter2")),
+    "connection": (OSError, ConnectionRefusedError(111, "hunter2")),
+    "library": (Exception, httpx.ConnectTimeout("hunter2")),
+    "library above it": (Exception, type("OurTimeout", (httpx.ConnectTimeout,), {})("hunter2")),
+}
+
+
+@pytest.mark.parametrize(("base", "exc"), NEARER.values(), ids=NEARER)
+def test_a_users_rule_for_a_class_leaves_our_rules_for_those_below_it(base: Any, exc: Exception) -> None:
+    ours = from_exception(exc)
+
+    with rule(base, lambda exc: {"code": "CONFLICT", "message": str(exc)}):
+        assert from_exception(exc) == ours
+    with rule(type(exc), lambda exc: {"code": "CONFLICT", "message": "Mine."}):
+        assert from_exception(exc).message == "Mine."
+
+    assert ours.code not in (None, "INTERNAL_ERROR", "CONFLICT")
+
+
+def test_a_users_rule_goes_before_what_we_guess_of_the_classes_below_it() -> None:
+    class QuotaExceededError(ValueError):
+        status_code = 404
+
+    with rule(ValueError, "CONFLICT"):
+        assert from_exception(ValueError()).code == "CONFLICT"
+        assert from_exception(QuotaExceededError()).code == "CONFLICT"
+        assert from_exception(KeyError()).code == "INTERNAL_ERROR"
+
+
+def test_a_users_rule_decides_where_ours_for_a_class_below_does_not_know() -> None:
+    unknown = OSError(99_999, "nobody knows this number")
+
+    with rule(Exception, "CONFLICT"):
+        assert from_exception(unknown).code == "CONFLICT"
+        assert from_exception(OSError(2, "hunter2")).code == "FILE_NOT_FOUND"
 
 
 def test_a_users_rule_may_point_at_another_exception_or_give_a_whole_failure() -> None:

@@ -1,5 +1,6 @@
 """A recorder never blocks or fails a call, loses nothing it has room for, and counts what it has not."""
 
+import inspect
 import logging
 import os
 import signal
@@ -8,12 +9,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import failwell as fw
-from failwell.records import Record, Recorder, _recorder
+from failwell.records import Record, Recorder, _recorder, open_reader
 from failwell.records._recorder import _close_all
 from tests.records.samples import Kept, read_file, record
 
@@ -464,3 +466,61 @@ def test_the_log_of_the_tests_is_quiet(caplog: pytest.LogCaptureFixture) -> None
         recorder(SEEN)
 
     assert caplog.records == []
+
+
+def test_no_more_waits_than_the_page_says_is_lost_if_the_process_is_killed() -> None:
+    class Stuck(Kept):
+        entered, go_on = threading.Event(), threading.Event()
+
+        def write(self, batch: Any, /) -> None:
+            self.entered.set()
+            assert self.go_on.wait(60)
+            super().write(batch)
+
+    sink = Stuck()
+    with Recorder(sink, capacity=20, batch=5, warn=lambda _: None) as recorder:
+        for _ in range(5):
+            recorder(SEEN)
+        assert sink.entered.wait(60)
+        lost = list[int]()
+        for _ in range(22):
+            recorder(SEEN)
+            lost.append(recorder.lost)
+        sink.go_on.set()
+
+    defaults = {name: option.default for name, option in inspect.signature(Recorder).parameters.items()}
+    page = " ".join((Path(__file__).parents[2] / "docs" / "telemetry.md").read_text().split())
+    assert lost == [0] * 20 + [1, 2]
+    assert f"up to {defaults['capacity'] + defaults['batch']:,}. Nobody counts these" in page
+    assert f"at most {2 * defaults['batch']:,} records" in page
+
+
+KILLED = """
+import os, signal, sys
+from failwell.records import Observation, Recorder
+
+recorder = Recorder(sys.argv[1])
+for number in range(2_000):
+    recorder(Observation(f"tool{number}", 0.1))
+assert recorder.flush(60)
+for number in range(100):
+    recorder(Observation("later", 0.1))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed like that there")
+@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+def test_what_was_flushed_outlives_a_process_that_is_killed(tmp_path: Path, scheme: str) -> None:
+    address = f"{scheme}{tmp_path / 'calls'}"
+    ran = subprocess.run([sys.executable, "-c", KILLED, address], check=False, timeout=120)
+
+    with Recorder(address) as recorder:
+        recorder(SEEN)
+    reader = open_reader(address)
+    tools = [one.tool for one in reader.records()]
+    reader.close()
+
+    assert ran.returncode == -signal.SIGKILL
+    assert tools[:2000] == [f"tool{number}" for number in range(2000)]
+    assert tools[-1] == SEEN.tool

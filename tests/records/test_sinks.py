@@ -320,6 +320,75 @@ def test_a_disk_that_fills_up_within_a_batch_takes_no_record_twice(
     assert [one.time for one in read_file(path)] == [float(number) for number in range(9)]
 
 
+FULL = """
+import resource, sys
+from failwell.records import Record, open_sink
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+batch = [Record(time=float(number), source="guard", kind="success", tool="full") for number in range(20)]
+sink = open_sink("jsonl:" + sys.argv[1])
+try:
+    sink.write(batch)
+except OSError as failed:
+    print("full", flush=True)
+sys.stdin.readline()
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+sink.write(batch)
+sink.close()
+"""
+"""A process whose file takes no more than so many bytes, until a line comes on its standard input."""
+
+LINE = len(msgspec.json.encode({"v": 1, **msgspec.to_builtins(Record(time=1.0, source="guard", kind="success",
+                                                                    tool="full"))})) + 1  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such limit there")
+@pytest.mark.parametrize("room", [LINE // 2, 3 * LINE - 1, 3 * LINE, 3 * LINE + 1, 3 * LINE + LINE // 2])
+def test_a_full_disk_corrupts_no_line_and_loses_no_record_of_anybody(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "calls.jsonl"
+    other = open_sink(f"jsonl:{path}")
+    with subprocess.Popen(
+        [sys.executable, "-c", FULL, str(path), str(room)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as full:
+        assert full.stdout is not None
+        is_full = full.stdout.readline()
+        before = path.read_bytes()
+        other.write([WHOLE])
+        full.communicate("\n", timeout=60)
+    other.write([PLAIN])
+    other.close()
+
+    found = read_file(path)
+    assert (is_full, full.returncode) == ("full\n", 0)
+    assert before == b"" or before.endswith(b"\n")
+    assert sorted(one.time for one in found if one.tool == "full") == [float(number) for number in range(20)]
+    assert [one for one in found if one.tool != "full"] == [WHOLE, PLAIN]
+    assert path.read_bytes().count(b"\n") == 22
+
+
+def test_a_line_that_another_process_left_behind_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    sink = open_sink(f"jsonl:{path}")
+    sink.write([PLAIN])
+    with path.open("ab") as other:
+        other.write(msgspec.json.encode(WHOLE)[:30])  # and is killed
+
+    sink.write([WHOLE])
+    sink.close()
+
+    assert read_file(path) == [PLAIN, WHOLE]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device")
+def test_what_a_full_device_does_not_take_is_counted_as_lost() -> None:
+    recorder = Recorder("jsonl:/dev/full", interval=0, warn=lambda _: None)
+    for _ in range(7):
+        recorder(PLAIN)
+    recorder.close()
+
+    assert recorder.lost == 7
+
+
 @pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
 def test_a_file_that_is_deleted_meanwhile_is_made_again(tmp_path: Path, scheme: str) -> None:
     sink = open_sink(f"{scheme}{tmp_path / 'calls'}")

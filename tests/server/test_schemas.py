@@ -40,6 +40,20 @@ def test_what_another_validator_found_is_explained_by_the_schema() -> None:
     ]
 
 
+def test_a_schema_that_was_changed_in_place_is_another_one() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"mode": {"enum": ["a"]}}}
+    checks = SchemaChecks()
+    before = checks.refused({"mode": "b"}, schema, tool="tool")
+
+    schema["properties"]["mode"]["enum"].append("b")
+    after = checks.refused({"mode": "c"}, schema, tool="tool")
+
+    assert before is not None
+    assert checks.refused({"mode": "b"}, schema, tool="tool") is None
+    assert after is not None
+    assert after.fields[0].options == ("a", "b")
+
+
 def test_no_more_schemas_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("failwell.server._schemas._MOST_SCHEMAS", 3)
     checks = SchemaChecks()

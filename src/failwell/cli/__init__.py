@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "run"]
 
+_LONGEST_SENTENCE = 2000
 _NEEDED = ("typer", "rich")
 _INSTALL = "the command line needs typer and rich: pip install 'failwell[cli]'"
 
@@ -52,7 +53,7 @@ def run(argv: "Sequence[str]", *, stdin: "TextIO", stdout: "TextIO", stderr: "Te
             code = commands.run_command(argv, stdin=stdin, stdout=stdout, stderr=stderr)
         stdout.flush()
     except streams.Misuse as misuse:
-        stderr.write(f"failwell: {misuse}\n")
+        stderr.write(f"failwell: {_redacted(str(misuse))}\n")
         return 2
     except BrokenPipeError:
         _discard_rest(stdout)
@@ -64,6 +65,13 @@ def run(argv: "Sequence[str]", *, stdin: "TextIO", stdout: "TextIO", stderr: "Te
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _redacted(sentence: str) -> str:
+    """Return a sentence without the secrets of what it quotes, such as the password in an address."""
+    from failwell.redact.scrubber import clean
+
+    return clean(sentence, _LONGEST_SENTENCE)
 
 
 def _run_without_parser(argv: "Sequence[str]", stdout: "TextIO", stderr: "TextIO") -> int:

@@ -17,7 +17,7 @@ from failwell.cli.console import WIDEST, page
 from failwell.cli.streams import Misuse, Streams, write_json
 from failwell.records._addresses import READABLE
 from failwell.records._reader import RecordFilter, RecordReader, Unreadable, open_reader
-from failwell.records._record import FAILED, SUCCEEDED, Record, encode_line
+from failwell.records._record import FAILED, SUCCEEDED, Record, encode_line, redact
 from failwell.records._recovery import VERDICTS, Summary
 from failwell.records._retention import format_size, parse_seconds
 from failwell.redact.scrubber import clean
@@ -171,7 +171,7 @@ def _export(reader: RecordReader, options: _EventsOptions) -> None:
 
 
 def _write_lines(options: _EventsOptions, found: Any) -> None:
-    for record in found:
+    for record in map(redact, found):
         options.streams.stdout.write(encode_line(record).decode("utf-8", "replace") + "\n")
 
 
@@ -182,7 +182,7 @@ def _write_csv(found: Iterator[Record], options: _EventsOptions) -> None:
     head = as_csv(names, ()).decode()
     options.streams.stdout.write(head)
     while page := list(islice(found, _PAGE)):
-        text = as_csv(names, map(_row, page)).decode()
+        text = as_csv(names, map(_row, map(redact, page))).decode()
         options.streams.stdout.write(text.removeprefix(head))
 
 

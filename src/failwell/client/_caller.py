@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypedDict, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
-from failwell.client._tool_list import Describe, ToolDescription
+from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
 from failwell.dialects._placement import META_KEY
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
@@ -102,7 +104,11 @@ async def attempt_once(make: Callable[[dict[str, Any]], Awaitable[Any]], argumen
 
 
 class ToolCall:
-    """A call that can be made several times. The tool's description is looked up once a failure makes it matter."""
+    """A call that can be made several times.
+
+    The tool's description is looked up when a failure makes it matter, after each try anew: what it promised before the
+    first one may be taken back, and nothing is added.
+    """
 
     def __init__(
         self,
@@ -111,6 +117,7 @@ class ToolCall:
         tool: str,
         arguments: dict[str, Any],
         description: Any,
+        pin: Callable[[ToolDescription], ToolDescription],
         is_trusted: Callable[[], bool],
         wants_schema: bool,
         dialect: str | None,
@@ -123,6 +130,8 @@ class ToolCall:
         self.description = ToolDescription()
         self.hints = Hints()
         self._describe = description
+        self._is_described = False
+        self._pin = pin
         self._is_trusted = is_trusted
         self._wants_schema = wants_schema
         self._dialect = dialect
@@ -139,7 +148,8 @@ class ToolCall:
         if exception is not None:
             below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
             return Attempt(None, exception, await self._failure_in(exception, arguments), below)
-        if self._dialect is None and not self._unflagged and not is_failed(result):
+        reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
+        if not reads_successes and not is_failed(result):
             return Attempt(result)
         failure = await self._failure_in(result, arguments)
         return Attempt(result, None, failure, attempts_below(result) if failure else 0)
@@ -158,11 +168,16 @@ class ToolCall:
         return failure.origin == "inferred" or failure.retryable is not False
 
     async def _look_up(self) -> None:
-        describe, self._describe = self._describe, None
+        describe = self._describe
+        if not callable(describe):
+            self._describe = None
         try:
             found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
-            self.description = found if self._is_trusted() else ToolDescription(None, found.input_schema)
-            self.hints = Hints.of(self.description.annotations)
+            found = found if found.is_pinned else self._pin(found)
+            self.description = found if self._is_trusted() else replace(found, annotations=None)
+            hints = Hints.of(self.description.annotations)
+            self.hints = narrowed(self.hints, hints) if self._is_described else hints
+            self._is_described = True
         except Exception:
             log.exception("the description of a tool could not be read, so nothing is known of it")
 
@@ -256,6 +271,7 @@ class Caller:
         self.clock = clock
         self.sleep = sleep
         self.chance = chance
+        self._pins = Pins()
 
     async def run(
         self,
@@ -276,7 +292,8 @@ class Caller:
             tool: which tool it is.
             arguments: what it is called with.
             description: the tool's annotations and input schema, an SDK's description of the tool, or an async function
-                that gives one; it is called only after a failure that it matters for.
+                that gives one; it is called only after a failure that it matters for. What it promises counts from
+                the first time on, for this server and tool: later it may promise less, and not more.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
@@ -299,14 +316,14 @@ class Caller:
             run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
             attempt = await self._attempt_until_settled(call, run, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
-            if call_result.failure and self.repair:
+            if call_result.failure and self.repair and is_automatic():
                 call_result = await self._repair(call, run, call_result, call_result.failure)
         finally:
             layer.clear()
             is_retrying.reset(token)
         if call_result.exception and call_result.attempts > 1:
             _layers.mark(call_result.exception)
-        if call_result.failure and tool in self.fallbacks:
+        if call_result.failure and tool in self.fallbacks and is_automatic():
             return await self._fall_back(call, run, call_result, call_result.failure)
         return call_result
 
@@ -330,6 +347,7 @@ class Caller:
             tool=tool,
             arguments=arguments,
             description=description,
+            pin=lambda said: self._pins.pin((server, tool), said),
             is_trusted=lambda: self._trusts(server),
             wants_schema=self.repair,
             dialect=self.dialect,
@@ -367,6 +385,8 @@ class Caller:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""
         repeatable = call.hints.repeatable or self.policy.repeatable
         if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
+            return call_result
+        if call.description.has_new_schema:
             return call_result
         found = repair(failure, call.arguments, call.description.input_schema)
         if found is None or found.confidence < _SURE_ENOUGH:

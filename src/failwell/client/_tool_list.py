@@ -1,25 +1,33 @@
-"""What a server says of its tools: `tools/list` is fetched once, and only after a call failed."""
+"""What a server says of its tools: `tools/list` is fetched once, and only after a call failed; `Pins`: what counts."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from failwell._json import is_object
 from failwell._log import log
+from failwell.advice import Hints
 
 _MOST_PAGES = 100
 _MOST_TRIES = 3
+_MOST_PINS = 10_000
 _SCHEMA_NAMES = ("inputSchema", "input_schema", "parameters")
 
 
 class ToolDescription(Struct, frozen=True):
-    """A tool's annotations and input schema, as far as they are known."""
+    """A tool's annotations and input schema, as far as they are known.
+
+    `is_pinned`: the annotations promise no more than they did at first. `has_new_schema`: the schema was another one.
+    """
 
     annotations: dict[str, Any] | None = None
     input_schema: dict[str, Any] | None = None
+    is_pinned: bool = False
+    has_new_schema: bool = False
 
     @classmethod
     def of(cls, tool: Any) -> "ToolDescription":
@@ -29,6 +37,48 @@ class ToolDescription(Struct, frozen=True):
         said = _plain(tool)
         schema = next((said[name] for name in _SCHEMA_NAMES if is_object(said.get(name))), None)
         return cls(_plain(said.get("annotations")) or None, schema)
+
+
+class _Pin(NamedTuple):
+    hints: Hints
+    schema: int
+    has_new_schema: bool = False
+
+
+class Pins:
+    """What was said of tools first. What is said later may take the right to repeat a call away, and gives none."""
+
+    def __init__(self) -> None:
+        self._pins: dict[Hashable, _Pin] = {}
+
+    def pin(self, key: Hashable, said: ToolDescription) -> ToolDescription:
+        """Return what counts of a tool's description now; beyond 10,000 tools no promise counts."""
+        hints, schema = Hints.of(said.annotations), _fingerprint(said.input_schema)
+        first = self._pins.get(key)
+        if first is None:
+            first = _Pin(hints, schema)
+            if len(self._pins) >= _MOST_PINS:
+                first = _Pin(Hints(), 0)
+        now = _Pin(narrowed(first.hints, hints), first.schema, first.has_new_schema or first.schema != schema)
+        if key in self._pins or len(self._pins) < _MOST_PINS:
+            self._pins[key] = now
+        annotations = said.annotations
+        if annotations is not None and hints != now.hints:
+            kept = {name: value for name, value in annotations.items() if name not in ("read_only", "idempotent")}
+            annotations = {**kept, "readOnlyHint": now.hints.read_only, "idempotentHint": now.hints.idempotent}
+        return ToolDescription(annotations, said.input_schema, is_pinned=True, has_new_schema=now.has_new_schema)
+
+
+def narrowed(first: Hints, now: Hints) -> Hints:
+    """Return what both promise."""
+    return Hints(read_only=first.read_only and now.read_only, idempotent=first.idempotent and now.idempotent)
+
+
+def _fingerprint(schema: dict[str, Any] | None) -> int:
+    try:
+        return hash(msgspec.json.encode(schema, order="deterministic"))
+    except Exception:  # it holds what JSON does not know
+        return hash(repr(schema))
 
 
 Describe = Callable[[], Awaitable[Any]]
@@ -57,6 +107,15 @@ class ToolListCache:
         self._lock = lock
         self._tools: dict[str, ToolDescription] | None = None
         self._tries = 0
+        self._pins = Pins()
+
+    def note(self, tools: Iterable[Any]) -> None:
+        """Note what the server said of some tools to the application itself."""
+        for tool in tools:
+            if name := _name(tool):
+                described = self._pins.pin(name, ToolDescription.of(tool))
+                if self._tools is not None:
+                    self._tools[name] = described
 
     async def of(self, tool: str) -> ToolDescription:
         """Return what is known of a tool; nothing is known of one that is not listed."""
@@ -80,7 +139,9 @@ class ToolListCache:
         try:
             for _ in range(_MOST_PAGES):
                 found, cursor = await self._page(cursor)
-                tools |= {name: ToolDescription.of(tool) for tool in found if (name := _name(tool))}
+                tools |= {
+                    name: self._pins.pin(name, ToolDescription.of(tool)) for tool in found if (name := _name(tool))
+                }
                 if not cursor:
                     break
         except Exception as exc:

@@ -95,6 +95,7 @@ def prepare_tables(engine: Engine) -> None:
 # Sums: what rows of the table of counts hold, by their key.
 
 SECONDS_OF_AN_HOUR = 3600
+_FARTHEST = 1e12
 
 Key = tuple[int, str, str, str, str, str]
 """Hour, source, server, tool, type and code; the type stands in for a missing code."""
@@ -107,8 +108,8 @@ def empty_sums() -> Sums:
 
 
 def hour_of(time: float) -> int:
-    """Return how many whole hours after 1970 a time is."""
-    return int(time // SECONDS_OF_AN_HOUR)
+    """Return how many whole hours after 1970 a time is, as far as a database can tell: 30,000 years either way."""
+    return int(max(-_FARTHEST, min(time, _FARTHEST)) // SECONDS_OF_AN_HOUR)
 
 
 def count_calls(sums: Sums, records: Iterable[Record]) -> None:

@@ -29,8 +29,16 @@ def as_json(rows: Iterable[dict[str, Any]]) -> bytes:
 
 def _cell(name: str, value: Any) -> Any:
     if name == "time":
-        return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds")
+        return _moment(value)
     if isinstance(value, str):
         # A sheet evaluates a cell that begins so, also behind spaces; one that begins with an apostrophe is text.
         return f"'{value}" if value.lstrip(" \u00a0\ufeff").startswith(_DANGEROUS) else value
     return "" if value is None else value
+
+
+def _moment(seconds: float) -> str | float:
+    """Return a time in UTC; one that is outside the calendar as a number, which no sheet takes for a formula."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return seconds

@@ -1,7 +1,8 @@
 """From any exception to a `Failure`: the exception itself, what it carries, then what it was raised from.
 
 1. A `ToolFailure`, also as the explicit cause, speaks for itself: its failure, unchanged.
-2. Rules of users, then of our tables for third-party classes, the nearest class along the MRO first.
+2. Rules of users for classes below which we have none, then of our tables for third-party classes, the nearest class
+   along the MRO first.
 3. For classes of unknown libraries: status, SQLSTATE, code or delay among their attributes.
 4. The standard library's rules, and for unknown classes the words of their names: a guess, which a surer verdict of
    the same type from the cause replaces.
@@ -202,9 +203,12 @@ def _own_verdict(exc: BaseException) -> tuple[Failure | BaseException | None, bo
     if not issubclass(type(exc), Exception):
         return None, False
     plan = plan_of(type(exc))
-    for rule in plan.users:
-        if (found := _by_users_rule(rule, exc)) is not None:
-            return found, True
+    for ours_below, theirs in plan.users:
+        if any(_by_rule(rule, exc) is not None for rule in ours_below):
+            break  # the nearest class decides
+        for rule in theirs:
+            if (found := _by_users_rule(rule, exc)) is not None:
+                return found, True
     for rule in plan.libraries:
         if (found := _by_rule(rule, exc)) is not None:
             return found, True

@@ -1,4 +1,4 @@
-"""Which rules an exception class has: those of users first, then our tables, along the MRO.
+"""Which rules an exception class has: those of users and our tables, the nearest class along the MRO first.
 
 A rule is keyed by the top-level package and the name of a class, so no library is imported to know its exceptions.
 """
@@ -54,7 +54,7 @@ _users: dict[Key, list[Rule]] = {}
 class Plan(NamedTuple):
     """The rules of one class, nearest first."""
 
-    users: tuple[Rule, ...]
+    users: tuple[tuple[tuple[Rule, ...], tuple[Rule, ...]], ...]  # for each class that has some: ours below it, theirs
     libraries: tuple[Rule, ...]  # of classes outside the standard library
     standard: tuple[tuple[Rule, bool], ...]  # of the standard library, and guesses (True) from names of unknown classes
     is_foreign: bool  # whether the class itself comes from outside the standard library
@@ -123,7 +123,7 @@ def rule(of: Key) -> Callable[[_Function], _Function]: ...
 
 
 def rule(of: Key, verdict: Rule | None = None) -> Any:
-    """Say what an exception class means, in one line; your rules go before ours, the latest first.
+    """Say what an exception class means, in one line; your rule goes before ours for the same class, the latest first.
 
     ```python
     fw.rule(QuotaError, "QUOTA_EXHAUSTED")
@@ -135,7 +135,8 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
         return {"code": "OUT_OF_STOCK", "type": "CONFLICT", "details": {"left": exc.left}}
     ```
 
-    A tuple names the top-level package and the class, for classes you do not want to import. Without a verdict this is
+    The nearest class decides: a rule for `ValueError` leaves `json.JSONDecodeError`, for which we have a rule, alone. A
+    tuple names the top-level package and the class, for classes you do not want to import. Without a verdict this is
     a decorator; with one it returns a handle whose `remove()` takes the rule back, also usable in a `with` block.
 
     Raises:
@@ -198,13 +199,17 @@ def _forget_plans() -> None:
 
 def _plan(cls: type) -> Plan:
     ours = all_rules()
-    users: list[Rule] = []
+    users: list[tuple[tuple[Rule, ...], tuple[Rule, ...]]] = []
+    nearer: list[Rule] = []
     libraries: list[Rule] = []
     standard: list[tuple[Rule, bool]] = []
     for base in cls.__mro__[:-1]:
         key = (str(base.__module__).partition(".")[0], base.__name__)
-        users += _users.get(base, []) + _users.get(key, [])
+        if theirs := _users.get(base, []) + _users.get(key, []):
+            users.append((tuple(nearer), tuple(theirs)))
         found = ours.get(key)
+        if found is not None:
+            nearer.append(found)
         if _is_standard(key[0]):
             if found is not None:
                 standard.append((found, False))

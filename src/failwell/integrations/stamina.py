@@ -19,6 +19,7 @@ another try, and safe, hold; budget and breaker are part of `failwell.call` only
 from collections.abc import Callable
 from typing import Any, TypedDict
 
+from failwell._automatic import is_automatic
 from failwell.advice import Hints, Policy, decide, is_throttled
 from failwell.reading.reader import read
 from failwell.retry import _environment, _layers
@@ -65,7 +66,7 @@ def on(
     known = Hints.of(hints)
 
     def is_worth_it(exc: Exception) -> bool | float:
-        if policy.attempts == 1 or policy.deadline == 0 or _layers.is_marked(exc):
+        if policy.attempts == 1 or policy.deadline == 0 or _layers.is_marked(exc) or not is_automatic():
             return False
         failure = read(exc)
         if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_UNKNOWN:

@@ -18,6 +18,7 @@ The rules on what is worth another try, and safe, hold; budget and breaker are p
 from collections.abc import Callable
 from typing import Any, TypedDict
 
+from failwell._automatic import is_automatic
 from failwell.advice import Hints, Policy, decide
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
@@ -64,7 +65,7 @@ class _PolicyBased:
     def delay(self, state: RetryCallState, jitter: float) -> float | None:
         """Return the seconds to wait before another try, or None for no other."""
         failure = _failure(state)
-        if failure is None:
+        if failure is None or not is_automatic():
             return None
         elapsed = state.seconds_since_start or 0.0
         attempt = state.attempt_number

@@ -5,10 +5,12 @@ The server is started first because it takes longest: the proxy loads its own pa
 
 import os
 
+from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell.proxy.options import BadOption, fill_variables, help_text, parse, quote_for_url, tell_operator
 from failwell.proxy.stdio.process import Child
 
 _MISUSE = 2
+_LONGEST_SENTENCE = 2000
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
@@ -20,6 +22,8 @@ def main(argv: list[str]) -> int:
         if options.help:
             os.write(1, help_text().encode())
             return 0
+        if not is_automatic():
+            tell_operator(SWITCHED_OFF)
         options.events = fill_events(options.events)
         events = open_events(options.events)
         if options.url is not None:
@@ -120,7 +124,9 @@ def _check_installed(option: str, module: str, package: str, *, extra: str) -> N
 
 
 def _cannot_start(program: str, failed: Exception) -> int:
-    sentence = f"cannot start {program}: {_reason(failed)}"
+    from failwell.redact.scrubber import clean  # only now: no server is waiting to be started
+
+    sentence = clean(f"cannot start {program}: {_reason(failed)}", _LONGEST_SENTENCE)
     code = _refuse(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
 
     from failwell.proxy.stdio.restarts import refuse_client

@@ -8,12 +8,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from failwell._automatic import is_automatic
+
 if TYPE_CHECKING:
     from failwell.retry._fleet import FleetLimits
 
 # A test compares it with the table of dialects, which takes longer to load than the server may wait.
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
 _GRACE, _GRACE_OF_CALLS = 1.0, 4.0
+_LONGEST_SENTENCE = 2000
 
 _USAGE = """\
 failwell proxy [OPTIONS] -- COMMAND [ARGUMENTS]
@@ -238,6 +241,9 @@ def parse(argv: list[str]) -> ProxyOptions:
     if options.grace is None:
         options.grace = _GRACE if options.listen is None else _GRACE_OF_CALLS
     _check(options)
+    if not is_automatic():
+        options.retry = options.validate = options.restart = False
+        options.flip_unflagged, options.limits = (), None
     return options
 
 
@@ -325,7 +331,10 @@ def fill_variables(value: str, *, option: str, quote: Callable[[str], str] = str
 
 
 def tell_operator(*lines: str) -> None:
-    """Write lines to standard error."""
+    """Write lines to standard error, without the secrets of what they quote."""
+    from failwell.redact.scrubber import clean  # only when there is something to say
+
+    lines = tuple(clean(line, _LONGEST_SENTENCE) for line in lines)
     with suppress(OSError):  # nobody reads it
         os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
 

@@ -15,6 +15,7 @@ from failwell.records._record import (
     failure_fields,
     redact_failure,
     redact_texts,
+    safe_failure_fields,
     text_without_values,
     without_values,
 )
@@ -83,7 +84,7 @@ def record_of_event(queued: QueuedEvent) -> Record:
         text=render(failure, event.hints, attempt=max(attempt, 1)) if failure is not None and is_end else None,
         decision=next_action(failure, event.hints, attempt) if is_end else None,
         **argument_fields(event.sent),
-        **failure_fields(failure),
+        **({} if failure is None else safe_failure_fields(failure)),
     )
 
 
@@ -97,16 +98,12 @@ def next_action(failure: Failure | None, hints: Any = None, attempt: int = 1) ->
     return None if failure is None else decide(failure, hints, attempt=max(attempt, 1), policy=ADVICE).action
 
 
-def record_of_record(queued: QueuedEvent) -> Record:
-    """Return a record that was made by hand, redacted."""
-    return redact_failure(queued.event)
-
-
 _CONVERTERS: Mapping[type, Converter] = {
     Observation: record_of_observation,
     Event: record_of_event,
-    Record: record_of_record,
 }
+_REDACTING: frozenset[Converter] = frozenset(_CONVERTERS.values())
+"""Those that redact the failure themselves. What any other makes is taken for raw."""
 
 
 class Adapter:
@@ -122,7 +119,11 @@ class Adapter:
         self, converters: Mapping[type, Converter] | None = None, *, server: str = "", session: str = ""
     ) -> None:
         self.session = session
-        self._converters = {**_CONVERTERS, **(converters or {})}
+        self._converters: Mapping[type, Converter] = {
+            **_CONVERTERS,
+            Record: lambda queued: queued.event,
+            **(converters or {}),
+        }
         self._server = server
         self._numbers = count(1)
         self._suspended: set[tuple[str, str, str]] = set()
@@ -140,7 +141,7 @@ class Adapter:
         found = converter(queued)
         found = redact_texts(
             replace(
-                found,
+                found if converter in _REDACTING else redact_failure(found),
                 session=found.session or self.session,
                 server=found.server or self._server,
                 call=found.call or f"n{next(self._numbers)}",

@@ -2,15 +2,23 @@
 
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
+from typing import Any, cast
 
 from failwell.records._reader import ALL, RecordFilter, Unreadable
 from failwell.records._record import Record, decode_line, encode_line
 
+try:
+    import fcntl as _locks
+except ImportError:  # Windows: there nothing keeps two processes from writing at the same time
+    _locks = None  # type: ignore[assignment]  # the module or nothing
+
 LONGEST_LINE = 1 << 20
+_LOCK_TRIES, _LOCK_PAUSE = (0 if _locks is None else 100), 0.01
 
 
 def open_sink(address: str) -> "JsonlSink":
@@ -37,13 +45,15 @@ def open_reader(address: str) -> "JsonlReader":
 class JsonlSink:
     """Appends records to a file, which only its owner may read if it is created here.
 
-    If the file was moved or deleted, a new one is created in its place.
+    If the file was moved or deleted, a new one is created in its place. Many processes may append to one file: each
+    batch begins on a line of its own, and a line for which the disk has no room is taken back.
     """
 
     def __init__(self, path: str, *, file: int | None = None) -> None:
         self._path = path
         self._file = file
-        self._is_cut_off = file is not None and _ends_within_a_line(file, path)
+        self._process = os.getpid()
+        self._is_cut_off = False
         self._written: dict[int, Record] = {}
 
     def write(self, batch: Sequence[Record], /) -> None:
@@ -51,13 +61,15 @@ class JsonlSink:
         file = self._open()
         rest = [record for record in batch if id(record) not in self._written]
         lines = [encode_line(record) + b"\n" for record in rest]
-        if self._is_cut_off and lines:
-            lines[0] = b"\n" + lines[0]
-        written = self._append(file, b"".join(lines))
-        self._is_cut_off = False
-        for record, end in zip(rest, accumulate(map(len, lines)), strict=True):
-            if written < end:
-                self._is_cut_off = True
+        with _locked(file) as is_alone:
+            if lines and _ends_within_a_line(file, self._path, unless_known=self._is_cut_off):
+                lines[0] = b"\n" + lines[0]
+            written = self._append(file, b"".join(lines))
+            ends = list(accumulate(map(len, lines)))
+            complete = max((end for end in ends if end <= written), default=0)
+            self._is_cut_off = written > complete and not (is_alone and _take_back(file, written - complete))
+        for record, end in zip(rest, ends, strict=True):
+            if complete < end:
                 raise OSError("the file takes no more")
             self._written[id(record)] = record
         for record in batch:
@@ -70,13 +82,17 @@ class JsonlSink:
             self._file = None
 
     def _open(self) -> int:
-        if self._file is not None and self._path and _was_replaced(self._file, self._path):
+        if self._file is not None and self._path and self._is_outdated(self._file):
             self.close()
         if self._file is None:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
             self._file = os.open(self._path, flags, 0o600)
-            self._is_cut_off = _ends_within_a_line(self._file, self._path)
+            self._process = os.getpid()
         return self._file
+
+    def _is_outdated(self, file: int) -> bool:
+        """Return whether to open the path again: it names another file, or the lock is that of another process."""
+        return _was_replaced(file, self._path) or self._process != os.getpid()
 
     def _append(self, file: int, data: bytes) -> int:
         """Write and return how many bytes were written; raise if there were none."""
@@ -91,6 +107,41 @@ class JsonlSink:
         return total
 
 
+@contextmanager
+def _locked(file: int) -> Generator[bool]:
+    """Keep other processes from appending meanwhile, and yield whether that works.
+
+    Who can't get the lock within a second goes on without it: another process may have been stopped.
+    """
+    locks = cast(Any, _locks)
+    is_alone = False
+    for _ in range(_LOCK_TRIES):
+        try:
+            locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
+            is_alone = True
+            break
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+        except OSError:  # a file system or a device without locks
+            break
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with suppress(OSError):
+                locks.flock(file, locks.LOCK_UN)
+
+
+def _take_back(file: int, count: int) -> bool:
+    """Cut the last bytes of a file off, which were written just now; return whether that was possible."""
+    found = os.fstat(file)
+    try:
+        os.ftruncate(file, found.st_size - count)
+    except OSError:  # a pipe, a device
+        return False
+    return stat.S_ISREG(found.st_mode)
+
+
 def _was_replaced(file: int, path: str) -> bool:
     """Return whether the path has been moved, deleted or given to another file since it was opened."""
     opened = os.fstat(file)
@@ -103,17 +154,19 @@ def _was_replaced(file: int, path: str) -> bool:
     return (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino)
 
 
-def _ends_within_a_line(file: int, path: str) -> bool:
-    """Return whether the last line has no end, because a process died while it wrote; True if that is unknown."""
+def _ends_within_a_line(file: int, path: str, *, unless_known: bool) -> bool:
+    """Return whether the last line has no end, because a process died while it wrote; what is known otherwise."""
     found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
+    if not stat.S_ISREG(found.st_mode):
+        return unless_known
+    if found.st_size == 0:
         return False
     try:
-        with open(path, "rb") as same:
+        with open(path, "rb") as same:  # the file itself may be open for writing only
             same.seek(-1, os.SEEK_END)
             return same.read(1) != b"\n"
     except OSError:
-        return True
+        return unless_known
 
 
 class JsonlReader:

@@ -11,7 +11,8 @@ from msgspec import UNSET, Struct, structs
 
 from failwell._json import is_array, is_mapping, is_object
 from failwell.codes import Outcome, Type
-from failwell.dialects._placement import write_whole
+from failwell.dialects._placement import read_whole, write_whole
+from failwell.event import name_of
 from failwell.failure import Failure
 from failwell.redact.canonical import canonical, json_safe
 from failwell.redact.scrubber import clean
@@ -96,9 +97,11 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def failure_fields(failure: Failure | None) -> dict[str, Any]:
     """Return the fields of a record that describe a failure, redacted and without the values that were sent."""
-    if failure is None:
-        return {}
-    safe = canonical(without_values(failure))
+    return {} if failure is None else safe_failure_fields(without_values(failure))
+
+
+def safe_failure_fields(safe: Failure) -> dict[str, Any]:
+    """Return the fields of a record that describe a failure as `without_values` returns it."""
     return {
         "type": safe.type,
         "code": safe.code,
@@ -111,17 +114,18 @@ def failure_fields(failure: Failure | None) -> dict[str, Any]:
 
 
 _LONGEST_NAME, _LONGEST_SENTENCE, _LONGEST_TEXT = 200, 1000, 4000
-_BOUNDS = {"code": _LONGEST_NAME, "message": _LONGEST_SENTENCE, "id": 100, "decision": 20, "arguments": 64}
+_BOUNDS = {"code": _LONGEST_NAME, "message": _LONGEST_SENTENCE, "id": 100, "decision": 20, "text": _LONGEST_TEXT}
+_DIGEST = re.compile("[0-9a-f]{1,64}")
 
 
 def redact_texts(record: Record) -> Record:
     """Return a record whose other texts are redacted and cut as well. Doing it twice changes nothing."""
     return msgspec.structs.replace(
         record,
-        session=_redact_name(record.session),
+        session=_safe_session(record.session),
         server=_redact_name(record.server),
         tool=_redact_name(record.tool),
-        call=clean(record.call, _LONGEST_NAME),
+        call=_safe_id(record.call),
         text=None if record.text is None else clean(record.text, _LONGEST_TEXT),
         reason=None if record.reason is None else clean(record.reason, _LONGEST_SENTENCE),
         names=tuple(map(_redact_name, record.names)),
@@ -135,25 +139,42 @@ def _redact_name(text: str) -> str:
     return clean(text, _LONGEST_NAME)
 
 
+def _safe_id(text: str) -> str:
+    """Return an id as it is, or a digest of one that redaction would change: it still joins what belongs together."""
+    return text if clean(text, _LONGEST_NAME) == text else name_of(text)
+
+
+@lru_cache(maxsize=1024)
+def _safe_session(text: str) -> str:
+    return _safe_id(text)
+
+
+def redact(record: Record) -> Record:
+    """Return a record as a recorder would have written it: one that was made by hand, or by an earlier version."""
+    return redact_texts(redact_failure(record))
+
+
 def redact_failure(record: Record) -> Record:
-    """Return a record that was made by hand, with the fields redacted that `failure_fields` would have redacted."""
-    texts = {
-        name: clean(text, longest) for name, longest in _BOUNDS.items() if (text := getattr(record, name)) is not None
+    """Return a record that was made by hand, with what `failure_fields` would have redacted. Twice changes nothing."""
+    failure = read_whole(record.failure)
+    values = [] if failure is None else _sent_values(failure)
+    changes: dict[str, Any] = {
+        name: _remove(clean(text, longest), values)
+        for name, longest in _BOUNDS.items()
+        if (text := getattr(record, name)) is not None
     }
-    return msgspec.structs.replace(record, failure=_without_sent(record.failure), **texts)
+    if record.arguments is not None and not _DIGEST.fullmatch(record.arguments):
+        changes["arguments"] = name_of(record.arguments)
+    if record.failure is not None:
+        whole = json_safe(record.failure) if failure is None else write_whole(without_values(failure))
+        changes["failure"] = {key: value for key, value in whole.items() if key in record.failure}
+        if failure is None and is_array(fields := whole.get("fields")):
+            changes["failure"]["fields"] = list(map(_without_sent, fields))
+    return structs.replace(record, **changes) if changes else record
 
 
-def _without_sent(failure: dict[str, Any] | None) -> dict[str, Any] | None:
-    if failure is None:
-        return None
-    safe: dict[str, Any] = json_safe(failure)
-    fields = safe.get("fields")
-    if is_array(fields):
-        safe["fields"] = [
-            {key: value for key, value in problem.items() if key != "sent"} if is_object(problem) else problem
-            for problem in fields
-        ]
-    return safe
+def _without_sent(problem: Any) -> Any:
+    return {key: value for key, value in problem.items() if key != "sent"} if is_object(problem) else problem
 
 
 _MARK = "…"
@@ -168,20 +189,26 @@ _PREFIX_LENGTH = 12
 
 
 def without_values(failure: Failure) -> Failure:
-    """Return a failure without the values that were sent, neither in its fields nor in its sentences about them."""
-    values = _sent_values(failure)
+    """Return a failure as it may leave the process, without the values that were sent.
+
+    Neither its fields nor its sentences tell them. It is redacted first: a value is cut out of what redaction left, so
+    that redaction sees each secret in its surroundings.
+    """
+    safe, values = canonical(failure), _sent_values(failure)
     if not values:
-        return failure
+        return safe
     fields = tuple(
-        structs.replace(problem, sent=UNSET, message=_remove(problem.message, values)) for problem in failure.fields
+        structs.replace(problem, sent=UNSET, message=_remove(problem.message, values)) for problem in safe.fields
     )
-    suggestion = failure.suggestion and _remove(failure.suggestion, values)
-    return failure.replace(message=_remove(failure.message, values), suggestion=suggestion, fields=fields)
+    suggestion = safe.suggestion and _remove(safe.suggestion, values)
+    return safe.replace(message=_remove(safe.message, values), suggestion=suggestion, fields=fields)
 
 
 def text_without_values(text: str | None, failure: Failure | None) -> str | None:
-    """Return the text that the agent got for a failure, without the values that the agent had sent."""
-    return text if text is None or failure is None else _remove(text, _sent_values(failure))
+    """Return the text that the agent got for a failure, redacted and without the values that the agent had sent."""
+    if text is None or failure is None or not (values := _sent_values(failure)):
+        return text
+    return _remove(clean(text, _LONGEST_TEXT), values)
 
 
 def _sent_values(failure: Failure) -> list[str]:
@@ -224,13 +251,16 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def _remove(text: str, values: list[str]) -> str:
+    if not values:
+        return text
     for value in values:
-        if len(value) >= _PREFIX_LENGTH:
-            text = _remove_by_prefix(text, value)
-        elif len(value) >= _WORD_LENGTH:
+        if len(value) >= _WORD_LENGTH:
             text = text.replace(value, _MARK)
         elif value != _MARK:
             text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", _MARK, text)
+    for value in values:
+        if len(value) >= _PREFIX_LENGTH:
+            text = _remove_by_prefix(text, value)
     return text or _MARK
 
 

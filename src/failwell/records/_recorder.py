@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from failwell._log import log
+from failwell.event import name_of
 from failwell.records._adapter import Adapter, Converter, QueuedEvent
 from failwell.records._record import Record
 from failwell.records._sink import Sink, open_sink
@@ -391,7 +392,7 @@ class Recorder:
 
 
 def _new_name() -> str:
-    return os.urandom(8).hex()
+    return name_of(os.urandom(8).hex())
 
 
 _all: WeakSet[Recorder] = WeakSet()

@@ -71,7 +71,7 @@ def parse_address(address: str) -> tuple[URL, Retention]:
         ImportError: the driver is not installed.
     """
     try:
-        url = make_url(address)
+        url = make_url(_quoted(address))
     except (ArgumentError, ValueError):
         raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database") from None
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
@@ -83,6 +83,14 @@ def parse_address(address: str) -> tuple[URL, Retention]:
         raise ValueError("a SQLite store needs a file, such as sqlite:///calls.db")
     is_file = url.get_backend_name() == "sqlite"
     return url.difference_update_query(PARAMETERS), parse_retention(url.query, is_file=is_file)
+
+
+def _quoted(address: str) -> str:
+    """Return an address whose password may hold an @, as people write it: else a part of it is taken for the host."""
+    scheme, sign, rest = address.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    return f"{scheme}{sign}{user.replace('@', '%40')}{at}{host}{slash}{path}"
 
 
 def connect(url: URL, *, is_writer: bool = False, patience: int = _PATIENCE) -> Engine:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell._log import log
 from failwell.advice import Decision, Policy, decide
 from failwell.codes import Outcome
@@ -65,11 +66,13 @@ class Run(_Progress, eq=False):
 
     def begin(self, now: float) -> Failure | None:
         """Return the failure of an open breaker, or None: make the next attempt."""
-        return self._count_attempt(self.shared.begin((self.server, self.tool), now, caller=self), now)
+        refusal = self.shared.begin((self.server, self.tool), now, caller=self) if is_automatic() else None
+        return self._count_attempt(refusal, now)
 
     async def abegin(self, now: float) -> Failure | None:
         """Do what `begin` does."""
-        return self._count_attempt(await self.shared.abegin((self.server, self.tool), now, caller=self), now)
+        refusal = await self.shared.abegin((self.server, self.tool), now, caller=self) if is_automatic() else None
+        return self._count_attempt(refusal, now)
 
     def succeeded(self, now: float) -> None:
         """Note that the attempt succeeded."""
@@ -109,6 +112,8 @@ class Run(_Progress, eq=False):
         """Return what is due by what is known of this call alone."""
         if retried_below:
             return Decision(action="stop", reason="It was retried already.", delay=failure.retry_after)
+        if not is_automatic():
+            return Decision(action="stop", reason=SWITCHED_OFF, delay=failure.retry_after)
         most = _environment.current.attempts
         if most is not None and self.attempt >= most:
             reason = f"No more than {most} attempts are made here."

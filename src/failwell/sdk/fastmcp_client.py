@@ -7,7 +7,7 @@ from failwell._sdks import needs, supported_version
 from failwell.client._install import Patches
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
-from failwell.sdk.mcp_client import FailedResult, SessionHook
+from failwell.sdk.mcp_client import FailedResult, SessionHook, noting_tools
 
 try:
     from fastmcp import Client
@@ -75,8 +75,13 @@ def _hooked_class(cls: type[Any]) -> type[Any]:
         "__qualname__": cls.__qualname__,
         "_parse_call_tool_result": _raising(cls._parse_call_tool_result),
         "call_tool_mcp": functools.wraps(bare)(call_tool_mcp),
+        "list_tools_mcp": noting_tools(cls.list_tools_mcp, _session_of),
     }
     return type(cls.__name__, (cls,), hooked)
+
+
+def _session_of(client: Any, *_: Any) -> Any:
+    return client.session
 
 
 def _raising(original: Any) -> Any:

@@ -242,6 +242,7 @@ def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
         return await hook.call(bare, self, name, arguments, rest, options)
 
     patches.put(ClientSession, "call_tool", call_tool)
+    patches.put(ClientSession, "list_tools", noting_tools(ClientSession.list_tools, _itself))
     if version.forgets_server:
         patches.put(ClientSession, "initialize", _keeping_server_name(ClientSession.initialize))
 
@@ -285,7 +286,25 @@ def wrap(session: Any, hook: SessionHook) -> bool:
         return await current.call(bare, session, name, arguments, rest, options)
 
     session.call_tool = call_tool
+    found: Any = session
+    found.list_tools = noting_tools(found.list_tools, functools.partial(_itself, session))
     return False
+
+
+def noting_tools(original: Any, session_of: Callable[..., Any]) -> Any:
+    """Return a function that lists tools so that what the application is told of them counts from then on."""
+
+    @functools.wraps(original)
+    async def list_tools(*args: Any, **kwargs: Any) -> Any:
+        listed = await original(*args, **kwargs)
+        _session_info(session_of(*args)).descriptions.note(listed.tools)
+        return listed
+
+    return list_tools
+
+
+def _itself(session: Any, *_: Any) -> Any:
+    return session
 
 
 def _keeping_server_name(original: Any) -> Any:

@@ -1,14 +1,16 @@
 """Protect a low-level server of mcp 1: the function that was registered with its `call_tool` decorator.
 
-The SDK turns what that function raises into text before any handler sees it, so the function itself is covered. The
+The SDK turns what that function raises into text before any handler sees it, so the function itself is covered. It
+checks calls against a list of tools that it keeps for all clients, so that is done here instead, where it can be. The
 server of fastmcp 2 and 3, and the high-level server of mcp 1, stand on such a server too.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from failwell._automatic import is_automatic
 from failwell._log import log
 from failwell._sdks import needs
 from failwell.failure import Failure
@@ -17,7 +19,7 @@ from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import original_exception, package_raising, value_or_failure
-from failwell.server._schemas import SchemaChecks
+from failwell.server._schemas import CallersTools, ListedTools, SchemaChecks
 
 try:
     from mcp import types
@@ -27,14 +29,16 @@ except ImportError as missing:
 _SDK = frozenset(("mcp",))
 _CALL, _LIST = types.CallToolRequest, types.ListToolsRequest
 _COVERED = "__failwell_covered__"
+_MOST_PAGES = 50
 
 
 class _LowLevelRun:
     """One request on its way: whether the function was entered, how it failed, and whether its result is final."""
 
-    __slots__ = ("failure", "is_final", "ran")
+    __slots__ = ("failure", "is_final", "ran", "tools")
 
-    def __init__(self) -> None:
+    def __init__(self, tools: CallersTools) -> None:
+        self.tools = tools
         self.ran = False
         self.is_final = False
         self.failure: Failure | None = None
@@ -50,6 +54,8 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
     """
     functions = _ProtectedFunctions(server, protection, SchemaChecks(), is_inner=is_inner)
     functions.cover()
+    if functions.checks.are_possible:
+        server._get_cached_tool_definition = functions.unchecked_tool
     for name in ("call_tool", "list_tools"):
         setattr(server, name, _then(getattr(server, name), functions.cover))
     return "what the registered function raises is caught, and its arguments are all checked"
@@ -80,6 +86,12 @@ class _ProtectedFunctions:
         self.protection = protection
         self.checks = checks
         self.is_inner = is_inner
+        self._known = ListedTools()
+        self._definition = server._get_cached_tool_definition
+
+    async def unchecked_tool(self, name: str) -> Any:
+        """Return what the SDK checks a call against: nothing, inside a request that is checked here."""
+        return None if is_automatic() and _running.get() is not None else await self._definition(name)
 
     def cover(self) -> None:
         """Cover the handlers that are registered and not covered yet."""
@@ -102,26 +114,27 @@ class _ProtectedFunctions:
 
         async def handle(request: Any) -> Any:
             name, started, result = request.params.name, protection.start(), None
-            run = _LowLevelRun()
+            tools = self._tools()
+            run = _LowLevelRun(tools)
             token = _running.set(run)
             try:
-                failure = await self._refused(request.params) if is_checked else None
+                failure = await self._refused(request.params, tools) if is_checked else None
                 if failure is None:
                     result = await handler(request)
                     failure = run.failure
                     if failure is None and "func" in cells and not run.is_final:
-                        failure = self._sdk_failure(result.root, run, self._call_info(request.params))
+                        failure = await self._sdk_failure(result.root, run, request.params)
             except Exception as exc:
                 if is_protocol_error(exc):
                     raise
-                failure = self._failure(exc, self._call_info(request.params))
+                failure = await self._failure(exc, request.params, tools)
             finally:
                 _running.reset(token)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started, arguments=request.params.arguments)
                 return result
-            wire, failure = protection.result(failure, self._call_info(request.params))
+            wire, failure = protection.result(failure, await self._call_info(request.params, tools))
             protection.finish(name, started, failure, arguments=request.params.arguments, wire=wire)
             return _server_result(types.CallToolResult.model_validate(wire))
 
@@ -142,7 +155,7 @@ class _ProtectedFunctions:
                 if is_protocol_error(exc):
                     raise
                 params = types.CallToolRequestParams(name=name, arguments=arguments)
-                run.failure = self._failure(exc, self._call_info(params))
+                run.failure = await self._failure(exc, params, run.tools)
             if run.failure is not None:
                 return types.CallToolResult(content=[])  # the handler writes the answer
             run.is_final = not isinstance(value, dict | list | tuple)
@@ -154,6 +167,8 @@ class _ProtectedFunctions:
         async def list_tools(request: Any) -> Any:
             result = await handler(request)
             tools = result.root.tools
+            cursor = getattr(getattr(request, "params", None), "cursor", None)
+            self._tools().note(tools, is_first_page=cursor is None)
             changes = [self.protection.listing(tool.name, None, tool.meta, tool.description) for tool in tools]
             if not any(changes):
                 return result
@@ -162,32 +177,74 @@ class _ProtectedFunctions:
 
         return list_tools
 
-    async def _refused(self, params: Any) -> Failure | None:
-        tool = await self.server._get_cached_tool_definition(params.name)
-        return self.checks.refused(params.arguments, tool.inputSchema, tool=params.name) if tool is not None else None
+    def _tools(self) -> CallersTools:
+        """Return the tools as the caller of the current request is listed them."""
+        try:
+            session = self.server.request_context.session
+        except LookupError:  # outside a request
+            session = None
+        return CallersTools(self._known, session, self._list_all)
 
-    def _sdk_failure(self, result: Any, run: _LowLevelRun, info: CallInfo) -> Failure | None:
-        """Return the failure that the SDK found by itself and made into text."""
-        if not isinstance(result, types.CallToolResult) or not vars(result)["isError"]:
+    async def _list_all(self) -> Iterable[Any]:
+        handler = self.server.request_handlers.get(_LIST)
+        if handler is None:
+            return ()
+        found: list[Any] = []
+        request = _LIST(method="tools/list")
+        for _ in range(_MOST_PAGES):
+            page = (await handler(request)).root
+            found += page.tools
+            if page.nextCursor is None:
+                break
+            request = _LIST(method="tools/list", params=types.PaginatedRequestParams(cursor=page.nextCursor))
+        return found
+
+    async def _refused(self, params: Any, tools: CallersTools) -> Failure | None:
+        """Return the failure of a call that the tool's schema refuses, as the caller would be listed it now."""
+        name = params.name
+        arguments: dict[str, Any] = params.arguments or {}
+        tool = tools.remembered(name) or await tools.listed(name)
+        if tool is None or self.checks.refused(arguments, tool.inputSchema, tool=name) is None:
             return None
-        if run.ran:
-            return self.protection.responder(info).broken_output()
-        text = getattr(result.content[0], "text", "") if result.content else ""
-        return Failure(code="VALIDATION_FAILED", message=text or "The arguments do not match the input schema.")
+        tool = await tools.listed(name)
+        return None if tool is None else self.checks.refused(arguments, tool.inputSchema, tool=name)
 
-    def _failure(self, exc: Exception, info: CallInfo) -> Failure:
-        responder = self.protection.responder(info)
+    async def _sdk_failure(self, result: Any, run: _LowLevelRun, params: Any) -> Failure | None:
+        """Return the failure that the SDK found by itself and made into text, or of a result that breaks its schema."""
+        if not isinstance(result, types.CallToolResult):
+            return None
+        if vars(result)["isError"]:
+            if run.ran:
+                return await self._broken_output(params, run.tools)
+            text = getattr(result.content[0], "text", "") if result.content else ""
+            return Failure(code="VALIDATION_FAILED", message=text or "The arguments do not match the input schema.")
+        if self._is_broken(result, run.tools.remembered(params.name)) and self._is_broken(
+            result, await run.tools.listed(params.name)
+        ):
+            return await self._broken_output(params, run.tools)
+        return None
+
+    def _is_broken(self, result: Any, tool: Any) -> bool:
+        if tool is None or tool.outputSchema is None:
+            return False
+        return self.checks.is_broken(result.structuredContent, tool.outputSchema, tool=tool.name)
+
+    async def _broken_output(self, params: Any, tools: CallersTools) -> Failure:
+        return self.protection.responder(await self._call_info(params, tools)).broken_output()
+
+    async def _failure(self, exc: Exception, params: Any, tools: CallersTools) -> Failure:
+        responder = self.protection.responder(await self._call_info(params, tools))
         core = original_exception(exc, _SDK)
-        listed = self.server._tool_cache if _LIST in self.server.request_handlers else ()
-        if listed and info.tool not in listed:
-            log.info("tool %s is not listed, and calling it failed", info.tool, exc_info=core)
-            return unknown_tool(info.tool, listed)
+        names = await tools.names()
+        if names and params.name not in names:
+            log.info("tool %s is not listed, and calling it failed", params.name, exc_info=core)
+            return unknown_tool(params.name, names)
         if is_rpc_error(core) and package_raising(core) not in _SDK:
             return responder.failure_of_sdk_error(core)
         return responder.failure_of(core)
 
-    def _call_info(self, params: Any) -> CallInfo:
-        tool = self.server._tool_cache.get(params.name)
+    async def _call_info(self, params: Any, tools: CallersTools) -> CallInfo:
+        tool = await tools.described(params.name)
         meta = functools.partial(_request_meta, params, self.server)
         if tool is None:
             return CallInfo(params.name, meta=meta)

@@ -3,6 +3,7 @@
 The SDK checks nothing there. Arguments and results are checked against the schemas that the server lists.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from failwell._log import log
@@ -13,7 +14,7 @@ from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
-from failwell.server._schemas import SchemaChecks
+from failwell.server._schemas import CallersTools, ListedTools, SchemaChecks
 
 try:
     from mcp.types import CallToolResult
@@ -46,13 +47,13 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
 
 
 class _ProtectedHandlers:
-    """What stands before the handlers of one server, and the tools it listed last."""
+    """What stands before the handlers of one server, and the tools it listed."""
 
     def __init__(self, protection: Protection, checks: SchemaChecks, *, is_inner: bool) -> None:
         self.protection = protection
         self.checks = checks
         self.is_inner = is_inner
-        self.tools: dict[str, Any] = {}
+        self._known = ListedTools()
         self._lister: tuple[Any, Any] | None = None
 
     def before(self, method: str, params_type: Any, handler: Any) -> Any:
@@ -68,23 +69,22 @@ class _ProtectedHandlers:
         protection = self.protection
 
         async def call(ctx: Any, params: Any) -> Any:
-            name, started, value = params.name, protection.start(), None
-            tool = None if self.is_inner else await self._tool(ctx, name)
-            failure = self.checks.refused(params.arguments, tool.input_schema, tool=name) if tool is not None else None
-            responder = None
+            name, started, value, responder = params.name, protection.start(), None, None
+            tools = self._tools(ctx)
+            failure = await self._refused(params, tools)
             if failure is None:
                 try:
-                    value, failure = self._unpack(await handler(ctx, params), tool, params)
+                    value, failure = await self._unpack(await handler(ctx, params), tools, params)
                 except Exception as exc:
                     if is_protocol_error(exc):
                         raise
-                    responder = protection.responder(_call_info(params, tool))
-                    failure = self._failure(exc, responder)
+                    responder = protection.responder(await _call_info(params, tools))
+                    failure = await self._failure(exc, responder, tools)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started, arguments=params.arguments, context=ctx)
                 return value
-            responder = responder or protection.responder(_call_info(params, tool))
+            responder = responder or protection.responder(await _call_info(params, tools))
             wire, failure = responder.encode(failure)
             protection.finish(name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
             return CallToolResult.model_validate(wire)
@@ -94,7 +94,7 @@ class _ProtectedHandlers:
     def _listing(self, handler: Any) -> Any:
         async def list_tools(ctx: Any, params: Any) -> Any:
             result = await handler(ctx, params)
-            self.tools.update((tool.name, tool) for tool in result.tools)
+            self._tools(ctx).note(result.tools, is_first_page=getattr(params, "cursor", None) is None)
             changes = [self.protection.listing(tool.name, None, tool.meta, tool.description) for tool in result.tools]
             if not any(changes):
                 return result
@@ -103,46 +103,68 @@ class _ProtectedHandlers:
 
         return list_tools
 
-    async def _tool(self, ctx: Any, name: str) -> Any:
-        """Return a tool as the server lists it; the list is asked for anew if the tool is not in it."""
-        if name not in self.tools and self._lister is not None:
-            params_type, handler = self._lister
-            try:
-                params = params_type()
-                for _ in range(_MOST_PAGES):
-                    page = await handler(ctx, params)
-                    self.tools.update((tool.name, tool) for tool in page.tools)
-                    if page.next_cursor is None:
-                        break
-                    params = params_type(cursor=page.next_cursor)
-            except Exception:
-                log.exception("the tools could not be listed, so the arguments of %s are not checked", name)
-        return self.tools.get(name)
+    def _tools(self, ctx: Any) -> CallersTools:
+        """Return the tools as the caller of a request is listed them; inside another server, that lists none here."""
 
-    def _unpack(self, value: Any, tool: Any, params: Any) -> tuple[Any, Failure | None]:
+        async def list_all() -> Iterable[Any]:
+            return await _all_pages(ctx, *self._lister) if self._lister is not None else ()
+
+        return CallersTools(self._known, getattr(ctx.session, "_connection", None), list_all)
+
+    async def _refused(self, params: Any, tools: CallersTools) -> Failure | None:
+        """Return the failure of a call that the tool's schema refuses, as the caller would be listed it now."""
+        name = params.name
+        arguments: dict[str, Any] = params.arguments or {}
+        tool = tools.remembered(name) or await tools.listed(name)
+        if tool is None or self.checks.refused(arguments, tool.input_schema, tool=name) is None:
+            return None
+        tool = await tools.listed(name)
+        return None if tool is None else self.checks.refused(arguments, tool.input_schema, tool=name)
+
+    async def _unpack(self, value: Any, tools: CallersTools, params: Any) -> tuple[Any, Failure | None]:
         was_wrapped = type(value) is Ok
         value, failure = value_or_failure(value)
         if failure is not None:
             return None, failure
         if was_wrapped and not hasattr(value, "model_dump"):
             value = CallToolResult.model_validate(success(value))
-        schema = tool.output_schema if tool is not None else None
-        if schema is None or not isinstance(value, CallToolResult) or value.is_error:
+        if not isinstance(value, CallToolResult) or value.is_error:
             return value, None
-        if self.checks.is_broken(value.structured_content, schema, tool=params.name):
-            return None, self.protection.responder(_call_info(params, tool)).broken_output()
+        if self._is_broken(value, tools.remembered(params.name)):
+            tool = await tools.listed(params.name)
+            if self._is_broken(value, tool):
+                return None, self.protection.responder(await _call_info(params, tools)).broken_output()
         return value, None
 
-    def _failure(self, exc: Exception, responder: Responder) -> Failure:
+    def _is_broken(self, value: Any, tool: Any) -> bool:
+        if tool is None or tool.output_schema is None:
+            return False
+        return self.checks.is_broken(value.structured_content, tool.output_schema, tool=tool.name)
+
+    async def _failure(self, exc: Exception, responder: Responder, tools: CallersTools) -> Failure:
         core = original_exception(exc, _SDK)
-        if self.tools and responder.tool not in self.tools:
+        names = await tools.names()
+        if names and responder.tool not in names:
             log.info("tool %s is not listed, and calling it failed", responder.tool, exc_info=core)
-            return unknown_tool(responder.tool, self.tools)
+            return unknown_tool(responder.tool, names)
         if is_rpc_error(core) and package_raising(core) not in _SDK:
             return responder.failure_of_sdk_error(core)
         return responder.failure_of(core)
 
 
-def _call_info(params: Any, tool: Any) -> CallInfo:
+async def _all_pages(ctx: Any, params_type: Any, handler: Any) -> Iterable[Any]:
+    found: list[Any] = []
+    params = params_type()
+    for _ in range(_MOST_PAGES):
+        page = await handler(ctx, params)
+        found += page.tools
+        if page.next_cursor is None:
+            break
+        params = params_type(cursor=page.next_cursor)
+    return found
+
+
+async def _call_info(params: Any, tools: CallersTools) -> CallInfo:
+    tool = await tools.described(params.name)
     has_output_schema = tool is not None and tool.output_schema is not None
     return CallInfo(params.name, getattr(tool, "annotations", None), has_output_schema, lambda: params.meta)

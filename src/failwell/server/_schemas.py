@@ -1,18 +1,24 @@
-"""Check arguments and results against the schemas that tools publish, refusing only what JSON Schema refuses.
+"""The tools that a server lists, and checks against their schemas, refusing only what JSON Schema refuses.
 
 Names a schema does not mention and formats are reported along with other problems, and never alone: a call that worked
 before a server was protected works afterwards.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from copy import deepcopy
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import msgspec
+
+from failwell._automatic import is_automatic
 from failwell._json import is_mapping, is_object
 from failwell._log import log
 from failwell.failure import Failure, FieldProblem
 from failwell.schema.problems import invalid
 
 _MOST_SCHEMAS = 512
+_encoder = msgspec.json.Encoder()
 
 
 class SchemaChecks:
@@ -24,7 +30,7 @@ class SchemaChecks:
         except ImportError:
             validation = None  # type: ignore[assignment]  # the module or nothing
         self._validation: Any = validation
-        self._checkers: dict[int, tuple[Any, Any]] = {}
+        self._checkers: dict[bytes, Any] = {}
 
     @property
     def are_possible(self) -> bool:
@@ -33,7 +39,7 @@ class SchemaChecks:
 
     def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
-        checker = self._checker(schema, tool)
+        checker = self._checker(schema, tool) if is_automatic() else None
         problems = checker.problems(arguments) if checker is not None else ()
         if all(problem.kind == "format" for problem in problems):
             return None
@@ -59,7 +65,7 @@ class SchemaChecks:
 
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
         """Return whether a result is not what a tool's output schema promises."""
-        checker = self._checker(schema, tool)
+        checker = self._checker(schema, tool) if is_automatic() else None
         return checker is not None and any(problem.kind != "format" for problem in checker.problems(value))
 
     def _strict(self, arguments: Any, schema: Any, tool: str) -> tuple[FieldProblem, ...]:
@@ -70,17 +76,17 @@ class SchemaChecks:
     def _checker(self, schema: Any, tool: str) -> Any:
         if self._validation is None or not is_mapping(schema):
             return None
-        held = self._checkers.get(id(schema))
-        if held is None or held[0] is not schema:
+        content = _content(schema)
+        if content not in self._checkers:
             while len(self._checkers) >= _MOST_SCHEMAS:
                 self._checkers.pop(next(iter(self._checkers)), None)
-            # Holding the schema keeps its id from being given to another.
-            held = self._checkers[id(schema)] = (schema, self._compiled(schema, tool))
-        return held[1]
+            self._checkers[content] = self._compiled(schema, tool)
+        return self._checkers[content]
 
     def _compiled(self, schema: Mapping[str, Any], tool: str) -> Any:
         if "unevaluatedProperties" not in schema:
             schema = {"additionalProperties": True, **schema}
+        schema = deepcopy(schema)  # the checker explains by it, and must not see later changes
         try:
             return self._validation.Checker(schema, tool=tool)
         except (ValueError, TypeError) as error:
@@ -88,7 +94,86 @@ class SchemaChecks:
             return None
 
 
+def _content(schema: Mapping[str, Any]) -> bytes:
+    """Return what a schema says now: one that is changed in place is another one, though it is the same object."""
+    try:
+        return _encoder.encode(schema)
+    except Exception:  # it holds what JSON does not know, or is too deep
+        return repr(schema).encode(errors="replace")
+
+
 def _names_all(schema: Mapping[str, Any], arguments: Any) -> bool:
     """Return whether a schema mentions every name that was sent, so that being strict about names finds no more."""
     properties = schema.get("properties")
     return is_object(arguments) and is_mapping(properties) and arguments.keys() <= properties.keys()
+
+
+class ListedTools:
+    """The tools that a server listed last: to each session, and to any."""
+
+    def __init__(self) -> None:
+        self.by_session: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+        self.last: dict[str, Any] = {}
+
+
+class CallersTools:
+    """The tools of a server as the caller of one request is listed them.
+
+    Lists may change, and differ from caller to caller. What was listed before is good enough to let a call pass.
+    Nothing is refused, called unknown or called safe to repeat by what another caller was listed, nor refused before
+    the tools were listed again.
+
+    Args:
+        known: what the server listed so far.
+        session: what stands for the caller as long as it is connected; None if nothing does.
+        list_all: lists all tools, to this caller.
+    """
+
+    def __init__(
+        self, known: ListedTools, session: Any, list_all: Callable[[], Awaitable[Iterable[Any]]] | None
+    ) -> None:
+        self._known = known
+        self._session = session
+        self._list_all = list_all
+        self._fresh: dict[str, Any] | None = None
+
+    def remembered(self, name: str) -> Any:
+        """Return a tool as it was listed last, to this caller or to another; None if it never was."""
+        return self._own.get(name) or self._known.last.get(name)
+
+    async def listed(self, name: str) -> Any:
+        """Return a tool as it is listed now, to this caller, or None."""
+        return (await self._list()).get(name)
+
+    async def described(self, name: str) -> Any:
+        """Return a tool as it was listed to this caller, or None."""
+        return self._own.get(name) or await self.listed(name)
+
+    async def names(self) -> Collection[str]:
+        """Return the names of all tools that are listed now, to this caller."""
+        return (await self._list()).keys()
+
+    def note(self, tools: Iterable[Any], *, is_first_page: bool = True) -> None:
+        """Remember what was listed to this caller."""
+        found = {**({} if is_first_page else self._own), **{tool.name: tool for tool in tools}}
+        self._known.last = found
+        if self._session is not None:
+            self._known.by_session[self._session] = found
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        if self._fresh is not None or self._session is None:
+            return self._fresh or {}
+        return self._known.by_session.get(self._session, {})
+
+    async def _list(self) -> dict[str, Any]:
+        """Return the tools that are listed now, asking once for each call; none if they cannot be listed."""
+        if self._fresh is None:
+            self._fresh = {}
+            if self._list_all is not None:
+                try:
+                    self._fresh = {tool.name: tool for tool in await self._list_all()}
+                    self.note(self._fresh.values())
+                except Exception:
+                    log.exception("the tools could not be listed, so that nothing is checked against their schemas")
+        return self._fresh

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from failwell.check.peers.http import HttpPeer
-from failwell.check.peers.peer import BadServer, Peer, PeerGone
+from failwell.check.peers.peer import BadServer, Peer, PeerGone, one_line
 from failwell.check.peers.stdio import StdioPeer
 
 __all__ = ["BadServer", "Connect", "Peer", "PeerGone", "connector"]
@@ -33,7 +33,7 @@ def connector(
         return lambda: StdioPeer.start(command, cwd=cwd, env=env)
     url = command[0]
     if not url.startswith(("http://", "https://")):
-        raise BadServer(f"{url} is no address of an MCP server: it begins with http:// or https://")
+        raise BadServer(f"{one_line(url)} is no address of an MCP server: it begins with http:// or https://")
 
     async def connect() -> Peer:
         return HttpPeer(url, start=start, wait=wait)

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 from urllib.request import Request, urlopen
 
 from failwell._json import is_object
@@ -24,8 +25,8 @@ class HttpPeer:
     def __init__(self, url: str, *, start: float = 30.0, wait: float = 10.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise BadServer(f"not an address of a server: {url!r}")
-        self._url = url
+            raise BadServer(f"not an address of a server: {one_line(url)!r}")
+        self._url, self._credentials = _without_credentials(parts)
         self._start, self._wait = start + _GRACE, wait + _GRACE
         self._session: str | None = None
         self._last = 0
@@ -60,6 +61,8 @@ class HttpPeer:
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": PROTOCOL_VERSION,
         }
+        if self._credentials is not None:
+            headers["Authorization"] = self._credentials
         return headers if self._session is None else {**headers, "Mcp-Session-Id": self._session}
 
     def _post(self, message: dict[str, Any], number: int | None) -> dict[str, Any] | None:
@@ -81,7 +84,7 @@ class HttpPeer:
             return found
         except URLError as failed:
             raise PeerGone(
-                f"cannot reach {self._url}: {getattr(failed.reason, 'strerror', None) or failed.reason}"
+                f"cannot reach {one_line(self._url)}: {getattr(failed.reason, 'strerror', None) or failed.reason}"
             ) from None
         except (OSError, HTTPException) as failed:
             raise PeerGone(f"the connection broke: {one_line(str(failed)) or type(failed).__name__}") from None
@@ -115,3 +118,11 @@ class HttpPeer:
                 pass
         except (OSError, HTTPException):
             pass  # a server need not offer it
+
+
+def _without_credentials(url: SplitResult) -> tuple[str, str | None]:
+    """Return a URL without user and password, and both as a header."""
+    user, at, host = url.netloc.rpartition("@")
+    if not at:
+        return url.geturl(), None
+    return url._replace(netloc=host).geturl(), f"Basic {b64encode(unquote_to_bytes(user)).decode()}"

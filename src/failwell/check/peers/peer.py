@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from failwell._json import is_array, is_object
 from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
+from failwell.redact.scrubber import clean
 
 PROTOCOL_VERSION = "2025-06-18"
 ENDED = "the server ended"
@@ -140,6 +141,5 @@ def _error_of(answer: dict[str, Any]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text as one short line."""
-    words = " ".join(text.split())
-    return words if len(words) <= _LONGEST_LINE else words[: _LONGEST_LINE - 1] + "…"
+    """Return text as one short line, redacted."""
+    return clean(" ".join(text.split()), _LONGEST_LINE)
