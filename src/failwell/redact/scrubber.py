@@ -389,15 +389,13 @@ def _replace_spoken(match: re.Match[str]) -> str:
     body = body.rstrip(".,:;!?)]}") if way == "bare" else body
     if _is_no_value(body) or body.lower() in PROSE or _is_sentence(body):
         return match[0]
-    if not _is_spoken_value(
-        named, body, name, is_said=bool(match["link"] and match["colon"]), is_quoted=way == "quoted"
-    ):
+    if not _is_spoken_value(named, body, is_said=bool(match["link"] and match["colon"]), is_quoted=way == "quoted"):
         return match[0]
     start = match.start(way) - match.start()
     return match[0][:start] + placeholder(named.kind) + match[0][start + len(body) :]
 
 
-def _is_spoken_value(named: SecretName, body: str, name: str, *, is_said: bool, is_quoted: bool) -> bool:
+def _is_spoken_value(named: SecretName, body: str, *, is_said: bool, is_quoted: bool) -> bool:
     if named.proof:
         return _looks_secret(named, body)
     if named.kind == "security_code":
@@ -451,13 +449,13 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
     word = _compiled(FIRST_WORD).match(pair.string, pair.end()) if is_loose else None
     if word and (word[1].lower() in PROSE or (word[2] and (len(word[1]) < 4 or word[2] in _AFTER_A_SUBJECT))):
         return None
-    value = _compiled(NEXT_LINE).match(pair.string, pair.end()) if sign.endswith(":") else None
-    value = value or _compiled(_value_pattern(pair)).match(pair.string, pair.end())
+    below = _compiled(NEXT_LINE).match(pair.string, pair.end()) if sign.endswith(":") else None
+    value = below or _compiled(_value_pattern(pair)).match(pair.string, pair.end())
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
     body = pair.string[start:end]
-    is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"]
+    is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"] and not below
     if not is_quoted and body.startswith("(") and sign:
         start, body = start + 1, body[1:]
     if len(body) < shortest or is_innocent(body, SIMPLE_SCHEMES):
@@ -580,7 +578,8 @@ def _token(start: str) -> re.Pattern[str]:
 @cache
 def _gates() -> tuple[str, ...]:
     """Return what every text with a secret of some shape holds, in lower case; cards are looked for by their digits."""
-    return tuple(dict.fromkeys(gate.lower() for shape in SHAPES for gate in shape.gates))
+    every = {gate.lower() for shape in SHAPES for gate in shape.gates}
+    return tuple(gate for gate in sorted(every) if not any(other in gate for other in every - {gate}))
 
 
 @cache

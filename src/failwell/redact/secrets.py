@@ -317,7 +317,10 @@ BEFORE_ORACLE: Final = (
 BEHIND_ORACLE: Final = r"//|[\w.-]{1,128}+:\d{2,5}[/:]\w|\(DESCRIPTION|(?!HEAD|MAIN)[A-Z][A-Z0-9_.]{2,30}+(?![\w/@-])"
 
 # The further lines of a private key whose first line was told by its beginning.
-MORE_OF_A_KEY: Final = r"(\[redacted:private_key\])(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{40,}+={0,2})++(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{2,76}={1,2})?+"
+MORE_OF_A_KEY: Final = (
+    r"(\[redacted:private_key\])(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{40,}+={0,2})++"
+    r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{2,76}={1,2})?+"
+)
 
 # What stands before a number that is no card's: the number of an order, an id.
 NUMBERED: Final = (
@@ -344,7 +347,8 @@ WIDE_PAIR: Final = _PAIR.replace("BLANK", _WIDE_BLANK).replace("SIGN", r"[\uff1a
 
 # Ways to write a value, one group each. QUOTED opens the alternatives, one of the three below it closes them.
 QUOTED: Final = (
-    rf"""(?:\s{{0,20}}(?=[bBuUrRfF]{{0,2}}["'\\&])|{_WIDE_BLANK}{{0,8}})(?:(?:string\(\d{{1,5}}\) |[bBuUrRfFN]{{1,2}})(?=["']))?(?:"""
+    rf"""(?:\s{{0,20}}(?=[bBuUrRfF]{{0,2}}["'\\&])|{_WIDE_BLANK}{{0,8}})"""
+    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["']))?(?:"""
     r"""\\+"((?:[^"\\\n]|\\++(?!"))*+)|\\+'((?:[^'\\\n]|\\++(?!'))*+)|\"{3}([^"]*+)|'{3}([^']*+)"""
     r"""|"((?:[^"\\\n]|\\.)*+)|'((?:[^'\\\n]|\\.)*+)|(?:&quot;|&\#3[49];)((?:[^&\n]|&(?!quot;|\#3[49];))*+)"""
 )
@@ -361,10 +365,16 @@ LINE: Final = (
     rf"""|\[?(?!redacted)((?i:{SIMPLE_SCHEMES})[ \t]++[^\s"'`,;]++)"""
     r"""|((?:[^\n\\QUOTE]|\\(?![nrQUOTE]))++))"""
 )
-FIRST_WORD: Final = rf"[ \t]{{0,8}}(?:(?i:{SIMPLE_SCHEMES})[ \t]{{1,4}})?+([A-Za-z]{{1,20}}+)[.,;:!?)…]{{0,4}}(?=\s(?:([a-z]{{1,8}})(?!\w))?|$)"
+FIRST_WORD: Final = (
+    rf"[ \t]{{0,8}}(?:(?i:{SIMPLE_SCHEMES})[ \t]{{1,4}})?+([A-Za-z]{{1,20}}+)[.,;:!?)…]{{0,4}}"
+    r"(?=\s(?:([a-z]{1,8})(?!\w))?|$)"
+)
 TAGGED: Final = r"\s{0,20}(?:<!\[CDATA\[)?([^<>\n]{1,512}?)(?=\s{0,20}(?:</|\]\]>))"
 # YAML: the value on a line of its own, below its name.
-NEXT_LINE: Final = r"""[ \t]{0,4}(?:[|>][+-]?)?[ \t]{0,4}\n[ \t]{1,20}(?![#\-{\[|"'])(?=[^\s]{1,512}[ \t]{0,8}(?:\n|\Z))(?!\S{1,512}:[ \t]{0,8}(?:\n|\Z))()()()()()()()(\S++)"""
+NEXT_LINE: Final = (
+    r"""[ \t]{0,4}(?:[|>][+-]?)?[ \t]{0,4}\n[ \t]{1,20}(?![#\-{\[|"'])"""
+    r"(?!\S{1,512}:[ \t]{0,8}(?:\n|\Z))(\S{1,512}+)(?=[ \t]{0,8}(?:\n|\Z))"
+)
 
 # A secret that is spoken of: a noun, words that lead to the value, the value. The value must look like one.
 LINKS: Final = (
@@ -434,9 +444,11 @@ SPOKEN: Final = (
 NAMED: Final = (
     (
         ("alue", "ALUE", "ontent", "efault"),
-        r"""(?i:\b(?:name|key|field|parameterkey|header|id|variable)["']?\s?[=:]\s?["']?)(?P<name>[\w.-]{1,80}+)["']?"""
-        r"""[\s,;]{1,12}["']?(?i:value|parametervalue|content|default)["']?\s?[=:]\s?"""
-        r"""(?:"(?P<double>[^"\n]{1,512}+)|'(?P<single>[^'\n]{1,512}+)|(?P<value>[^\s"'<>,}]++))""",
+        (
+            r"""(?i:\b(?:name|key|field|parameterkey|header|id|variable)["']?\s?[=:]\s?["']?)(?P<name>[\w.-]{1,80}+)["']?"""
+            r"""[\s,;]{1,12}["']?(?i:value|parametervalue|content|default)["']?\s?[=:]\s?"""
+            r"""(?:"(?P<double>[^"\n]{1,512}+)|'(?P<single>[^'\n]{1,512}+)|(?P<value>[^\s"'<>,}]++))"""
+        ),
     ),
     (
         ("</",),
@@ -452,7 +464,10 @@ NAMED: Final = (
 
 # A row that is inserted: which of its values are secret is told by the names of the columns.
 PARAMETERS: Final = r"\([?%\w:$,\s()]{1,600}?\)[^\[\n]{0,80}\]?\s{0,4}\[parameters: \[?(?=\()"
-INSERT: Final = r"""(?i:\binsert\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}\((?P<columns>[^()]{1,2000}+)\)\s{0,8}(?i:values)\s{0,4}(?=\()"""
+INSERT: Final = (
+    r"(?i:\binsert\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
+    r"\((?P<columns>[^()]{1,2000}+)\)\s{0,8}(?i:values)\s{0,4}(?=\()"
+)
 ROW_ITEM: Final = (
     r"""\(|\)|,|[NEBb]?'(?P<single>(?:[^'\\]|\\.|'')*+)'|"(?P<double>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,()'"]++)|\s++"""
 )
@@ -473,7 +488,7 @@ class SecretName(NamedTuple):
 
     kind: str
     proof: str = ""
-    """What the value must look like to be a secret: "long", "random", "generated" (long, of three alphabets), or anything."""
+    """What the value must look like to be a secret: long, random, generated (of three alphabets), or anything."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -515,68 +530,55 @@ def secret_name(name: str) -> SecretName | None:
     return None
 
 
-# What most names have in common, so that most texts are told by a few looks to hold none of them.
+# What secret names have in common and is written without signs in it, so that names are looked for only around it.
 _ROOTS: Final = (
-    *("key", "token", "secret", "pass", "sess", "card", "cred", "conn", "cookie", "security", "pin", "code", "phrase"),
-    *("verifier", "assertion", "webhook", "auth"),
+    *("key", "token", "secret", "pass", "sessi", "sessid", "card", "cred", "cookie", "security", "code", "phrase"),
+    *("verifier", "assertion", "webhook", "auth", "connection", "connstr", "connect.s", "userpin"),
 )
+_SPELLED: Final = ("p-w-d", "p.w.d", "p_w_d", "conn_str", "conn-str", "user_pin", "user-pin", "user pin")
 _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 
 
 @cache
-def _by_root() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the endings of secret names by a part of theirs that few texts hold."""
-    found: dict[str, list[str]] = {}
-    for ending in _ENDINGS:
-        root = next((root for root in _ROOTS if root in ending), ending)
-        found.setdefault(root, []).append(ending)
-    return tuple((root, tuple(endings)) for root, endings in found.items())
+def part_of_a_name() -> re.Pattern[str]:
+    """Return what finds, in lower case, a part of every secret name."""
+    roots = (next((root for root in _ROOTS if root in ending), ending) for ending in _ENDINGS)
+    alternatives = (_any_of((*roots, *_SPELLED, "key", "code")), _any_of((*SECRET_WORDS, *WEAK_WORDS, "sid"), "(?![a-z])"))
+    return re.compile("|".join(alternatives))
+
+
+@cache
+def _flat_names() -> re.Pattern[str]:
+    """Return what finds the endings of secret names in a text that was made flat like a name."""
+    short = (ending for ending in _ENDINGS if not any(other in ending for other in _ENDINGS if other != ending))
+    return re.compile(_any_of(short))
 
 
 @cache
 def _last_words() -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(SECRET_WORDS)})(?![a-z])")
+    """Return what finds the short words that end secret names; weak ones only before what may be a random value."""
+    value = r"(?![a-z])(?:[ _-][a-z]{1,12}){0,5}+[^a-z0-9]{0,16}(?=[^\s]{0,120}?[a-z0-9]{8})"
+    return re.compile(f"{_any_of(SECRET_WORDS, '(?![a-z])')}|{_any_of(WEAK_WORDS, value)}")
 
 
-@cache
-def _weak_words() -> re.Pattern[str]:
-    words = rf"(?:{'|'.join(WEAK_WORDS)})(?![a-z])"
-    return re.compile(rf"{words}(?:[ _-][a-z]{{1,12}}){{0,5}}+[^a-z0-9]{{0,16}}(?=[^\s]{{0,120}}?[a-z0-9]{{8}})")
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    return _any_of((*(root for root, _ in _by_root()), *SECRET_WORDS, *WEAK_WORDS))
-
-
-@cache
-def part_of_a_name() -> re.Pattern[str]:
-    """Return what finds a part of every secret name, in lower case, that is written without signs in it."""
-    return _any_of((*(root for root, _ in _by_root()), *SECRET_WORDS, *WEAK_WORDS, *QUERY_NAMES))
-
-
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+def _any_of(words: Iterable[str], behind: str = "") -> str:
     """Return what finds any of these words. Grouped by first letter: that is twice as fast."""
     found: dict[str, list[str]] = {}
-    for word in sorted(set(words)):
-        found.setdefault(word[0], []).append(word[1:])
-    return re.compile("|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in found.items()))
+    for word in sorted(set(words), reverse=True):
+        found.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{letter}(?:{'|'.join(rest)}){behind}" for letter, rest in found.items())
 
 
 def may_name_a_secret(text: str) -> bool:
     """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
     low = text.lower()
-    if ("?" in low or "&" in low or "%" in low) and any(name in low for name in QUERY_NAMES):
+    if not part_of_a_name().search(low):
+        return False
+    if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low):
         return True
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
-    if not _parts().search(flat):
-        return False
-    if any(word in low for word in SECRET_WORDS) and _last_words().search(low):
-        return True
-    if any(word in low for word in WEAK_WORDS) and _weak_words().search(low):
-        return True
-    return any(root in flat and any(ending in flat for ending in endings) for root, endings in _by_root())
+    return bool(_flat_names().search(flat) or _last_words().search(low))
 
 
 @cache
