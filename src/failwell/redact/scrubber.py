@@ -8,6 +8,8 @@ import binascii
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from failwell.redact.secrets import (
@@ -33,7 +35,6 @@ from failwell.redact.secrets import (
     QUOTED_WAYS,
     ROW_ITEM,
     SHAPES,
-    SIMPLE_SCHEMES,
     SPOKEN,
     TAGGED,
     TOKEN,
@@ -46,6 +47,7 @@ from failwell.redact.secrets import (
     secret_name,
 )
 from failwell.redact.values import (
+    ODD,
     PROSE,
     is_generated,
     is_innocent,
@@ -142,10 +144,11 @@ def scrub(text: str) -> str:
 
 
 def _scrubbed(text: str) -> str:
-    for gates, pattern, replace in _shapes():
+    for gates, shapes in _shapes():
         for gate in gates:
             if gate in text:
-                text = pattern.sub(replace, text)
+                for pattern, replace in shapes:
+                    text = pattern.sub(replace, text)
                 break
     text = _long_word().sub(_scrub_tokens, _scrub_commands(text))
     text = _compiled(CARD.pattern).sub(_replacement(CARD.kind), text)
@@ -180,8 +183,12 @@ Replace = Callable[[re.Match[str]], str]
 
 
 @cache
-def _shapes() -> list[tuple[tuple[str, ...], re.Pattern[str], Replace]]:
-    return [(shape.gates, _compiled(shape.pattern), _replacement(shape.kind)) for shape in SHAPES]
+def _shapes() -> list[tuple[tuple[str, ...], list[tuple[re.Pattern[str], Replace]]]]:
+    """Return the shapes in their order, those with the same gates in one group."""
+    return [
+        (gates, [(_compiled(shape.pattern), _replacement(shape.kind)) for shape in group])
+        for gates, group in groupby(SHAPES, key=attrgetter("gates"))
+    ]
 
 
 @cache
@@ -212,7 +219,7 @@ def _scrub_commands(text: str) -> str:
     while command := _command().search(text, at):
         at = command.end()
         found = _flags()[command[0]].match(text, at)
-        if found and found.lastgroup and not is_innocent(found[found.lastgroup], SIMPLE_SCHEMES):
+        if found and found.lastgroup and not is_innocent(found[found.lastgroup]):
             start, at = found.span(found.lastgroup)
             pieces += text[done:start], placeholder("password")
             done = at
@@ -370,12 +377,12 @@ def _scrub_rows(text: str) -> str:
 
 def _replace_spoken(match: re.Match[str]) -> str:
     """Replace a value that a sentence speaks of: "the password is …", "Incorrect API key provided: …"."""
-    before = _compiled(r"(?:([\w-]{1,40}) )?([\w.-]{0,60})\Z").search(
-        match.string[max(0, match.start() - 100) : match.start()]
-    )
-    noun = _compiled(r"\w+").match(match[0])
-    first, joined = (before[1] or "", before[2]) if before else ("", "")
-    name = joined + (noun[0] if noun else "")
+    before = match.string[max(0, match.start() - 100) : match.start()]
+    words = _compiled(r"[\w.-]*+").findall(before.rpartition(" ")[2])
+    joined = words[-2] if len(words) > 1 else ""
+    first = before[:-1].rpartition(" ")[2] if before.endswith(" ") else ""
+    noun = match[0][: match.end("noun") - match.start()]
+    name = joined + noun
     spoken = f"{first}_{name}" if first else name
     if name.lower() == "pass" or spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
         return match[0]
@@ -410,7 +417,7 @@ def _is_spoken_value(named: SecretName, body: str, *, is_said: bool, is_quoted: 
 
 
 def _is_no_value(body: str) -> bool:
-    return is_innocent(body, SIMPLE_SCHEMES) or is_wording(body)
+    return is_innocent(body) or is_wording(body)
 
 
 def _named_by_pair(pair: re.Match[str]) -> tuple[SecretName | None, int]:
@@ -450,7 +457,7 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
     if word and (word[1].lower() in PROSE or (word[2] and (len(word[1]) < 4 or word[2] in _AFTER_A_SUBJECT))):
         return None
     below = _compiled(NEXT_LINE).match(pair.string, pair.end()) if sign.endswith(":") else None
-    value = below or _compiled(_value_pattern(pair)).match(pair.string, pair.end())
+    value = below or _value_pattern(pair).match(pair.string, pair.end())
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
@@ -458,7 +465,7 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
     is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"] and not below
     if not is_quoted and body.startswith("(") and sign:
         start, body = start + 1, body[1:]
-    if len(body) < shortest or is_innocent(body, SIMPLE_SCHEMES):
+    if len(body) < shortest or is_innocent(body):
         return None
     name = _name_of(pair)[0]
     if not _looks_secret(named, body) or _is_about(pair, name, body):
@@ -508,14 +515,29 @@ def _is_about(pair: re.Match[str], name: str, body: str) -> bool:
     )
 
 
-def _value_pattern(pair: re.Match[str]) -> str:
+def _value_pattern(pair: re.Match[str]) -> re.Pattern[str]:
     name, before = _name_of(pair)
     flat = name.lower()
     if pair["tag"]:
-        return TAGGED
+        return _compiled(TAGGED)
     if flat.endswith(("authorization", "mnemonic", "phrase")) or flat in ("cookie", "set-cookie"):
-        return QUOTED + LINE.replace("QUOTE", before[-1] if before.endswith(("'", '"')) else "")
-    return QUOTED + (FIELD if before.endswith(";") and pair["sign"] else BARE)
+        return _line_value(before[-1] if before.endswith(("'", '"')) else "")
+    return _field_value() if before.endswith(";") and pair["sign"] else _bare_value()
+
+
+@cache
+def _line_value(quote: str) -> re.Pattern[str]:
+    return _compiled(QUOTED + LINE.replace("QUOTE", quote))
+
+
+@cache
+def _field_value() -> re.Pattern[str]:
+    return _compiled(QUOTED + FIELD)
+
+
+@cache
+def _bare_value() -> re.Pattern[str]:
+    return _compiled(QUOTED + BARE)
 
 
 def _is_sentence(body: str) -> bool:
@@ -560,9 +582,14 @@ def is_harmless(text: str) -> bool:
     if _compiled(_CARD).search(text) or (_has_flags(text) and _command().search(text)):
         return False
     for word in text.encode("ascii", "replace").split():
-        if len(word) >= SHORTEST_TOKEN and token_in(shown := word.decode()).search(shown):
+        if len(word) >= SHORTEST_TOKEN and _odd().search(word) and token_in(shown := word.decode()).search(shown):
             return False
     return not may_name_a_secret(low)
+
+
+@cache
+def _odd() -> re.Pattern[bytes]:
+    return re.compile(ODD)
 
 
 def token_in(word: str) -> re.Pattern[str]:

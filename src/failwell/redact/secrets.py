@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from failwell.redact.values import PROSE
+from failwell.redact.values import PROSE, SIMPLE_SCHEMES
 from failwell.redact.vendors import ALPHABETS, FORMS, PREFIXES
 
 # A field is secret if its name, lower-cased and with everything but letters and digits removed, ends like this.
@@ -144,8 +144,6 @@ NEUTRAL_ENDINGS: Final = (
 # Parameters that are secret only in a URL's query, if their value looks random: ?code=404 is no OAuth code.
 QUERY_NAMES: Final = ("key", "code", "sid")
 
-# Authorization schemes followed by exactly one word. After any other scheme the whole rest of the line is secret.
-SIMPLE_SCHEMES: Final = "bearer|basic|token|api-?key|key|negotiate|ntlm|jwt|ssws|geniekey|splunk|bot"
 
 
 class Shape(NamedTuple):
@@ -205,11 +203,6 @@ SHAPES: Final = (
     Shape(
         "url_credentials", ("@",), r"""(://)\[redacted:url_credentials\]@[^\s/?#@:"'<>`]*+:(?![\d\[])[^\s@"'<>`]*+(@)"""
     ),
-    Shape(
-        "url_credentials",
-        ("%40",),
-        r"""(%3[Aa]%2[Ff]%2[Ff])(?!\[redacted)(?:[^\s&"'%/]|%(?!40|2[Ff]))*+(%40)""",
-    ),
     Shape("url_credentials", ("@",), r"""(:)[^\s@:"'\]]{1,128}+(@)(?=(?:tcp|unix)\()"""),
     Shape(
         "password",
@@ -219,6 +212,11 @@ SHAPES: Final = (
     ),
     # Oracle: user/password@database. What stands around it decides.
     Shape("oracle_password", ("@",), r"""(/)(?<=\w/)(?!\[redacted)[^\s@/"'():\[\]]{1,64}+(@)"""),
+    Shape(
+        "url_credentials",
+        ("%40",),
+        r"""(%3[Aa]%2[Ff]%2[Ff])(?!\[redacted)(?:[^\s&"'%/]|%(?!40|2[Ff]))*+(%40)""",
+    ),
     Shape(
         "webhook",
         ("hook",),
@@ -432,7 +430,7 @@ NOUNS: Final = [
     "code",
 ]
 SPOKEN: Final = (
-    rf"""(?:{"|".join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"""
+    rf"""(?P<noun>{"|".join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"""
     rf"""["'`*]{{0,2}}(?:(?P<link>(?:[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
     r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=])?+)?+"""
     r"""(?:[ \t|]{1,30}+|(?=\(["']))(?!\[redacted)(?:(?P<quote>["'`])(?P<quoted>[^"'`\n]{1,200}+)(?P=quote)"""

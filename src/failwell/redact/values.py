@@ -42,9 +42,12 @@ token tokens twilio url user username value vault webhook x xsrf
 """
 NAME_WORDS: Final = frozenset(_NAME_WORDS.split())
 
+# Authorization schemes followed by exactly one word. After any other scheme the whole rest of the line is secret.
+SIMPLE_SCHEMES: Final = "bearer|basic|token|api-?key|key|negotiate|ntlm|jwt|ssws|geniekey|splunk|bot"
+
 # Values that are none: already redacted or cut, masked, left to be filled in, nothing, a type, a parameter, code.
 _INNOCENT: Final = (
-    r"(?:(?i:SCHEMES)[ \t]+)?(?:\[redacted(?::\w+)?\][)\]}.,:;!?…]*"
+    rf"(?:(?i:{SIMPLE_SCHEMES})[ \t]+)?(?:\[redacted(?::\w+)?\][)\]}}.,:;!?…]*"
     r"|(?:…|\*{3,}|\.{3}|<[^<>]*>|\$\{?[A-Za-z_][A-Za-z0-9_.]*\}?|\{\w*\}|\{\{[^{}]*\}\}|%\(\w+\)s|%s|\?|\$\d{1,2}"
     r"|[:@]\w*(?i:pass|pw|token|secret|key|param|value)\w*|@p\d{1,3}"
     r"|[^\s*]{0,16}(?:\*{3,}|•{3,}|[xX]{6,})[^\s*]{0,16}"
@@ -78,9 +81,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def is_innocent(body: str, schemes: str) -> bool:
+def is_innocent(body: str) -> bool:
     """Tell whether a value stands for one: a placeholder, a mask, a parameter, a piece of code."""
-    return len(body) < _LONGEST_STANDIN and bool(_compiled(_INNOCENT.replace("SCHEMES", schemes)).fullmatch(body))
+    return len(body) < _LONGEST_STANDIN and bool(_compiled(_INNOCENT).fullmatch(body))
 
 
 def is_wording(body: str) -> bool:
@@ -101,6 +104,10 @@ def is_random(value: str) -> bool:
         if turns >= 3 or (turns and turns + len(_compiled(r"[a-z](?=[A-Z])").findall(part)) >= 4):
             return True
     return False
+
+
+# What no token is without, in time for a quick look at every long word.
+ODD: Final = rb"\d[A-Za-z]|[A-Za-z]\d|[a-z][A-Z]|[A-Z]{2}|[A-Za-z0-9]{16}"
 
 
 def is_token(value: str) -> bool:
