@@ -47,7 +47,6 @@ from failwell.redact.secrets import (
     secret_name,
 )
 from failwell.redact.values import (
-    ODD,
     PROSE,
     is_generated,
     is_innocent,
@@ -55,6 +54,7 @@ from failwell.redact.values import (
     is_token,
     is_unusual,
     is_wording,
+    may_hold_a_token,
 )
 
 __all__ = ["clean", "clean_again", "clean_once", "is_secret", "is_secret_name", "placeholder", "scrub"]
@@ -581,15 +581,12 @@ def is_harmless(text: str) -> bool:
             return False
     if _compiled(_CARD).search(text) or (_has_flags(text) and _command().search(text)):
         return False
-    for word in text.encode("ascii", "replace").split():
-        if len(word) >= SHORTEST_TOKEN and _odd().search(word) and token_in(shown := word.decode()).search(shown):
-            return False
+    shown = text.encode("ascii", "replace")
+    if may_hold_a_token(shown, SHORTEST_TOKEN):
+        for word in shown.split():
+            if len(word) >= SHORTEST_TOKEN and token_in(part := word.decode()).search(part):
+                return False
     return not may_name_a_secret(low)
-
-
-@cache
-def _odd() -> re.Pattern[bytes]:
-    return re.compile(ODD)
 
 
 def token_in(word: str) -> re.Pattern[str]:

@@ -145,7 +145,6 @@ NEUTRAL_ENDINGS: Final = (
 QUERY_NAMES: Final = ("key", "code", "sid")
 
 
-
 class Shape(NamedTuple):
     """One look of a secret in running text; its first group stays before the placeholder, its second behind."""
 
@@ -430,7 +429,7 @@ NOUNS: Final = [
     "code",
 ]
 SPOKEN: Final = (
-    rf"""(?P<noun>{"|".join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"""
+    rf"(?P<noun>{'|'.join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"
     rf"""["'`*]{{0,2}}(?:(?P<link>(?:[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
     r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=])?+)?+"""
     r"""(?:[ \t|]{1,30}+|(?=\(["']))(?!\[redacted)(?:(?P<quote>["'`])(?P<quoted>[^"'`\n]{1,200}+)(?P=quote)"""
@@ -528,21 +527,46 @@ def secret_name(name: str) -> SecretName | None:
     return None
 
 
-# What secret names have in common and is written without signs in it, so that names are looked for only around it.
-_ROOTS: Final = (
-    *("key", "token", "secret", "pass", "sessi", "sessid", "card", "cred", "cookie", "security", "code", "phrase"),
-    *("verifier", "assertion", "webhook", "auth", "connection", "connstr", "connect.s", "userpin"),
+# What every secret name has a part of, in lower case, whatever signs stand between its words.
+_PARTS: Final = (
+    *(
+        "key",
+        "token",
+        "secret",
+        "pass",
+        "pwd",
+        "pswd",
+        "pw",
+        "p.w.d",
+        "cc.?number",
+        "sessi",
+        "sess?id",
+        "card",
+        "cred",
+        "cookie",
+    ),
+    *("auth", "assertion", "security", "signature", "kennwort", "phrase"),
+    *("connection.?str", "conn.?str", "connect.?sid", "code.?verifier"),
+    (
+        r"code(?:(?<=[tr]ycode)|(?<=[tr]y.code)|(?<=[io]ncode)|(?<=[io]n.code)|(?<=[fm][as]code)|(?<=[fm][as].code)"
+        r"|(?<=[tu]pcode)|(?<=[tu]p.code)|(?<=mecode)|(?<=me.code))"
+    ),
 )
-_SPELLED: Final = ("p-w-d", "p.w.d", "p_w_d", "conn_str", "conn-str", "user_pin", "user-pin", "user pin")
+# The same, where too few begin with the letter to look for it everywhere.
+_RARE_PARTS: Final = ("bearer", "mnemonic", "webhook", "userpin", "user_pin", "user-pin", "user pin")
 _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 
 
 @cache
+def _usual_parts() -> re.Pattern[str]:
+    return re.compile(f"{_any_of(_PARTS)}|{_any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
+
+
+@cache
 def part_of_a_name() -> re.Pattern[str]:
-    """Return what finds, in lower case, a part of every secret name."""
-    roots = (next((root for root in _ROOTS if root in ending), ending) for ending in _ENDINGS)
-    alternatives = (_any_of((*roots, *_SPELLED, "key", "code")), _any_of((*SECRET_WORDS, *WEAK_WORDS, "sid"), "(?![a-z])"))
-    return re.compile("|".join(alternatives))
+    """Return what finds, in lower case, a part of every name that can be secret."""
+    words = (*_PARTS, *_RARE_PARTS, *QUERY_NAMES)
+    return re.compile(f"{_any_of(words)}|{_any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
 
 
 @cache
@@ -563,17 +587,20 @@ def _any_of(words: Iterable[str], behind: str = "") -> str:
     """Return what finds any of these words. Grouped by first letter: that is twice as fast."""
     found: dict[str, list[str]] = {}
     for word in sorted(set(words), reverse=True):
-        found.setdefault(word[0], []).append(re.escape(word[1:]))
+        found.setdefault(word[0], []).append(word[1:])
     return "|".join(f"{letter}(?:{'|'.join(rest)}){behind}" for letter, rest in found.items())
 
 
 def may_name_a_secret(text: str) -> bool:
     """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
     low = text.lower()
-    if not part_of_a_name().search(low):
-        return False
     if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low):
         return True
+    if not _usual_parts().search(low) and not (
+        ("bearer" in low or "mnemonic" in low or "webhook" in low or "userpin" in low)
+        or ("user_pin" in low or "user-pin" in low or "user pin" in low)
+    ):
+        return False
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
     return bool(_flat_names().search(flat) or _last_words().search(low))

@@ -106,8 +106,27 @@ def is_random(value: str) -> bool:
     return False
 
 
-# What no token is without, in time for a quick look at every long word.
-ODD: Final = rb"\d[A-Za-z]|[A-Za-z]\d|[a-z][A-Z]|[A-Z]{2}|[A-Za-z0-9]{16}"
+# Digits, small letters, capitals and other signs, each as one of them. White space stays.
+_CLASSES: Final = bytes(
+    48 if 48 <= char < 58 else 97 if 97 <= char < 123 else 65 if 65 <= char < 91 else char if char < 33 else 46
+    for char in range(256)
+)
+
+
+def may_hold_a_token(text: bytes, shortest: int) -> bool:
+    """Tell whether any word of a text is long and odd enough for `is_token`; False is certain."""
+    for word in text.translate(_CLASSES).split():
+        if len(word) >= shortest and (
+            (b"a0" in word or b"0a" in word or b"AA" in word or b"aA" in word or b"A0" in word or b"0A" in word)
+            or _long_run().search(word)
+        ):
+            return True
+    return False
+
+
+@cache
+def _long_run() -> re.Pattern[bytes]:
+    return re.compile(rb"[0aA]{16}")
 
 
 def is_token(value: str) -> bool:
