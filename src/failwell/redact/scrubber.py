@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Final
 
 from failwell.redact.secrets import (
+    ABSENCE,
     ARGUMENT,
     BARE,
     BEFORE_ORACLE,
@@ -47,6 +48,7 @@ from failwell.redact.secrets import (
     secret_name,
 )
 from failwell.redact.values import (
+    NAME_WORDS,
     PROSE,
     is_generated,
     is_innocent,
@@ -347,7 +349,7 @@ def _replace_named(match: re.Match[str]) -> str:
 
 def _scrub_rows(text: str) -> str:
     """Replace the values of secret columns in SQL that inserts rows."""
-    if "nsert" not in text and "NSERT" not in text:
+    if "alues" not in text and "ALUES" not in text:
         return text
     pieces: list[str] = []
     done = 0
@@ -365,7 +367,7 @@ def _scrub_rows(text: str) -> str:
                 depth -= 1
             elif sign == ",":
                 column += depth == 1
-            elif (depth == 0 and not sign.isspace()) or sign.lower() == "insert":
+            elif (depth == 0 and not sign.isspace()) or sign.lower() in ("insert", "replace"):
                 break
             elif depth == 1 and column < len(names) and (named := names[column]) and item.lastgroup:
                 body = item[item.lastgroup]
@@ -396,21 +398,23 @@ def _replace_spoken(match: re.Match[str]) -> str:
     body = body.rstrip(".,:;!?)]}") if way == "bare" else body
     if _is_no_value(body) or body.lower() in PROSE or _is_sentence(body):
         return match[0]
-    if not _is_spoken_value(named, body, is_said=bool(match["link"] and match["colon"]), is_quoted=way == "quoted"):
+    is_announced = (match["colon"] or "").endswith((":", "="))
+    is_last = match.string[match.end() : match.end() + 1] in ("", "\n")
+    if not _is_spoken_value(named, body, is_announced=is_announced, is_last=is_last, is_quoted=way == "quoted"):
         return match[0]
     start = match.start(way) - match.start()
     return match[0][:start] + placeholder(named.kind) + match[0][start + len(body) :]
 
 
-def _is_spoken_value(named: SecretName, body: str, *, is_said: bool, is_quoted: bool) -> bool:
+def _is_spoken_value(named: SecretName, body: str, *, is_announced: bool, is_last: bool, is_quoted: bool) -> bool:
     if named.proof:
         return _looks_secret(named, body)
     if named.kind == "security_code":
         return bool(_compiled(r"[A-Z0-9-]{4,12}").fullmatch(body)) and any(map(str.isdigit, body))
     if named.kind == "credentials":
         return bool(_compiled(r"[\w.@+-]{1,64}[:/](?!/)\S{3,}").fullmatch(body)) or is_random(body)
-    if is_said and " " not in body:
-        return is_unusual(body) or is_random(body) or named.kind == "password"
+    if is_announced and " " not in body:
+        return is_unusual(body) or is_random(body) or (named.kind == "password" and is_last)
     if named.kind == "password":
         return is_quoted or is_unusual(body)
     return is_random(body) or (len(body) >= 12 and is_unusual(body))
@@ -470,7 +474,9 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
     name = _name_of(pair)[0]
     if not _looks_secret(named, body) or _is_about(pair, name, body):
         return None
-    if is_loose and (_is_sentence(body) if is_quoted else not any(map(str.isalnum, body)) or body.lower() in PROSE):
+    if is_loose and (
+        body.rstrip(".!").lower() in PROSE or (_is_sentence(body) if is_quoted else not any(map(str.isalnum, body)))
+    ):
         return None
     if not is_quoted:
         end = start + len(body.rstrip(")]}"))
@@ -505,14 +511,12 @@ def _is_about(pair: re.Match[str], name: str, body: str) -> bool:
         return True
     if plain == name.lower() or plain == _compiled(r"[\W_]").split(name.lower())[-1]:
         return True
-    if secret_name(body.strip(".,;:!?)")[-80:]) is None or not _compiled(r"[A-Za-z_.,-]+").fullmatch(body):
+    if not _compiled(r"[A-Za-z_.,()\[\]-]+").fullmatch(body):
         return False
-    before = pair.string[max(0, pair.start() - 40) : pair.start()].lower()
-    return bool(
-        _compiled(r"\b(?:missing|requires?d?|unset|undefined|not set|no|needs?|provide|expected|unknown)\b").search(
-            before
-        )
-    )
+    words = set(_compiled(r"[a-z]+").findall(plain))
+    if secret_name(plain.strip("[(,")[-80:]) is None and not words <= NAME_WORDS:
+        return False
+    return bool(_compiled(ABSENCE).search(pair.string[max(0, pair.start() - 40) : pair.start()].lower()))
 
 
 def _value_pattern(pair: re.Match[str]) -> re.Pattern[str]:

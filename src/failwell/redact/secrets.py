@@ -227,7 +227,7 @@ SHAPES: Final = (
         "password",
         ("-u", "-U"),
         r"""((?<![\w-])(?:-[uU]|--user|--proxy-user)["',=\s]{1,4})"""
-        r"""(?!\d+:\d+(?!\w)|\[redacted|[^\s:]{1,128}:\d{1,5}(?!\S))[^\s:"',=/\[-][^\s:"',=/\[]{0,127}+:(?!//)[^\s"']++""",
+        r"""(?!\d+:\d+(?!\w)|(?:root|node|nobody|app|www-data):(?:root|node|nogroup|app|www-data)(?!\w)|\[redacted|[^\s:]{1,128}:\d{1,5}(?!\S))[^\s:"',=/\[-][^\s:"',=/\[]{0,127}+:(?!//)[^\s"']++""",
     ),
     # A user and a password behind -u and -p. A word alone may be a database, a number a port.
     Shape(
@@ -236,6 +236,7 @@ SHAPES: Final = (
         r"""(\s["']?-[uU]["',\s]{0,4}[\w.@+-]{1,64}["',\s]{1,4}-p["',=\s]{1,4})"""
         r"""(?!\d+(?!\S)|\[redacted|\$)(?=[^\s"',]{0,60}[\d!@#$%^&*])[^\s"',]++""",
     ),
+    Shape("password", ("/p:",), r"(\s/u:\S{1,64}\s{1,3}/p:)(?!\[redacted)\S++"),
     Shape(
         "password",
         ("sudo -s", "sudo -S"),
@@ -333,19 +334,21 @@ _WIDE_BLANK: Final = r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]"
 _PAIR: Final = (
     r"(?:(?P<escape>%[0-9A-Fa-f]{2}|\\[nrt])|(?<![\w.-])(?<!\d{12}:))"
     r"""(?:(?P<flag>--?[A-Za-z][\w-]*+)["']?,?[ \t]{1,4}|(?P<name>[\w.-]++)(?:"""
-    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*]{1,2})?+[\])]?+BLANK{0,8}+"""
+    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*CURLY]{1,2})?+[\])]?+BLANK{0,8}+"""
     r"""(?:SIGN:=|=>|->|={1,3}+|:(?!//|:)|%3[DdAa])(?:\*\*(?=[ \t]))?+)"""
     r"""|(?P<tag>>)(?=\s{0,20}(?:<!\[CDATA\[)?[^<>]{1,512}(?:</|>))|(?P<item>["'],)(?=[ \t]?[bu]?["'])"""
     r"""|[ \t](?=[bu]?["'])))"""
 )
-PAIR: Final = _PAIR.replace("BLANK", r"[ \t]").replace("SIGN", "")
+PAIR: Final = _PAIR.replace("BLANK", r"[ \t]").replace("SIGN", "").replace("CURLY", "")
 # The same in a text that is not only ASCII: with wide signs and other blanks.
-WIDE_PAIR: Final = _PAIR.replace("BLANK", _WIDE_BLANK).replace("SIGN", r"[\uff1a\uff1d]|")
+WIDE_PAIR: Final = (
+    _PAIR.replace("BLANK", _WIDE_BLANK).replace("SIGN", r"[\uff1a\uff1d]|").replace("CURLY", r"\u201d\u2019")
+)
 
 # Ways to write a value, one group each. QUOTED opens the alternatives, one of the three below it closes them.
 QUOTED: Final = (
     rf"""(?:\s{{0,20}}(?=[bBuUrRfF]{{0,2}}["'\\&])|{_WIDE_BLANK}{{0,8}})"""
-    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["']))?(?:"""
+    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["'])|\[\s?(?="[^\s"]{1,200}"\s?\]))?(?:"""
     r"""\\+"((?:[^"\\\n]|\\++(?!"))*+)|\\+'((?:[^'\\\n]|\\++(?!'))*+)|\"{3}([^"]*+)|'{3}([^']*+)"""
     r"""|"((?:[^"\\\n]|\\.)*+)|'((?:[^'\\\n]|\\.)*+)|(?:&quot;|&\#3[49];)((?:[^&\n]|&(?!quot;|\#3[49];))*+)"""
 )
@@ -369,13 +372,28 @@ FIRST_WORD: Final = (
 TAGGED: Final = r"\s{0,20}(?:<!\[CDATA\[)?([^<>\n]{1,512}?)(?=\s{0,20}(?:</|\]\]>))"
 # YAML: the value on a line of its own, below its name.
 NEXT_LINE: Final = (
-    r"""[ \t]{0,4}(?:[|>][+-]?)?[ \t]{0,4}\n[ \t]{1,20}(?![#\-{\[|"'])"""
+    r"""[ \t]{0,4}(?:[|>][+-]?)?[ \t]{0,4}\n(?:[ \t]{0,20}\n)?[ \t]{1,20}(?![#\-{\[|"'])"""
     r"(?!\S{1,512}:[ \t]{0,8}(?:\n|\Z))(\S{1,512}+)(?=[ \t]{0,8}(?:\n|\Z))"
 )
 
+# Words that say that a secret is not there: names follow, not values.
+ABSENCE: Final = r"\b(?:missing|requires?d?|unset|undefined|not set|no|needs?|provide|expected|unknown)\b"
+
 # A secret that is spoken of: a noun, words that lead to the value, the value. The value must look like one.
 LINKS: Final = (
-    *("provided", "supplied", "given", "entered", "received", "used", "sent", "specified", "passed", "submitted"),
+    *(
+        "provided",
+        "supplied",
+        "given",
+        "entered",
+        "received",
+        "used",
+        "sent",
+        "got",
+        "specified",
+        "passed",
+        "submitted",
+    ),
     *(
         "presented",
         "value",
@@ -430,8 +448,8 @@ NOUNS: Final = [
 ]
 SPOKEN: Final = (
     rf"(?P<noun>{'|'.join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"
-    rf"""["'`*]{{0,2}}(?:(?P<link>(?:[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
-    r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=])?+)?+"""
+    rf"""["'`*]{{0,2}}(?:(?P<link>(?:[.,]?[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
+    r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=,])?+)?+"""
     r"""(?:[ \t|]{1,30}+|(?=\(["']))(?!\[redacted)(?:(?P<quote>["'`])(?P<quoted>[^"'`\n]{1,200}+)(?P=quote)"""
     r"""|(?(colon)|(?=[^\s]{0,80}?(?:[\d!@#$%^&*]|[a-z][A-Z])))(?:\(["']?(?P<enclosed>[^\s()"']{1,200}+)["']?\)"""
     r"""|(?P<bare>[^\s"'`(|<>,;][^\s"'`|<>,;]{3,511}+)))"""
@@ -462,7 +480,7 @@ NAMED: Final = (
 # A row that is inserted: which of its values are secret is told by the names of the columns.
 PARAMETERS: Final = r"\([?%\w:$,\s()]{1,600}?\)[^\[\n]{0,80}\]?\s{0,4}\[parameters: \[?(?=\()"
 INSERT: Final = (
-    r"(?i:\binsert\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
+    r"(?i:\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
     r"\((?P<columns>[^()]{1,2000}+)\)\s{0,8}(?i:values)\s{0,4}(?=\()"
 )
 ROW_ITEM: Final = (

@@ -7,27 +7,31 @@ from typing import Final
 # Words that begin a statement about a field where its value would stand ("password: must be …", "token: expired"), or
 # make up the code of one ("string_too_short").
 _PROSE: Final = """
-a absent accepted access account actual added admin all allowed already also although always ambiguous an and another
-any apparently are argument arguments array as assigned at attribute audience authentication authorization await bad
-basic be bearer because been before between blank blocked body boolean both but by bytes call can cannot case changed
-character characters check client column compared configured confirmation confirmed constraint contain contained
-contains corrupt could create credential credentials data decode decoding deleted denied deprecated dict did differ
-differs digit digits disabled disallowed discriminator do does each either email empty encoding encrypted end ensure
-enter error errors exceeded exceeds exhausted exist exists expected expecting expects expiration expired expires
-expiry extra failed failure false field fields file first flag for forbidden format found from get give given got
-grant greater had has have header headers hidden if illegal in inactive incorrect input insert insufficient int
-integer invalid is issuer it item items json key keys kind last leave length less letter letters limit line list long
+a absent accepted access account actual added admin alg algorithm all allowed already also although always ambiguous
+an and another any apparently are argument arguments array as assigned at attribute audience authentication
+authorization await bad basic be bearer because been before between blank blocked body boolean both but by bytes call
+can can't cannot case changed character characters check claim claims client column common compact compared
+configuration configured confirm confirmation confirmed constraint contain contained contains corrupt could couldn't
+count create credential credentials data decode decoding deleted denied deprecated dict did differ differs digit
+digits disabled disallowed discriminator do does doesn't each either email empty encoded encoding encrypted end enough
+ensure enter entirely environment error errors exactly exceeded exceeds exhausted exist exists expected expecting
+expects expiration expired expires expiry extra failed failure false field fields file first five flag for forbidden
+format found four from get give given got grant greater guessable had has have header headers hidden identical if
+illegal in inactive include included including incorrect input insert insufficient int integer invalid is isn't issuer
+it item items json key keys kind last least leave length less letter letters limit line list load loading login long
 longer lowercase malformed mandatory mapping match matched matches max maximum may maybe min minimum mismatch missing
-more must name need needed needs neither never new no none nonetype nor not null number numeric object of off ok old
-omitted on one only option optional or other otherwise out outside parameter parse parsing pass passed passphrase
-password passwords pattern permission permitted please position present property provide provided pydantic query range
-received refresh refused regex reject rejected replace request require required requires reserved reset revoked
-rotated same schema scheme scope second see sequence server set short shorter should show signature since size smaller
-some special stale state str string supplied support supported symbol symbols syntax system than that the then there
-they this to token tokens too true tuple type types unable unauthorized undefined unexpected uniq unique unknown
-unmatched unparseable unrecognised unrecognized unset unsupported until unverified uppercase url use used user using
-valid validation value values verification verify wait want was we weak were what when where whether which while will
-with within without wrong yes yet you your
+more most must name need needed needs neither never new no nonce none nonetype nor not null number numeric object of
+off ok old omitted on one only option optional or other otherwise out outside padding parameter parse parsing part
+parts pass passed passphrase password passwords path pattern payload permission permitted please position present
+prohibited property provide provided pydantic query range read reading received refresh refused regex reject rejected
+replace request require required requires reserved reset resolve resolved revoked rotated same schema scheme scope
+second section see segment segments sequence serialization server set short shorter should show signature similar
+simple since size smaller some source special stale state store stored str string supplied support supported symbol
+symbols syntax system than that the then there they this three to token tokens too true tuple two type types unable
+unauthorized undefined unexpected uniq unique unknown unmatched unparseable unrecognised unrecognized unset
+unsupported until unverified uppercase url usage use used user username using valid validation value values variable
+verification verify version wait want was we weak were what when where whether which while will with within without
+write wrong yes yet you your
 """
 PROSE: Final = frozenset(_PROSE.split())
 
@@ -55,7 +59,7 @@ _INNOCENT: Final = (
     r"|(?i:true|false|null|none|nil|undefined|empty|yes|no|on|off|nan|unset|n/a)"
     r"|(?:str|string|int|integer|bytes|bool|dict|list|object|number|NoneType|SecretStr|Optional|undefined)(?:[ \[|].*)?"
     r"|await|new|async|lambda|function|return"
-    r"|\$\(.*|(?:[A-Za-z_]{2,}\.)*[A-Za-z_]{3,}\((?:[\"'A-Za-z_)].*)?"
+    r"|\$\(.*|(?:[A-Za-z_]{2,}\.)*[A-Za-z_]{2,}\((?:[\"'A-Za-z_)].*)?"
     r"|(?:os|process|self|this|config|settings|env|environ|args|options|opts|req|request|params|props|state|ctx|context"
     r"|secrets|vars|var|local|data|module|github|inputs|steps|app|user|creds|credentials|response|session|auth)"
     r"(?:(?:\.[A-Za-z_]\w*)+|(?=\[))(?:[\[(].*)?)[)\]}.,:;!?…]*)"

@@ -205,7 +205,7 @@ FORMS: Final = {
     "okta_token": r"00[\w-]{40}(?![\w-])",
     "onepassword_token": r"A3-[A-Z0-9]{6}-[A-Z0-9]{6,11}-[A-Z0-9]{5}-[A-Z0-9-]{5,}+",
     "paypal_token": r"access_token\$(?:production|sandbox)\$[0-9a-z]{8,}+\$[0-9a-f]{16,}+",
-    "resend_key": r"re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}+",
+    "resend_key": r"re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}+|re_[A-Za-z0-9]{24,}+",
     "scaleway_key": r"SCW[A-Z0-9]{17}(?![A-Za-z0-9])",
     "sendgrid_key": r"SG\.[\w-]{16,}+(?:\.[\w-]*+)?",
     "telegram_token": r"(?:bot)?+\d{8,10}:A[\w-]{30,}+",
