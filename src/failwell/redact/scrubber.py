@@ -7,7 +7,7 @@ result is a fixed point, so both ends of a connection and a proxy between them m
 import binascii
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -42,6 +42,7 @@ from failwell.redact.secrets import (
     TOKENS,
     WIDE_PAIR,
     SecretName,
+    any_of,
     is_secret_name,
     may_name_a_secret,
     part_of_a_name,
@@ -204,8 +205,7 @@ def _flags() -> dict[str, re.Pattern[str]]:
 
 @cache
 def _command() -> re.Pattern[str]:
-    words = sorted(_flags(), key=len, reverse=True)
-    return _compiled(rf"(?:{'|'.join(words)})(?![\w-])")
+    return _compiled(any_of(_flags(), r"(?![\w-])"))
 
 
 def _has_flags(text: str) -> bool:
@@ -427,24 +427,33 @@ def _is_no_value(body: str) -> bool:
 def _named_by_pair(pair: re.Match[str]) -> tuple[SecretName | None, int]:
     """Return what the name announces ("api_key", "API key"), and how long a value must be to count."""
     name, before = _name_of(pair)
-    spoken = before.rstrip(" ").rpartition(" ")[2] + "_" + name if before.endswith(" ") else name
-    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
-        return None, 0
-    named = secret_name(name)
-    if (named is None or named.proof) and pair["sign"] and spoken != name:
-        named = secret_name(spoken) or named
+    sign = pair["sign"]
+    word = before.rstrip(" ").rpartition(" ")[2] if before.endswith(" ") else ""
+    named = _named_in_words(name, word, has_sign=bool(sign))
     if named is None or named.proof:
         in_query = before.endswith(("?", "&")) or (pair["escape"] or "").upper() in ("%3F", "%26")
-        if in_query and pair["sign"] and name.lower() in QUERY_NAMES:
+        if in_query and sign and name.lower() in QUERY_NAMES:
             return SecretName("key", "random"), 1
-    if named is None:
-        return None, 0
+        if named is None:
+            return None, 0
+    if sign or pair["flag"]:
+        return named, 1
     if pair["item"]:
         return (named if named.kind in ("authorization", "cookie") else None), 1
     if pair["tag"]:
         return (named if _compiled(r"<[\w:]*\Z").search(before) else None), 1
-    is_said = not pair["sign"] and not pair["flag"]
-    return named, 16 if is_said and named.kind != "password" else 1
+    return named, 1 if named.kind == "password" else 16
+
+
+@lru_cache(maxsize=1024)
+def _named_in_words(name: str, before: str, *, has_sign: bool) -> SecretName | None:
+    spoken = f"{before}_{name}" if before else name
+    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+        return None
+    named = secret_name(name)
+    if (named is None or named.proof) and has_sign and before:
+        return secret_name(spoken) or named
+    return named
 
 
 def _name_of(pair: re.Match[str]) -> tuple[str, str]:

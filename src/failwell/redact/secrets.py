@@ -226,7 +226,7 @@ SHAPES: Final = (
     Shape(
         "password",
         ("-u", "-U"),
-        r"""((?<![\w-])(?:-[uU]|--user|--proxy-user)["',=\s]{1,4})"""
+        r"""(-(?<![\w-]-)(?:[uU]|-user|-proxy-user)["',=\s]{1,4})"""
         r"""(?!\d+:\d+(?!\w)|(?:root|node|nobody|app|www-data):(?:root|node|nogroup|app|www-data)(?!\w)|\[redacted|[^\s:]{1,128}:\d{1,5}(?!\S))[^\s:"',=/\[-][^\s:"',=/\[]{0,127}+:(?!//)[^\s"']++""",
     ),
     # A user and a password behind -u and -p. A word alone may be a database, a number a port.
@@ -240,37 +240,37 @@ SHAPES: Final = (
     Shape(
         "password",
         ("sudo -s", "sudo -S"),
-        r"""(\becho\s{1,3}["']?)(?!\[redacted)[^\s"'|$]{1,128}+(["']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S)""",
+        r"""(e(?<!\we)cho\s{1,3}["']?)(?!\[redacted)[^\s"'|$]{1,128}+(["']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S)""",
     ),
     Shape(
         "password",
         ("IDENTIFIED", "identified", "Identified"),
-        r"""(\b(?i:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?))"""
+        r"""([Ii](?<!\w[Ii])(?i:dentified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?))"""
         r"""(?!["']?\[redacted|[?:$%]|(?:is|not|was|and|or|with|in|clause|cannot|requires|must)\b)(?:'[^'\n]++|"[^"\n]++|[^\s"';]++)""",
     ),
-    Shape("password", ("vault login",), r"(\bvault login )(?=[A-Za-z0-9.]{20})[^\s\"']++"),
-    Shape("basic_auth", ("AUTH PLAIN", "AUTH LOGIN"), r"(\bAUTH (?:PLAIN|LOGIN) )(?!\[)[A-Za-z0-9+/=]{8,}+"),
-    Shape("password", ("PASS ",), r"(\bUSER \S{1,64}\s{1,8}(?:[><]{1,3} )?PASS )(?!\[redacted)\S++"),
+    Shape("password", ("vault login",), r"(v(?<!\wv)ault login )(?=[A-Za-z0-9.]{20})[^\s\"']++"),
+    Shape("basic_auth", ("AUTH PLAIN", "AUTH LOGIN"), r"(A(?<!\wA)UTH (?:PLAIN|LOGIN) )(?!\[)[A-Za-z0-9+/=]{8,}+"),
+    Shape("password", ("PASS ",), r"(U(?<!\wU)SER \S{1,64}\s{1,8}(?:[><]{1,3} )?PASS )(?!\[redacted)\S++"),
     # A key in JSON: its secret members have short names.
     Shape(
         "private_key",
         ("kty",),
         rf"""(["'](?:{"|".join(JWK_SECRETS)})\\*["']\s{{0,4}}:\s{{0,4}}\\*["'])[\w+/=-]{{16,}}+""",
     ),
-    Shape("password", ("login",), r"(\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})(?!\[redacted|…)\S++"),
+    Shape("password", ("login",), r"(l(?<!\wl)ogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})(?!\[redacted|…)\S++"),
     Shape(
         "token",
         ("earer", "EARER"),
-        r"(\b(?:Bearer|BEARER|bearer(?=\s{1,4}\S{0,40}\d))\s{1,4})"
+        r"([Bb](?<!\w[Bb])(?:(?<=B)earer|(?<=B)EARER|(?<=b)earer(?=\s{1,4}\S{0,40}\d))\s{1,4})"
         rf"""(?!(?i:{"|".join(sorted(PROSE))}|auth|realm)(?![\w~+/-])|[\w-]+=["'\w])[\w.~+/=-]++""",
     ),
-    Shape("basic_auth", ("asic ", "ASIC "), r"(\b(?i:basic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
+    Shape("basic_auth", ("asic ", "ASIC "), r"([Bb](?<!\w[Bb])(?i:asic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
     Shape(
         "password_hash",
         ("$",),
         r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{8,}+|\$(?:[1567y]|gy|md5|sha1|apr1)\$[./A-Za-z0-9$=,]{8,}+"
         r"|\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,16})\$[\w./$=,+-]{8,}+"
-        r"|\b(?:pbkdf2_sha\d{1,3}|scrypt|bcrypt_sha256)\$[\w./$=,+-]{8,}+",
+        r"|pbkdf2_sha\d{1,3}\$[\w./$=,+-]{8,}+|scrypt\$[\w./$=,+-]{8,}+|bcrypt_sha256\$[\w./$=,+-]{8,}+",
     ),
 )
 # Applied after the tokens: one of them may hold a number that a card could have.
@@ -460,14 +460,14 @@ NAMED: Final = (
     (
         ("alue", "ALUE", "ontent", "efault"),
         (
-            r"""(?i:\b(?:name|key|field|parameterkey|header|id|variable)["']?\s?[=:]\s?["']?)(?P<name>[\w.-]{1,80}+)["']?"""
+            r"""[fhiknpvFHIKNPV](?<!\w[A-Za-z])(?i:ame|ey|ield|arameterkey|eader|d|ariable)["']?\s?[=:]\s?["']?(?P<name>[\w.-]{1,80}+)["']?"""
             r"""[\s,;]{1,12}["']?(?i:value|parametervalue|content|default)["']?\s?[=:]\s?"""
             r"""(?:"(?P<double>[^"\n]{1,512}+)|'(?P<single>[^'\n]{1,512}+)|(?P<value>[^\s"'<>,}]++))"""
         ),
     ),
     (
         ("</",),
-        r"""\b(?:name|key|id)=["'](?P<name>[\w.-]{1,80}+)["'][^<>\n]{0,80}+>\s{0,20}(?P<value>[^<>\s]{1,512}+)\s{0,20}</""",
+        r"""(?:name|key|id)=["'](?P<name>[\w.-]{1,80}+)["'][^<>\n]{0,80}+>\s{0,20}(?P<value>[^<>\s]{1,512}+)\s{0,20}</""",
     ),
     (
         ("</",),
@@ -480,7 +480,7 @@ NAMED: Final = (
 # A row that is inserted: which of its values are secret is told by the names of the columns.
 PARAMETERS: Final = r"\([?%\w:$,\s()]{1,600}?\)[^\[\n]{0,80}\]?\s{0,4}\[parameters: \[?(?=\()"
 INSERT: Final = (
-    r"(?i:\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
+    r"[iIrR](?<!\w[iIrR])(?i:(?:nsert|eplace)\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
     r"\((?P<columns>[^()]{1,2000}+)\)\s{0,8}(?i:values)\s{0,4}(?=\()"
 )
 ROW_ITEM: Final = (
@@ -577,31 +577,36 @@ _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstu
 
 @cache
 def _usual_parts() -> re.Pattern[str]:
-    return re.compile(f"{_any_of(_PARTS)}|{_any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
+    return re.compile(f"{any_of(_PARTS)}|{any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
 
 
 @cache
 def part_of_a_name() -> re.Pattern[str]:
     """Return what finds, in lower case, a part of every name that can be secret."""
     words = (*_PARTS, *_RARE_PARTS, *QUERY_NAMES)
-    return re.compile(f"{_any_of(words)}|{_any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
+    return re.compile(f"{any_of(words)}|{any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
 
 
 @cache
 def _flat_names() -> re.Pattern[str]:
     """Return what finds the endings of secret names in a text that was made flat like a name."""
     short = (ending for ending in _ENDINGS if not any(other in ending for other in _ENDINGS if other != ending))
-    return re.compile(_any_of(short))
+    return re.compile(any_of(short))
 
 
 @cache
 def _last_words() -> re.Pattern[str]:
-    """Return what finds the short words that end secret names; weak ones only before what may be a random value."""
+    return re.compile(any_of(SECRET_WORDS, "(?![a-z])"))
+
+
+@cache
+def _weak_words() -> re.Pattern[str]:
+    """Return what finds the last words of weak names before what may be a random value."""
     value = r"(?![a-z])(?:[ _-][a-z]{1,12}){0,5}+[^a-z0-9]{0,16}(?=[^\s]{0,120}?[a-z0-9]{8})"
-    return re.compile(f"{_any_of(SECRET_WORDS, '(?![a-z])')}|{_any_of(WEAK_WORDS, value)}")
+    return re.compile(any_of(WEAK_WORDS, value))
 
 
-def _any_of(words: Iterable[str], behind: str = "") -> str:
+def any_of(words: Iterable[str], behind: str = "") -> str:
     """Return what finds any of these words. Grouped by first letter: that is twice as fast."""
     found: dict[str, list[str]] = {}
     for word in sorted(set(words), reverse=True):
@@ -621,7 +626,12 @@ def may_name_a_secret(text: str) -> bool:
         return False
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
-    return bool(_flat_names().search(flat) or _last_words().search(low))
+    if _flat_names().search(flat):
+        return True
+    for word in SECRET_WORDS:
+        if word in low and _last_words().search(low):
+            return True
+    return bool(_weak_words().search(low))
 
 
 @cache
