@@ -592,7 +592,9 @@ def is_harmless(text: str) -> bool:
     for gate in _gates():
         if gate in low:
             return False
-    if _compiled(_CARD).search(text) or (_has_flags(text) and _command().search(text)):
+    if _compiled(_CARD).search(text):
+        return False
+    if _has_flags(low) and (any(flag in low for flag in _FLAGS) or _command().search(text)):
         return False
     shown = text.encode("ascii", "replace")
     if may_hold_a_token(shown, SHORTEST_TOKEN):
@@ -612,10 +614,14 @@ def _token(start: str) -> re.Pattern[str]:
     return _compiled(rf"{start}(?=[A-Za-z0-9]\S{{{SHORTEST_TOKEN - 1}}})(?:{TOKEN})")
 
 
+# Gates that stand behind a blank or a quote: looked for only in a text that has flags.
+_FLAGS: Final = ("-p", "sudo -s")
+
+
 @cache
 def _gates() -> tuple[str, ...]:
     """Return what every text with a secret of some shape holds, in lower case; cards are looked for by their digits."""
-    every = {gate.lower() for shape in SHAPES for gate in shape.gates}
+    every = {gate.lower() for shape in SHAPES for gate in shape.gates} - set(_FLAGS)
     return tuple(gate for gate in sorted(every) if not any(other in gate for other in every - {gate}))
 
 

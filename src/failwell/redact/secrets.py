@@ -589,9 +589,18 @@ def part_of_a_name() -> re.Pattern[str]:
 
 @cache
 def _flat_names() -> re.Pattern[str]:
-    """Return what finds the endings of secret names in a text that was made flat like a name."""
-    short = (ending for ending in _ENDINGS if not any(other in ending for other in _ENDINGS if other != ending))
-    return re.compile(any_of(short))
+    """Return what finds the endings of secret names in a text that was made flat like a name.
+
+    Those that end alike are looked for by their end: few texts hold it, and all begin with another letter.
+    """
+    found: dict[str, list[str]] = {}
+    for ending in _ENDINGS:
+        if not any(other in ending for other in _ENDINGS if other != ending):
+            found.setdefault(
+                next((end for end in ("key", "pass", "pw", "code") if ending.endswith(end)), ""), []
+            ).append(ending)
+    alike = (f"{end}(?:{'|'.join(f'(?<={ending})' for ending in found[end])})" for end in found if end)
+    return re.compile("|".join((any_of(found[""]), *alike)))
 
 
 @cache
@@ -629,8 +638,10 @@ def may_name_a_secret(text: str) -> bool:
     if _flat_names().search(flat):
         return True
     for word in SECRET_WORDS:
-        if word in low and _last_words().search(low):
-            return True
+        if word in low:
+            if _last_words().search(low):
+                return True
+            break
     return bool(_weak_words().search(low))
 
 

@@ -119,13 +119,11 @@ _CLASSES: Final = bytes(
 
 def may_hold_a_token(text: bytes, shortest: int) -> bool:
     """Tell whether any word of a text is long and odd enough for `is_token`; False is certain."""
-    for word in text.translate(_CLASSES).split():
-        if len(word) >= shortest and (
-            (b"a0" in word or b"0a" in word or b"AA" in word or b"aA" in word or b"A0" in word or b"0A" in word)
-            or _long_run().search(word)
-        ):
-            return True
-    return False
+    long = b" ".join([word for word in text.translate(_CLASSES).split() if len(word) >= shortest])
+    return bool(long) and (
+        (b"a0" in long or b"0a" in long or b"AA" in long or b"aA" in long or b"A0" in long or b"0A" in long)
+        or _long_run().search(long) is not None
+    )
 
 
 @cache
