@@ -112,7 +112,7 @@ def clean(text: str, limit: int) -> str:
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
     for _ in range(4):
-        safe = _cut(seen if is_harmless(seen) else _scrubbed(seen), limit)
+        safe = _cut(seen if _OPENING not in seen and is_harmless(seen) else _scrubbed(seen), limit)
         if safe == seen:
             return safe
         seen = safe
@@ -160,8 +160,10 @@ def _scrubbed(text: str) -> str:
     if not may_name_a_secret(text):
         return text
     for gates, form in NAMED:
-        if any(gate in text for gate in gates):
-            text = _compiled(form).sub(_replace_named, text)
+        for gate in gates:
+            if gate in text:
+                text = _compiled(form).sub(_replace_named, text)
+                break
     return _compiled(SPOKEN).sub(_replace_spoken, _scrub_pairs(_scrub_rows(text)))
 
 
