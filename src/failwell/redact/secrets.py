@@ -575,16 +575,19 @@ _RARE_PARTS: Final = ("bearer", "mnemonic", "webhook", "userpin", "user_pin", "u
 _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 
 
+def _whole_words() -> Iterable[str]:
+    return (f"{word}(?![a-z])" for word in (*SECRET_WORDS, *WEAK_WORDS))
+
+
 @cache
 def _usual_parts() -> re.Pattern[str]:
-    return re.compile(f"{any_of(_PARTS)}|{any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
+    return re.compile(any_of((*_PARTS, *_whole_words())))
 
 
 @cache
 def part_of_a_name() -> re.Pattern[str]:
     """Return what finds, in lower case, a part of every name that can be secret."""
-    words = (*_PARTS, *_RARE_PARTS, *QUERY_NAMES)
-    return re.compile(f"{any_of(words)}|{any_of((*SECRET_WORDS, *WEAK_WORDS), '(?![a-z])')}")
+    return re.compile(any_of((*_PARTS, *_RARE_PARTS, *QUERY_NAMES, *_whole_words())))
 
 
 @cache
