@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from failwell.redact import secrets
+from failwell.redact import secrets, vendors
 from failwell.redact.scrubber import clean, is_secret_name, placeholder, scrub
 from failwell.redact.secrets import may_name_a_secret
 from tests.strategies import examples
@@ -118,6 +118,25 @@ TOKENS = [
     row("argon2", "$argon2id$v=19$m=65536$", 60),
     dotted("jwt", 20, 60, 43, prefix="ey" + "J"),
     dotted("jwt_unsigned", 20, 60, prefix="ey" + "J"),
+    ("asana", f"2/{body('as', 16, DIGITS)}/{body('an', 16, DIGITS)}:{body('asana', 32, HEX)}", body("asana", 32, HEX)),
+    row("clickup", f"pk_{body('cl', 8, DIGITS)}_", 32, UPPER),
+    row("crates", "cio", 32),
+    ("harness", f"pat.{body('h1', 22)}.{body('h2', 24, HEX)}.{body('harness', 20)}", body("harness", 20)),
+    dotted("infisical", 24, 32, 32, prefix="st.", alphabet=HEX),
+    (
+        "launchdarkly",
+        f"sdk-{body('l1', 8, HEX)}-{body('l2', 4, HEX)}-4{body('l3', 3, HEX)}-{body('ld', 17, HEX)}",
+        body("ld", 17, HEX),
+    ),
+    row("nuget", "oy2", 43, "abcdefghijklmnopqrstuvwxyz0123456789"),
+    row("okta", "00", 40),
+    row("onepassword_key", "A3-" + body("o1", 6, UPPER) + "-", 11, UPPER, "-ABCDE-FGHIJ-KLMNO"),
+    row("paypal", "access_token$" + "production$" + body("pp", 16, HEX) + "$", 32, HEX),
+    row("resend", "re_" + body("r1", 8) + "_", 24),
+    row("scaleway", "SCW", 17, UPPER),
+    dotted("youtrack", 16, 8, 30, prefix="perm:"),
+    dotted("zoho", 32, 32, prefix="1000.", alphabet=HEX),
+    ("pem_in_base64", "LS0tLS1CRUdJTi" + "BQUklWQVRFIEtFWS0tLS0t" + body("pem64", 80), body("pem64", 80)),
     ("card", "4111 1111 " + "1111 1111", "1111 1111"),
     ("card_amex", "3782" + "822463" + "10005", "2246310005"),
 ]
@@ -262,7 +281,34 @@ def test_a_token_leaves_no_piece_behind_and_its_surroundings_stay(whole: str, co
 def test_every_kind_of_token_in_the_table_is_planted_here() -> None:
     found = {scrub(whole).removeprefix("[redacted:").removesuffix("]") for _, whole, _ in TOKENS}
 
-    assert set(secrets.TOKENS) - found == set()
+    assert set(vendors.FORMS) - found == set()
+
+
+IN_FULL = {
+    "alnum": ALNUM, "upper": UPPER, "hex": HEX, "uuid": HEX, "lower": "abcdefghijklmnopqrstuvwxyz0123456789",
+    "word": ALNUM + "_", "url": ALNUM + "-_", "dots": ALNUM + "-_", "base64": ALNUM,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)
+def test_a_token_of_every_vendor_is_known_by_its_prefix(carrier: str) -> None:
+    planted = [
+        (prefix, body(prefix, max(shortest, 20), IN_FULL[alphabet]))
+        for _, prefixes, alphabet, shortest in vendors.PREFIXES
+        for prefix in prefixes.split()
+    ]
+
+    out = {prefix: clean(carrier.format(prefix + core, prefix + core), 2000) for prefix, core in planted}
+
+    assert [out[prefix] for prefix, core in planted if leaked(core, out[prefix])] == []
+
+
+def test_the_table_holds_the_prefixes_of_many_vendors_and_each_once() -> None:
+    named = {kind.rpartition("_")[0] for kind in secrets.TOKENS}
+    prefixes = [(prefix, row[2]) for row in vendors.PREFIXES for prefix in row[1].split()]
+
+    assert len(named) >= 80
+    assert len(set(prefixes)) == len(prefixes)
 
 
 @pytest.mark.parametrize("secret", [PW, LONG], ids=["short", "long"])
@@ -528,6 +574,16 @@ FRAGMENTS = [
     *("=", ":", ": ", "://", "@", "&", "?", ";", ",", " ", "\n", "\t", "'", '"', "\\", "\\n", '\\"', "<", ">", "</"),
     *("[redacted:", "[redacted:token]", "]", "[", "(", ")", "{", "}", "…", "%3D", "%40", "%3A%2F%2F", "&quot;", "$"),
     *("sk-", "ghp_", "ey" + "J", ".", "-----BEGIN PRIVATE KEY-----", "-----END ", "-----", "MII", "$2b$12$", "s."),
+    *("the password is ", "API key provided: ", "mysql -p", "IDENTIFIED BY '", "session_id=", "KEY=", "pass ", "<key>"),
+    *(
+        "insert into a (password) values (",
+        "'a1b2c3d4'",
+        "a1b2c3d4e5f6g7h8",
+        "a/b@c:1521/d",
+        "order ",
+        "kty",
+        "MIIEowIBAAKC",
+    ),
     *("4111", "4111111111111111", "1111 ", "12345678:A", "hooks.slack.com/services/", "abc", "x1", "must", "the"),
     *("\u200b", "\x1b[", "\x1b]", "\x07", "\u202e", "\ud800", "😀", "é", "\u2028", "\r", "A1b2C3d4E5f6", "unexpected "),
 ]
@@ -566,6 +622,74 @@ HOSTILE = [
     *("-----BEGIN ", "-----BEGIN PRIVATE KEY-----\nMII", "ey" + "J", "ey" + "J-", "A1b2", '"', "'", "\\", '\\"'),
     *("a=b ", "--a ", "-u a,", "login ", "Bearer ", "$6$", "4111 ", "<password>", "\x1b]", "[redacted:", "%3A%2F%2F"),
     ":a@tcp(",
+    # Prose, names and layouts.
+    *(
+        "password is ",
+        "API key provided: ",
+        "password for bob ",
+        "password a1",
+        "key ",
+        "token:\n a",
+        "password: |\n a",
+    ),
+    *(
+        "passwordpassword",
+        "password.",
+        "password-",
+        "session_id=a1b2c3d4",
+        "MY_KEY=a1b2c3d4e5",
+        "password|a1 ",
+        "pass ",
+    ),
+    *(
+        "name=password,value=",
+        'name="password" ',
+        "<key>password</key>",
+        '<password a="">a',
+        "Duplicate entry 'a",
+        "</",
+    ),
+    *(
+        "password\uff1a",
+        "password\u00a0",
+        "password=os[",
+        "password=your_",
+        "secret: a_b_",
+        "password=xxxxxx",
+        "**key:** ",
+    ),
+    # SQL, Oracle, command lines.
+    *(
+        "insert into a (password) values (",
+        "insert into a (",
+        "insert into a (password) values ('a',",
+        "identified by ",
+    ),
+    *("(password) values (?)] [parameters: ((", "a/b@", "a/b@c:1521/", "a:bcd@", "ORA-00001 ", "thin:a/"),
+    *(
+        "mysql ",
+        "mysql -",
+        "sshpass -p",
+        "login -u a ",
+        "curl -u",
+        " -u a -p ",
+        "echo a |",
+        "htpasswd -b ",
+        "USER a PASS",
+    ),
+    # Keys and tokens.
+    *(
+        '{"kty":"d":"',
+        "MIIEowIBAAKC",
+        "LS0tLS1CRUdJTi",
+        "[redacted:private_key] ",
+        "live_",
+        "test_",
+        "pat.",
+        "1000.",
+        "00",
+    ),
+    *("api_live.", "access_token$production$", "perm:", "A3-", "re_", "2/1234567890123456/", "sk-a1-", "aA0", "a.b-c_"),
 ]
 
 

@@ -12,7 +12,8 @@ from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
 from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, one_per_path, path_keys
-from failwell.redact.scrubber import clean, clean_again, is_secret_name, placeholder
+from failwell.redact.scrubber import clean, clean_again, is_secret, placeholder
+from failwell.redact.secrets import JWK_SECRETS
 
 _REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
 _LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
@@ -105,14 +106,14 @@ def _names(names: Iterable[Any]) -> Iterable[str]:
 def _secret_text(problem: FieldProblem) -> str | None:
     """Return what was sent for a field with a secret name, as a sentence would show it, or None."""
     sent = problem.sent
-    if sent is UNSET or sent is None or isinstance(sent, bool) or not _is_secret_path(problem.path):
+    if sent is UNSET or not any(is_secret(name, sent) for name in _names_in_path(problem.path)):
         return None
     return sent if isinstance(sent, str) else _readable(sent)
 
 
 @lru_cache(maxsize=512)
-def _is_secret_path(path: str) -> bool:
-    return any(is_secret_name(str(key)) for key in path_keys(path))
+def _names_in_path(path: str) -> tuple[str, ...]:
+    return tuple(map(str, path_keys(path)))
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
@@ -189,6 +190,7 @@ class _PlainCopy:
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        secret_members = JWK_SECRETS if "kty" in value else ()
         for key, item in value.items():
             if self.is_spent:
                 break
@@ -197,7 +199,7 @@ class _PlainCopy:
                 break
             name = clean(_readable(key), LONGEST_KEY)
             self.text_left -= len(name)
-            is_hidden = is_secret_name(name) and not (item is None or isinstance(item, bool))
+            is_hidden = is_secret(name, item) or name in secret_members
             found[name] = self.copy(placeholder("value") if is_hidden else item, depth + 1)
         return _pair_hidden(found)
 
@@ -210,7 +212,12 @@ class _PlainCopy:
                 found.append(f"… and {len(value) - len(found)} more")
                 break
             found.append(self.copy(item, depth + 1))
-        if len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], str) and is_secret_name(found[0]):
+        if (
+            len(found) == 2
+            and isinstance(found[0], str)
+            and isinstance(found[1], str)
+            and is_secret(found[0], found[1])
+        ):
             return [found[0], placeholder("value")]  # a header as a pair
         return found
 
@@ -230,7 +237,7 @@ class _PlainCopy:
 def _pair_hidden(pair: dict[str, Any]) -> dict[str, Any]:
     """Return an object such as `{"name": "password", "value": …}` without its value."""
     name = pair.get("name") or pair.get("key")
-    if "value" in pair and isinstance(name, str) and is_secret_name(name):
+    if "value" in pair and isinstance(name, str) and is_secret(name, pair["value"]):
         return {**pair, "value": placeholder("value")}
     return pair
 

@@ -7,30 +7,60 @@ result is a fixed point, so both ends of a connection and a proxy between them m
 import binascii
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from failwell.redact.secrets import (
+    ABSENCE,
+    ARGUMENT,
     BARE,
+    BEFORE_ORACLE,
+    BEHIND_ORACLE,
+    CARD,
+    COMMANDS,
     FIELD,
     FIRST_WORD,
     INNOCENT_ENDINGS,
-    INNOCENT_VALUE,
+    INSERT,
     LINE,
+    MORE_OF_A_KEY,
+    NAMED,
+    NEXT_LINE,
+    NUMBERED,
     PAIR,
-    PROSE,
+    PARAMETERS,
     QUERY_NAMES,
     QUOTED,
     QUOTED_WAYS,
+    ROW_ITEM,
     SHAPES,
+    SPOKEN,
     TAGGED,
+    TOKEN,
     TOKENS,
+    WIDE_PAIR,
+    SecretName,
+    any_of,
     is_secret_name,
-    kind_of_name,
     may_name_a_secret,
+    part_of_a_name,
+    secret_name,
+)
+from failwell.redact.values import (
+    NAME_WORDS,
+    PROSE,
+    is_generated,
+    is_innocent,
+    is_random,
+    is_token,
+    is_unusual,
+    is_wording,
+    may_hold_a_token,
 )
 
-__all__ = ["clean", "clean_again", "clean_once", "is_secret_name", "placeholder", "scrub"]
+__all__ = ["clean", "clean_again", "clean_once", "is_secret", "is_secret_name", "placeholder", "scrub"]
 
 
 # Every range is unseen, unassigned for good, or changes how others are seen.
@@ -82,7 +112,7 @@ def clean(text: str, limit: int) -> str:
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
     for _ in range(4):
-        safe = _cut(seen if is_harmless(seen) else _scrubbed(seen), limit)
+        safe = _cut(seen if _OPENING not in seen and is_harmless(seen) else _scrubbed(seen), limit)
         if safe == seen:
             return safe
         seen = safe
@@ -117,13 +147,24 @@ def scrub(text: str) -> str:
 
 
 def _scrubbed(text: str) -> str:
-    for gates, pattern, replace in _shapes():
+    for gates, shapes in _shapes():
         for gate in gates:
             if gate in text:
-                text = pattern.sub(replace, text)
+                for pattern, replace in shapes:
+                    text = pattern.sub(replace, text)
                 break
-    text = _long_word().sub(_scrub_tokens, text)
-    return _scrub_pairs(text) if may_name_a_secret(text) else text
+    text = _long_word().sub(_scrub_tokens, _scrub_commands(text))
+    text = _compiled(CARD.pattern).sub(_replacement(CARD.kind), text)
+    if placeholder("private_key") in text:
+        text = _compiled(MORE_OF_A_KEY).sub(r"\1", text)
+    if not may_name_a_secret(text):
+        return text
+    for gates, form in NAMED:
+        for gate in gates:
+            if gate in text:
+                text = _compiled(form).sub(_replace_named, text)
+                break
+    return _compiled(SPOKEN).sub(_replace_spoken, _scrub_pairs(_scrub_rows(text)))
 
 
 def _cut(text: str, limit: int) -> str:
@@ -147,8 +188,46 @@ Replace = Callable[[re.Match[str]], str]
 
 
 @cache
-def _shapes() -> list[tuple[tuple[str, ...], re.Pattern[str], Replace]]:
-    return [(shape.gates, _compiled(shape.pattern), _replacement(shape.kind)) for shape in SHAPES]
+def _shapes() -> list[tuple[tuple[str, ...], list[tuple[re.Pattern[str], Replace]]]]:
+    """Return the shapes in their order, those with the same gates in one group."""
+    return [
+        (gates, [(_compiled(shape.pattern), _replacement(shape.kind)) for shape in group])
+        for gates, group in groupby(SHAPES, key=attrgetter("gates"))
+    ]
+
+
+@cache
+def _flags() -> dict[str, re.Pattern[str]]:
+    return {
+        command: _compiled(rf"""[^\n|;&]{{0,200}}?[\s"',]{flag}{ARGUMENT}""")
+        for commands, flag in COMMANDS
+        for command in commands.split()
+    }
+
+
+@cache
+def _command() -> re.Pattern[str]:
+    return _compiled(any_of(_flags(), r"(?![\w-])"))
+
+
+def _has_flags(text: str) -> bool:
+    return " -" in text or "'-" in text or '"-' in text
+
+
+def _scrub_commands(text: str) -> str:
+    """Replace passwords on command lines, behind the short flags of well-known programs."""
+    if not _has_flags(text):
+        return text
+    pieces: list[str] = []
+    done = at = 0
+    while command := _command().search(text, at):
+        at = command.end()
+        found = _flags()[command[0]].match(text, at)
+        if found and found.lastgroup and not is_innocent(found[found.lastgroup]):
+            start, at = found.span(found.lastgroup)
+            pieces += text[done:start], placeholder("password")
+            done = at
+    return "".join(pieces) + text[done:]
 
 
 @cache
@@ -168,11 +247,15 @@ def _named_token() -> re.Pattern[str]:
 
 
 def _replace_token(match: re.Match[str]) -> str:
+    if not is_token(match[0]):
+        return match[0]
     named = _named_token().match(match.string, match.start())
     return placeholder(named.lastgroup if named and named.lastgroup else "token")
 
 
 def _is_card(match: re.Match[str]) -> bool:
+    if match[0].isdigit() and _compiled(NUMBERED).search(match.string[max(0, match.start() - 40) : match.start()]):
+        return False
     digits = [int(char) for char in reversed(match[0]) if char.isdigit()]
     return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
@@ -184,7 +267,17 @@ def _is_basic_auth(match: re.Match[str]) -> bool:
         return False
 
 
-_CHECKS: Final[dict[str, Callable[[re.Match[str]], bool]]] = {"card_number": _is_card, "basic_auth": _is_basic_auth}
+def _is_oracle(match: re.Match[str]) -> bool:
+    if _compiled(BEHIND_ORACLE).match(match.string, match.end()):
+        return True
+    return bool(_compiled(BEFORE_ORACLE).search(match.string[max(0, match.start() - 120) : match.start() + 1]))
+
+
+_CHECKS: Final[dict[str, Callable[[re.Match[str]], bool]]] = {
+    "card_number": _is_card,
+    "basic_auth": _is_basic_auth,
+    "oracle_password": _is_oracle,
+}
 
 
 @cache
@@ -200,36 +293,169 @@ def _replacement(kind: str) -> Replace:
     return replace
 
 
+def is_secret(name: str, value: object) -> bool:
+    """Tell whether a *value* under this *name* must not be seen."""
+    found = secret_name(name[-80:])
+    if found is None or value is None or isinstance(value, bool):
+        return False
+    return not found.proof or (isinstance(value, str) and _looks_secret(found, value))
+
+
+def _looks_secret(named: SecretName, value: str) -> bool:
+    match named.proof:
+        case "long":
+            return bool(_compiled(r"[A-Za-z0-9]{8}").search(value))
+        case "random":
+            return is_random(value)
+        case "generated":
+            return is_generated(value)
+        case _:
+            return True
+
+
 def _scrub_pairs(text: str) -> str:
     """Replace the values that stand behind secret names, however the two are written together."""
     pieces: list[str] = []
     done = at = 0
-    while pair := _compiled(PAIR).search(text, at):
+    search = _compiled(PAIR if text.isascii() else WIDE_PAIR).search
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(char.lower() if char.isascii() else char for char in text)
+    while part := part_of_a_name().search(low, at):
+        start = part.start()
+        while start > at and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
+            start -= 1
+        pair = search(text, max(at, start - 3))
+        if pair is None:
+            break
         at = pair.end()
-        kind, shortest = _kind_of_pair(pair)
-        if kind and (span := _value_span(pair, shortest)):
-            pieces += text[done : span[0]], placeholder(kind)
+        named, shortest = _named_by_pair(pair)
+        if named and (span := _value_span(pair, named, shortest)):
+            pieces += text[done : span[0]], placeholder(named.kind)
             done = at = span[1]
     return "".join(pieces) + text[done:]
 
 
-def _kind_of_pair(pair: re.Match[str]) -> tuple[str | None, int]:
-    """Return the kind of secret the name announces ("api_key", "API key"), and how long a value must be to count."""
+def _replace_named(match: re.Match[str]) -> str:
+    """Replace a value whose name stands elsewhere than before it."""
+    name = match["name"][-80:]
+    named = secret_name(name)
+    groups = match.groupdict()
+    way = next(way for way in ("double", "single", "value") if groups.get(way))
+    body = match[way]
+    if not named or not _looks_secret(named, body) or _is_no_value(body):
+        return match[0]
+    start, end = match.start(way) - match.start(), match.end(way) - match.start()
+    return match[0][:start] + placeholder(named.kind) + match[0][end:]
+
+
+def _scrub_rows(text: str) -> str:
+    """Replace the values of secret columns in SQL that inserts rows."""
+    if "alues" not in text and "ALUES" not in text:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for insert in _compiled(INSERT).finditer(text):
+        names = [secret_name(column.strip(" `\"'[]\n\t")[-80:]) for column in insert["columns"].split(",")]
+        if insert.end() < done or not any(names):
+            continue
+        depth = column = 0
+        parameters = _compiled(PARAMETERS).match(text, insert.end())
+        for item in _compiled(ROW_ITEM).finditer(text, (parameters or insert).end()):
+            sign = item[0]
+            if sign == "(":
+                depth, column = depth + 1, 0 if depth == 0 else column
+            elif sign == ")":
+                depth -= 1
+            elif sign == ",":
+                column += depth == 1
+            elif (depth == 0 and not sign.isspace()) or sign.lower() in ("insert", "replace"):
+                break
+            elif depth == 1 and column < len(names) and (named := names[column]) and item.lastgroup:
+                body = item[item.lastgroup]
+                if body and _looks_secret(named, body) and not _is_no_value(body):
+                    pieces += text[done : item.start(item.lastgroup)], placeholder(named.kind)
+                    done = item.end(item.lastgroup)
+    return "".join(pieces) + text[done:]
+
+
+def _replace_spoken(match: re.Match[str]) -> str:
+    """Replace a value that a sentence speaks of: "the password is …", "Incorrect API key provided: …"."""
+    before = match.string[max(0, match.start() - 100) : match.start()]
+    words = _compiled(r"[\w.-]*+").findall(before.rpartition(" ")[2])
+    joined = words[-2] if len(words) > 1 else ""
+    first = before[:-1].rpartition(" ")[2] if before.endswith(" ") else ""
+    noun = match[0][: match.end("noun") - match.start()]
+    name = joined + noun
+    spoken = f"{first}_{name}" if first else name
+    if name.lower() == "pass" or spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+        return match[0]
+    named = secret_name(name)
+    if named is None or named.proof:
+        named = secret_name(spoken) or named
+    way = next(way for way in ("quoted", "enclosed", "bare") if match[way])
+    body = match[way]
+    if named is None or not body:
+        return match[0]
+    body = body.rstrip(".,:;!?)]}") if way == "bare" else body
+    if _is_no_value(body) or body.lower() in PROSE or _is_sentence(body):
+        return match[0]
+    is_announced = (match["colon"] or "").endswith((":", "="))
+    is_last = match.string[match.end() : match.end() + 1] in ("", "\n")
+    if not _is_spoken_value(named, body, is_announced=is_announced, is_last=is_last, is_quoted=way == "quoted"):
+        return match[0]
+    start = match.start(way) - match.start()
+    return match[0][:start] + placeholder(named.kind) + match[0][start + len(body) :]
+
+
+def _is_spoken_value(named: SecretName, body: str, *, is_announced: bool, is_last: bool, is_quoted: bool) -> bool:
+    if named.proof:
+        return _looks_secret(named, body)
+    if named.kind == "security_code":
+        return bool(_compiled(r"[A-Z0-9-]{4,12}").fullmatch(body)) and any(map(str.isdigit, body))
+    if named.kind == "credentials":
+        return bool(_compiled(r"[\w.@+-]{1,64}[:/](?!/)\S{3,}").fullmatch(body)) or is_random(body)
+    if is_announced and " " not in body:
+        return is_unusual(body) or is_random(body) or (named.kind == "password" and is_last)
+    if named.kind == "password":
+        return is_quoted or is_unusual(body)
+    return is_random(body) or (len(body) >= 12 and is_unusual(body))
+
+
+def _is_no_value(body: str) -> bool:
+    return is_innocent(body) or is_wording(body)
+
+
+def _named_by_pair(pair: re.Match[str]) -> tuple[SecretName | None, int]:
+    """Return what the name announces ("api_key", "API key"), and how long a value must be to count."""
     name, before = _name_of(pair)
-    spoken = before.rstrip(" ").rpartition(" ")[2] + "_" + name if before.endswith(" ") else name
-    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
-        return None, 0
-    kind = kind_of_name(name) or (kind_of_name(spoken) if pair["sign"] else None)
-    if kind is None:
+    sign = pair["sign"]
+    word = before.rstrip(" ").rpartition(" ")[2] if before.endswith(" ") else ""
+    named = _named_in_words(name, word, has_sign=bool(sign))
+    if named is None or named.proof:
         in_query = before.endswith(("?", "&")) or (pair["escape"] or "").upper() in ("%3F", "%26")
-        shortest = QUERY_NAMES.get(name.lower()) if in_query and pair["sign"] else None
-        return ("key", shortest) if shortest else (None, 0)
+        if in_query and sign and name.lower() in QUERY_NAMES:
+            return SecretName("key", "random"), 1
+        if named is None:
+            return None, 0
+    if sign or pair["flag"]:
+        return named, 1
     if pair["item"]:
-        return (kind if kind in ("authorization", "cookie") else None), 1
+        return (named if named.kind in ("authorization", "cookie") else None), 1
     if pair["tag"]:
-        return (kind if _compiled(r"<[\w:]*\Z").search(before) else None), 1
-    is_said = not pair["sign"] and not pair["flag"]
-    return kind, 16 if is_said and kind != "password" else 1
+        return (named if _compiled(r"<[\w:]*\Z").search(before) else None), 1
+    return named, 1 if named.kind == "password" else 16
+
+
+@lru_cache(maxsize=1024)
+def _named_in_words(name: str, before: str, *, has_sign: bool) -> SecretName | None:
+    spoken = f"{before}_{name}" if before else name
+    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+        return None
+    named = secret_name(name)
+    if (named is None or named.proof) and has_sign and before:
+        return secret_name(spoken) or named
+    return named
 
 
 def _name_of(pair: re.Match[str]) -> tuple[str, str]:
@@ -238,35 +464,95 @@ def _name_of(pair: re.Match[str]) -> tuple[str, str]:
     return (pair["flag"] or pair["name"])[-80:], pair.string[max(0, start - 24) : start]
 
 
-def _value_span(pair: re.Match[str], shortest: int) -> tuple[int, int] | None:
+def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[int, int] | None:
     """Return where the secret behind a name starts and ends, or None if what stands there is none."""
-    is_loose = pair["flag"] or (pair["sign"] or "").endswith(":")
+    sign = (pair["sign"] or "").rstrip("*")
+    is_loose = pair["flag"] or sign.endswith((":", "\uff1a", "->"))
     word = _compiled(FIRST_WORD).match(pair.string, pair.end()) if is_loose else None
-    if word and word[1].lower() in PROSE:
+    if word and (word[1].lower() in PROSE or (word[2] and (len(word[1]) < 4 or word[2] in _AFTER_A_SUBJECT))):
         return None
-    value = _compiled(_value_pattern(pair)).match(pair.string, pair.end())
+    below = _compiled(NEXT_LINE).match(pair.string, pair.end()) if sign.endswith(":") else None
+    value = below or _value_pattern(pair).match(pair.string, pair.end())
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
     body = pair.string[start:end]
-    is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"]
-    if len(body) < shortest or _compiled(INNOCENT_VALUE).fullmatch(body):
+    is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"] and not below
+    if not is_quoted and body.startswith("(") and sign:
+        start, body = start + 1, body[1:]
+    if len(body) < shortest or is_innocent(body):
         return None
-    if is_loose and (_is_sentence(body) if is_quoted else not any(map(str.isalnum, body))):
+    name = _name_of(pair)[0]
+    if not _looks_secret(named, body) or _is_about(pair, name, body):
+        return None
+    if is_loose and (
+        body.rstrip(".!").lower() in PROSE or (_is_sentence(body) if is_quoted else not any(map(str.isalnum, body)))
+    ):
         return None
     if not is_quoted:
         end = start + len(body.rstrip(")]}"))
     return (start, end) if start < end else None
 
 
-def _value_pattern(pair: re.Match[str]) -> str:
+_SCHEMES: Final = frozenset(
+    [
+        "basic",
+        "bearer",
+        "digest",
+        "oauth",
+        "oauth2",
+        "token",
+        "apikey",
+        "api_key",
+        "negotiate",
+        "ntlm",
+        "jwt",
+        "anonymous",
+    ]
+)
+_AFTER_A_SUBJECT: Final = frozenset(("must", "should", "cannot", "may", "do", "does", "of"))
+
+
+def _is_about(pair: re.Match[str], name: str, body: str) -> bool:
+    """Tell whether a value only repeats the name, or names the secret instead of showing it."""
+    if is_wording(body):
+        return True
+    plain = body.strip(".,;:!?)]}'\"").lower()
+    if (plain.isdigit() and name.lower() == "pass") or (plain in _SCHEMES and name.lower().endswith("auth")):
+        return True
+    if plain == name.lower() or plain == _compiled(r"[\W_]").split(name.lower())[-1]:
+        return True
+    if not _compiled(r"[A-Za-z_.,()\[\]-]+").fullmatch(body):
+        return False
+    words = set(_compiled(r"[a-z]+").findall(plain))
+    if secret_name(plain.strip("[(,")[-80:]) is None and not words <= NAME_WORDS:
+        return False
+    return bool(_compiled(ABSENCE).search(pair.string[max(0, pair.start() - 40) : pair.start()].lower()))
+
+
+def _value_pattern(pair: re.Match[str]) -> re.Pattern[str]:
     name, before = _name_of(pair)
     flat = name.lower()
     if pair["tag"]:
-        return TAGGED
-    if flat.endswith("authorization") or flat in ("cookie", "set-cookie"):
-        return QUOTED + LINE.replace("QUOTE", before[-1] if before.endswith(("'", '"')) else "")
-    return QUOTED + (FIELD if before.endswith(";") and pair["sign"] else BARE)
+        return _compiled(TAGGED)
+    if flat.endswith(("authorization", "mnemonic", "phrase")) or flat in ("cookie", "set-cookie"):
+        return _line_value(before[-1] if before.endswith(("'", '"')) else "")
+    return _field_value() if before.endswith(";") and pair["sign"] else _bare_value()
+
+
+@cache
+def _line_value(quote: str) -> re.Pattern[str]:
+    return _compiled(QUOTED + LINE.replace("QUOTE", quote))
+
+
+@cache
+def _field_value() -> re.Pattern[str]:
+    return _compiled(QUOTED + FIELD)
+
+
+@cache
+def _bare_value() -> re.Pattern[str]:
+    return _compiled(QUOTED + BARE)
 
 
 def _is_sentence(body: str) -> bool:
@@ -282,11 +568,10 @@ SHORTEST_TOKEN: Final = 15
 
 # Most messages are plain: short printable words, none with a sign that joins a name to a value, no groups of digits.
 # No secret can be written that way, unless it follows one of a few words.
-_PLAIN: Final = r"(?:[!-#&-9;<?-~]{0,14}+ (?![0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?-~]{0,14}+\Z"
+_PLAIN: Final = r"(?!-)(?:[!-#&-9;<?A-~]{0,14}+ (?!-|[0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?A-~]{0,14}+\Z"
 _START: Final = r"(?<![A-Za-z0-9])"
 # A letter before the token may belong to an escape: \n in JSON, %3D in a URL.
 _ESCAPED_START: Final = rf"(?:{_START}|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))"
-_DIGITS: Final = frozenset("0123456789")
 # Every number of a card begins like this.
 _CARD: Final = r"[2-6]\d\d\d[ -]?\d{4}"
 
@@ -297,8 +582,9 @@ def is_plain(text: str) -> bool:
         return False
     low = text.lower()
     return not (
-        ("pass" in low or "pwd" in low or "--" in low or "login" in low)
-        or ("bearer" in low or "basic" in low or "authoriz" in low or "cookie" in low)
+        ("pass" in low or "pwd" in low or "token" in low or "secret" in low or "key" in low or "cred" in low)
+        or ("login" in low or "identified" in low or "code" in low)
+        or ("bearer" in low or "basic" in low or "auth" in low or "cookie" in low)
     )
 
 
@@ -310,9 +596,13 @@ def is_harmless(text: str) -> bool:
             return False
     if _compiled(_CARD).search(text):
         return False
-    for word in text.encode("ascii", "replace").split():
-        if len(word) >= SHORTEST_TOKEN and token_in(shown := word.decode()).search(shown):
-            return False
+    if _has_flags(low) and (any(flag in low for flag in _FLAGS) or _command().search(text)):
+        return False
+    shown = text.encode("ascii", "replace")
+    if may_hold_a_token(shown, SHORTEST_TOKEN):
+        for word in shown.split():
+            if len(word) >= SHORTEST_TOKEN and token_in(part := word.decode()).search(part):
+                return False
     return not may_name_a_secret(low)
 
 
@@ -323,14 +613,18 @@ def token_in(word: str) -> re.Pattern[str]:
 
 @cache
 def _token(start: str) -> re.Pattern[str]:
-    return _compiled(rf"{start}(?=[A-Za-z0-9]\S{{{SHORTEST_TOKEN - 1}}})(?:{'|'.join(TOKENS.values())})")
+    return _compiled(rf"{start}(?=[A-Za-z0-9]\S{{{SHORTEST_TOKEN - 1}}})(?:{TOKEN})")
+
+
+# Gates that stand behind a blank or a quote: looked for only in a text that has flags.
+_FLAGS: Final = ("-p", "sudo -s")
 
 
 @cache
 def _gates() -> tuple[str, ...]:
     """Return what every text with a secret of some shape holds, in lower case; cards are looked for by their digits."""
-    every = (gate.lower() for shape in SHAPES for gate in shape.gates)
-    return tuple(dict.fromkeys(gate for gate in every if gate not in _DIGITS))
+    every = {gate.lower() for shape in SHAPES for gate in shape.gates} - set(_FLAGS)
+    return tuple(gate for gate in sorted(every) if not any(other in gate for other in every - {gate}))
 
 
 @cache

@@ -8,19 +8,48 @@ Tables only, which the scrubber reads. Every pattern must take linear time on ho
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from failwell.redact.values import PROSE, SIMPLE_SCHEMES
+from failwell.redact.vendors import ALPHABETS, FORMS, PREFIXES
+
 # A field is secret if its name, lower-cased and with everything but letters and digits removed, ends like this.
 SECRET_ENDINGS: Final = {
-    "password": ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd", "dbpass", "userpass"),
-    "token": ("token", "accesstokens", "refreshtokens", "authtokens", "apitokens", "bearer"),
+    "password": (
+        *(
+            "password",
+            "passwords",
+            "passwd",
+            "passwort",
+            "kennwort",
+            "passphrase",
+            "passcode",
+            "passwrd",
+            "pwd",
+            "pswd",
+        ),
+        *("dbpass", "userpass", "rootpass", "adminpass", "smtppass", "mailpass", "ftppass", "sudopass", "becomepass"),
+        *("storepass", "keypass", "requirepass", "masterauth", "userpw", "rootpw", "bindpw", "adminpw", "dbpw"),
+    ),
+    "token": ("token", "accesstokens", "refreshtokens", "authtokens", "apitokens", "bearer", "codeverifier"),
     "api_key": ("apikey", "apikeys", "accesskey", "accesskeyid", "secretkey", "secretkeybase", "accountkey"),
     "key": (
         *("privatekey", "signingkey", "encryptionkey", "masterkey", "sharedkey", "authkey", "sshkey", "servicekey"),
         *("sessionkey", "deploykey", "hmackey", "licensekey", "subscriptionkey", "functionskey", "storagekey"),
+        *("adminkey", "unsealkey", "decryptionkey", "wrappingkey", "recoverykey", "aeskey", "consumerkey"),
     ),
-    "secret": ("secret", "secrets", "webhookurl"),
+    "secret": (
+        "secret",
+        "secrets",
+        "webhookurl",
+        "mnemonic",
+        "mnemonicphrase",
+        "seedphrase",
+        "recoveryphrase",
+        "clientassertion",
+    ),
     "authorization": ("authorization",),
     "cookie": ("cookie", "cookies"),
     "session": ("sessionid", "sessid", "connectsid"),
@@ -28,9 +57,38 @@ SECRET_ENDINGS: Final = {
     "connection_string": ("connectionstring", "connstr"),
     "signature": ("signature",),
     "card_number": ("cardnumber", "creditcard", "ccnumber", "cardnum"),
-    "security_code": ("securitycode", "pincode", "cardpin", "userpin"),
+    "security_code": (
+        *("securitycode", "pincode", "cardpin", "userpin", "onetimecode", "verificationcode", "confirmationcode"),
+        *("recoverycode", "recoverycodes", "backupcode", "backupcodes", "mfacode", "otpcode", "smscode", "2facode"),
+    ),
     "ssn": ("socialsecuritynumber", "socialsecurity"),
 }
+
+# Whose keys are secret by the word before: STRIPE_KEY, OPENAI_KEY. The rows of the vendors' tokens are among them.
+_OTHER_VENDORS: Final = """
+alchemy algolia alphavantage amplitude assemblyai aws azure binance claude coinbase cohere datadog deepgram deepl
+deepseek etherscan finnhub gcp gemini google googlemaps infura kraken mandrill maps mistral mixpanel openweather
+pagerduty paystack postmark rapidapi segment serpapi sparkpost twitter weather youtube zendesk
+"""
+# Words of a language, which name other things too.
+_AMBIGUOUS_VENDORS: Final = frozenset(
+    [
+        "age",
+        "context7",
+        "cursor",
+        "linear",
+        "modal",
+        "notion",
+        "persona",
+        "polar",
+        "prefect",
+        "render",
+        "replicate",
+        "square",
+        "trigger",
+        "unkey",
+    ]
+)
 
 # Short words that end innocent names too ("kansas" ends in "sas"): they count only as the last whole word.
 SECRET_WORDS: Final = {
@@ -45,15 +103,33 @@ SECRET_WORDS: Final = {
     "cvv": "security_code",
     "cvc": "security_code",
     "ssn": "ssn",
+    "pass": "password",
+    "pw": "password",
+    "psw": "password",
 }
+
+# Last words of names whose value is secret only if it looks random: MAPS_KEY=…, but not cache_key=users.
+WEAK_WORDS: Final = {"key": "key", "keys": "key", "pat": "token", "salt": "secret", "session": "token"}
+# What the name of an environment variable may hold in its middle: AWS_BEARER_TOKEN_BEDROCK. A random value is secret.
+WEAK_MIDDLES: Final = r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|APIKEY|API_KEY|PRIVATE_KEY)_"
 
 # Names that end like a secret and are none. A page token says where a listing goes on; an agent needs it.
 INNOCENT_ENDINGS: Final = (
     *("pagetoken", "nexttoken", "continuationtoken", "resumetoken", "synctoken", "deltatoken", "skiptoken"),
     *("progresstoken", "cancellationtoken", "canceltoken", "cursortoken", "offsettoken", "idempotencytoken"),
     *("stoptoken", "eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "septoken", "clstoken"),
-    *("starttoken", "endtoken", "firsttoken", "lasttoken", "unexpectedtoken", "pertoken"),
+    *("starttoken", "endtoken", "firsttoken", "lasttoken", "unexpectedtoken", "pertoken", "paginationtoken"),
+    *("scrolltoken", "changetoken", "watchtoken", "bookmarktoken", "previoustoken", "prevtoken", "pagingtoken"),
     *("functionsignature", "methodsignature", "toolsignature", "typesignature", "callsignature"),
+    *("bypass", "firstpass", "secondpass", "boardingpass", "seasonpass", "renderpass", "multipass", "singlepass"),
+    *("primarykey", "foreignkey", "publickey", "sortkey", "partitionkey", "cachekey", "objectkey", "s3key"),
+    *("idempotencykey", "routingkey", "rowkey", "hashkey", "rangekey", "shardkey", "groupkey", "issuekey"),
+    *("projectkey", "configkey", "indexkey", "uniquekey", "compositekey", "translationkey", "messagekey"),
+    *("lookupkey", "registrykey", "dedupkey", "deduplicationkey", "filekey", "blobkey", "documentkey", "hostkey"),
+    *("pagekey", "cursorkey", "startkey", "evaluatedkey", "nextkey", "lastkey", "paginationkey", "joinkey", "tagkey"),
+    *("boardkey", "spacekey", "fieldkey", "propertykey", "attributekey", "mapkey", "dictkey", "jsonkey", "itemkey"),
+    *("websocketkey", "naturalkey", "businesskey", "clusterkey", "rediskey", "publishablekey", "bucketkey"),
+    *("componentkey", "nodekey", "hotkey", "shortcutkey", "functionkey", "eventkey"),
 )
 
 # First words that turn the name into a question about the secret: has_password, requires_token.
@@ -62,25 +138,11 @@ INNOCENT_STARTS: Final = ("is", "has", "needs", "require", "requires", "no", "al
 # Last words that leave a secret name secret: password_hash, tokenValue, new_password_confirmation.
 NEUTRAL_ENDINGS: Final = (
     *("value", "hash", "digest", "confirmation", "confirm", "again", "repeat", "string", "header"),
-    *("base64", "raw", "plaintext", "plain", "old", "new", "prod", "test", "dev", "staging", "basic", "code"),
+    *("base64", "raw", "plaintext", "plain", "old", "new", "prod", "test", "dev", "staging", "basic", "code", "data"),
 )
 
-# Parameters that are secret only in a URL's query, with the shortest value that counts: ?code=404 is no OAuth code.
-QUERY_NAMES: Final = {"key": 1, "code": 16, "sid": 16}
-
-# Words that begin a statement about a field where its value would stand ("password: must be …", "token: expired").
-_PROSE = """
-a an and any are argument array at authentication bad blank boolean bytes can cannot characters compared contains
-denied did do does empty error expected expired expires extra failed field flag for found from has have header in
-incorrect input int integer invalid is it items key list long malformed match matches may mismatch missing must need
-needed needs no not null number object of on only option optional or parameter please provided rejected required
-revoked scheme see short should str string than that the this to token tokens too type unauthorized unknown
-unrecognised unrecognized unset unsupported valid value was were when which will with wrong you your
-"""
-PROSE: Final = frozenset(_PROSE.split())
-
-# Authorization schemes followed by exactly one word. After any other scheme the whole rest of the line is secret.
-SIMPLE_SCHEMES: Final = "bearer|basic|token|api-?key|key|negotiate|ntlm|jwt|ssws|geniekey|splunk|bot"
+# Parameters that are secret only in a URL's query, if their value looks random: ?code=404 is no OAuth code.
+QUERY_NAMES: Final = ("key", "code", "sid")
 
 
 class Shape(NamedTuple):
@@ -91,6 +153,32 @@ class Shape(NamedTuple):
     """The pattern cannot match a text that holds none of these."""
     pattern: str
 
+
+# What follows a flag that takes a password, where it is none.
+_NO_ARGUMENT: Final = r"""["']?(?:\[redacted|\$[A-Z{(]|<|-|\*\*\*|…)"""
+_APART: Final = r"""["']?[=,\s]{1,3}(?=\S)"""
+_EITHER: Final = rf"""(?:{_APART}|(?=[A-Za-z0-9]|["'][^\s,"'\]]))"""
+
+# Programs that take a password behind a short flag, and the way to it.
+COMMANDS: Final = (
+    (
+        "mysql mysqldump mysqladmin mysqlimport mysqlcheck mariadb mariadb-dump 7z 7za 7zr",
+        r"""-p(?=[^\s,"']|["'][^\s,\]])""",
+    ),
+    ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh rdesktop twine login", f"-p{_EITHER}"),
+    ("redis-cli valkey-cli", f"(?:-a|--pass){_APART}"),
+    ("ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami ldapcompare", f"-w{_EITHER}"),
+    ("sqlcmd bcp osql isql zip unzip ipmitool mosquitto_pub mosquitto_sub", f"-P{_EITHER}"),
+    ("curl", r"""-u["']?[\w.@+-]{1,64}:"""),
+    ("lftp", r"""-u["']?\s{0,3}[\w.@+-]{1,64},"""),
+    ("smbclient rpcclient", r"""-U["',\s]{0,4}[\w.\\/-]{1,64}%"""),
+    ("openssl keytool", r"""-pass(?:in|out)?["',\s]{1,4}pass:"""),
+    ("htpasswd", r"-\w{0,5}b\w{0,5} \S{1,128} \S{1,64} "),
+)
+ARGUMENT: Final = rf"""(?!{_NO_ARGUMENT})(?:'(?P<single>[^'\n]++)|"(?P<double>[^"\n]++)|(?P<bare>[^\s"',|;&]++))"""
+
+# The members of a JSON web key that are secret.
+JWK_SECRETS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")
 
 # Applied from top to bottom, before names and values are looked at.
 SHAPES: Final = (
@@ -110,125 +198,157 @@ SHAPES: Final = (
         r"""(://)(?!\[redacted:\w+\]@)[^\s/?#@:"'<>`]*+:(?!\d{1,5}(?![\w.~!$&*+=%@-]))"""
         r"""(?:(?:[^\s"'<>`@:]|:(?!//))*+(@))++""",
     ),
+    # A host whose port is no number is the rest of a password with both @ and /.
+    Shape(
+        "url_credentials", ("@",), r"""(://)\[redacted:url_credentials\]@[^\s/?#@:"'<>`]*+:(?![\d\[])[^\s@"'<>`]*+(@)"""
+    ),
+    Shape("url_credentials", ("@",), r"""(:)[^\s@:"'\]]{1,128}+(@)(?=(?:tcp|unix)\()"""),
+    Shape(
+        "password",
+        ("@",),
+        r"""(:)(?<=[\w.+-]:)(?<!\[redacted:)(?!//|\[redacted)[^\s@/:"'<>\[\]]{3,128}+(@)"""
+        r"(?=[\w.-]{1,128}+:\d{2,5}(?!\d))",
+    ),
+    # Oracle: user/password@database. What stands around it decides.
+    Shape("oracle_password", ("@",), r"""(/)(?<=\w/)(?!\[redacted)[^\s@/"'():\[\]]{1,64}+(@)"""),
     Shape(
         "url_credentials",
         ("%40",),
         r"""(%3[Aa]%2[Ff]%2[Ff])(?!\[redacted)(?:[^\s&"'%/]|%(?!40|2[Ff]))*+(%40)""",
     ),
-    Shape("url_credentials", ("@",), r"""(:)[^\s@:"'\]]{1,128}+(@)(?=(?:tcp|unix)\()"""),
     Shape(
         "webhook",
         ("hook",),
         r"(hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/"
-        r"|webhook\.office\.com/webhookb2/)[\w/@.+-]{6,}+",
+        r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/|hook\.\w{2,4}\d\.make\.com/"
+        r"|chat\.googleapis\.com/v1/spaces/(?=[\w/]{1,80}\?key=))[\w/@.+-]{6,}+",
     ),
     Shape(
         "password",
         ("-u", "-U"),
-        r"""((?<![\w-])(?:-[uU]|--user|--proxy-user)["',=\s]{1,4})"""
-        r"""(?!\d+:\d+(?!\w)|\[redacted)[^\s:"',=/-][^\s:"',=/]{0,127}+:(?!//)[^\s"']++""",
+        r"""(-(?<![\w-]-)(?:[uU]|-user|-proxy-user)["',=\s]{1,4})"""
+        r"""(?!\d+:\d+(?!\w)|(?:root|node|nobody|app|www-data):(?:root|node|nogroup|app|www-data)(?!\w)|\[redacted|[^\s:]{1,128}:\d{1,5}(?!\S))[^\s:"',=/\[-][^\s:"',=/\[]{0,127}+:(?!//)[^\s"']++""",
     ),
-    Shape("password", ("login",), r"(\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})(?!\[redacted|…)\S++"),
+    # A user and a password behind -u and -p. A word alone may be a database, a number a port.
+    Shape(
+        "password",
+        ("-p",),
+        r"""(\s["']?-[uU]["',\s]{0,4}[\w.@+-]{1,64}["',\s]{1,4}-p["',=\s]{1,4})"""
+        r"""(?!\d+(?!\S)|\[redacted|\$)(?=[^\s"',]{0,60}[\d!@#$%^&*])[^\s"',]++""",
+    ),
+    Shape("password", ("/p:",), r"(\s/u:\S{1,64}\s{1,3}/p:)(?!\[redacted)\S++"),
+    Shape(
+        "password",
+        ("sudo -s", "sudo -S"),
+        r"""(e(?<!\we)cho\s{1,3}["']?)(?!\[redacted)[^\s"'|$]{1,128}+(["']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S)""",
+    ),
+    Shape(
+        "password",
+        ("IDENTIFIED", "identified", "Identified"),
+        r"""([Ii](?<!\w[Ii])(?i:dentified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?))"""
+        r"""(?!["']?\[redacted|[?:$%]|(?:is|not|was|and|or|with|in|clause|cannot|requires|must)\b)(?:'[^'\n]++|"[^"\n]++|[^\s"';]++)""",
+    ),
+    Shape("password", ("vault login",), r"(v(?<!\wv)ault login )(?=[A-Za-z0-9.]{20})[^\s\"']++"),
+    Shape("basic_auth", ("AUTH PLAIN", "AUTH LOGIN"), r"(A(?<!\wA)UTH (?:PLAIN|LOGIN) )(?!\[)[A-Za-z0-9+/=]{8,}+"),
+    Shape("password", ("PASS ",), r"(U(?<!\wU)SER \S{1,64}\s{1,8}(?:[><]{1,3} )?PASS )(?!\[redacted)\S++"),
+    # A key in JSON: its secret members have short names.
+    Shape(
+        "private_key",
+        ("kty",),
+        rf"""(["'](?:{"|".join(JWK_SECRETS)})\\*["']\s{{0,4}}:\s{{0,4}}\\*["'])[\w+/=-]{{16,}}+""",
+    ),
+    Shape("password", ("login",), r"(l(?<!\wl)ogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})(?!\[redacted|…)\S++"),
     Shape(
         "token",
         ("earer", "EARER"),
-        r"(\b(?:Bearer|BEARER|bearer(?=\s{1,4}\S{0,40}\d))\s{1,4})"
+        r"([Bb](?<!\w[Bb])(?:(?<=B)earer|(?<=B)EARER|(?<=b)earer(?=\s{1,4}\S{0,40}\d))\s{1,4})"
         rf"""(?!(?i:{"|".join(sorted(PROSE))}|auth|realm)(?![\w~+/-])|[\w-]+=["'\w])[\w.~+/=-]++""",
     ),
-    Shape("basic_auth", ("asic ", "ASIC "), r"(\b(?i:basic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
+    Shape("basic_auth", ("asic ", "ASIC "), r"([Bb](?<!\w[Bb])(?i:asic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
     Shape(
         "password_hash",
         ("$",),
         r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{8,}+|\$(?:[1567y]|gy|md5|sha1|apr1)\$[./A-Za-z0-9$=,]{8,}+"
         r"|\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,16})\$[\w./$=,+-]{8,}+"
-        r"|\b(?:pbkdf2_sha\d{1,3}|scrypt|bcrypt_sha256)\$[\w./$=,+-]{8,}+",
-    ),
-    Shape(
-        "card_number",
-        tuple("23456"),
-        # The first digit is looked at before what stands before it: to search for a set of characters is fast.
-        r"[2-6](?:(?<![\w.-][2-6])|(?<=\\[nrt][2-6]))(?:(?:(?<=4)\d\d\d|(?<=5)[1-5]\d\d|(?<=2)[2-7]\d\d|(?<=6)(?:011|5\d\d))"
-        r"(?:[ -]?\d{4}){3}|(?<=3)[47]\d\d[ -]?\d{6}[ -]?\d{5})(?![\w-])",
+        r"|pbkdf2_sha\d{1,3}\$[\w./$=,+-]{8,}+|scrypt\$[\w./$=,+-]{8,}+|bcrypt_sha256\$[\w./$=,+-]{8,}+",
     ),
 )
+# Applied after the tokens: one of them may hold a number that a card could have.
+CARD: Final = Shape(
+    "card_number",
+    tuple("23456"),
+    # The first digit is looked at before what stands before it: to search for a set of characters is fast.
+    r"[2-6](?:(?<![\w.-][2-6])|(?<=\\[nrt][2-6]))(?:(?:(?<=4)\d\d\d|(?<=5)[1-5]\d\d|(?<=2)[2-7]\d\d|(?<=6)(?:011|5\d\d))"
+    r"(?:[ -]?\d{4}){3}|(?<=3)[47]\d\d[ -]?\d{6}[ -]?\d{5})(?![\w-])",
+)
 
-_JWT = r"eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+){0,3}"
 
-# Tokens that tell by themselves whose they are. None may begin in the middle of a word.
-TOKENS: Final = {
-    "jwt": rf"(?<![_-]){_JWT}|sk\.{_JWT}",
-    "aws_key_id": r"A(?:KI|SI|BI|CC)A[A-Z0-9]{12,}+",
-    "github_token": r"gh[pousr]_[A-Za-z0-9]{12,}+|github_pat_\w{12,}+",
-    "gitlab_token": r"gl(?:pat|dt|rt|rtr|ptt|soat|cbt|ft|imt|agent|oas|ffct)-[\w.-]{12,}+|GR1348941[\w-]{12,}+",
-    "slack_token": r"xox[a-z]-[\w-]{10,}+|xoxe\.xox[bp]-[\w-]{10,}+|xapp-[\w-]{10,}+",
-    "stripe_key": r"[sr]k_(?:live|test|prod)_\w{10,}+|whsec_[\w+/=]{12,}+",
-    "anthropic_key": r"sk-ant-[\w-]{12,}+",
-    "openai_key": r"sk-(?=[\w-]{0,40}\d)[\w-]{20,}+",
-    "google_key": r"AIza[\w-]{20,}+|ya29\.[\w.-]{16,}+|GOCSPX-[\w-]{16,}+|1//0[\w-]{20,}+",
-    "huggingface_token": r"hf_[A-Za-z0-9]{16,}+",
-    "npm_token": r"npm_[A-Za-z0-9]{20,}+",
-    "pypi_token": r"pypi-(?=[\w-]{0,60}[A-Z])[\w-]{16,}+",
-    "rubygems_token": r"rubygems_[0-9a-f]{20,}+",
-    "sendgrid_key": r"SG\.[\w-]{16,}+(?:\.[\w-]*+)?",
-    "digitalocean_token": r"do[opr]_v1_[0-9a-f]{16,}+",
-    "twilio_key": r"(?:SK|AC)[0-9a-f]{32}(?![0-9A-Za-z])",
-    "mailgun_key": r"key-[0-9a-z]{32}",
-    "mailchimp_key": r"[0-9a-f]{32}-us\d{1,2}",
-    "telegram_token": r"(?:bot)?\d{8,10}:A[\w-]{30,}+",
-    "discord_token": r"[MNO][\w-]{22,28}\.[\w-]{6,7}\.[\w-]{24,}+",
-    "shopify_token": r"shp(?:at|ca|pa|ss)_[0-9A-Za-z]{16,}+",
-    "square_token": r"sq0(?:atp|csp|idp)-[\w-]{16,}+|EAAA[\w-]{40,}+",
-    "databricks_token": r"dapi[0-9a-f]{32}(?:-\d)?",
-    "linear_key": r"lin_(?:api|oauth)_[A-Za-z0-9]{16,}+",
-    "notion_token": r"secret_[A-Za-z0-9]{32,}+|ntn_[A-Za-z0-9]{20,}+",
-    "postman_key": r"PMAK-[0-9A-Za-z-]{16,}+",
-    "vault_token": r"hv[sbr]\.[\w-]{16,}+|s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![\w.(])",
-    "doppler_token": r"dp\.(?:pt|st|ct|scim|audit|sa)\.[\w.-]{16,}+",
-    "age_key": r"AGE-SECRET-KEY-1[0-9A-Z]{12,}+",
-    "fly_token": r"fo1_[\w-]{16,}+|fm[12][ar]?_[\w+/=-]{16,}+",
-    "newrelic_key": r"NR(?:AK|JS|II|RA)-[\w-]{12,}+",
-    "sentry_token": r"sntry[su]_[\w+/=-]{16,}+",
-    "grafana_token": r"gl(?:sa|c)_[\w+/=]{16,}+",
-    "terraform_token": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{16,}+",
-    "heroku_key": r"HRKU-[\w-]{16,}+",
-    "cloudflare_key": r"v1\.0-[0-9a-f]{20,}+[\w-]*+",
-    "airtable_token": r"pat[A-Za-z0-9]{14}\.[0-9a-f]{16,}+",
-    "hubspot_token": r"pat-(?:na|eu)\d-[0-9a-f-]{16,}+",
-    "facebook_token": r"EAA[A-Za-z0-9]{40,}+",
-    "figma_token": r"figd_[\w-]{16,}+",
-    "atlassian_token": r"AT[AC]TT3[\w=-]{16,}+|ATBB\w{20,}+",
-    "docker_token": r"dckr_[po]at_[\w-]{12,}+",
-    "planetscale_token": r"pscale_(?:tkn|pw|oauth)_[\w.-]{12,}+",
-    "supabase_key": r"sbp_[0-9a-f]{20,}+|sb_secret_[\w-]{12,}+",
-    "groq_key": r"gsk_[A-Za-z0-9]{20,}+",
-    "xai_key": r"xai-[A-Za-z0-9]{20,}+",
-    "perplexity_key": r"pplx-[A-Za-z0-9]{20,}+",
-    "replicate_token": r"r8_[A-Za-z0-9]{20,}+",
-    "langsmith_key": r"lsv2_(?:pt|sk)_\w{16,}+",
-    "tavily_key": r"tvly-(?=[\w-]{0,40}\d)[\w-]{16,}+",
-    "azure_secret": r"[A-Za-z0-9][\w.~-]{2}8Q~[\w.~-]{20,}+",
-    "artifactory_key": r"AKCp\w{20,}+",
-    "dynatrace_token": r"dt0[cs]\d\d\.[A-Z0-9]{20,}+[\w.]*+",
-    "pulumi_token": r"pul-[0-9a-f]{20,}+",
-    "sourcegraph_token": r"sgp_\w{20,}+",
-    "onepassword_token": r"ops_eyJ[\w+/=-]{16,}+",
-    "tailscale_key": r"tskey-[\w-]{12,}+",
-    "sonar_token": r"sq[pua]_[0-9a-f]{20,}+",
-    "circleci_token": r"CCI[A-Z]{3}_\w{12,}+",
-}
+def _tokens() -> dict[str, str]:
+    """Return for each kind of token what finds it, known by its looks alone. None may begin in the middle of a word."""
+    found: dict[str, list[str]] = {kind: [form] for kind, form in FORMS.items()}
+    for kind, prefixes, alphabet, shortest in PREFIXES:
+        begin = "|".join(map(re.escape, prefixes.split()))
+        found.setdefault(kind, []).append(rf"(?:{begin}){ALPHABETS[alphabet]}{{{shortest},}}+")
+    return {kind: "|".join(forms) for kind, forms in found.items()}
+
+
+TOKENS: Final = _tokens()
+
+
+def _any_token() -> str:
+    """Return what finds a token of any kind. Grouped by first letter: a word is tried against few of them."""
+    groups: dict[str, list[str]] = {}
+    for _, prefixes, alphabet, shortest in PREFIXES:
+        for prefix in prefixes.split():
+            groups.setdefault(prefix[0], []).append(rf"{re.escape(prefix[1:])}{ALPHABETS[alphabet]}{{{shortest},}}+")
+    begun = (f"{letter}(?:{'|'.join(rests)})" for letter, rests in sorted(groups.items()))
+    return "|".join((*begun, *FORMS.values()))
+
+
+TOKEN: Final = _any_token()
+
+# A program or driver of Oracle before the user, or an address of a database behind the password.
+BEFORE_ORACLE: Final = (
+    r"(?i:thin:|\b(?:sqlplus|sqlldr|expdp|impdp|rman target|connect|conn|userid=|ora-\d{5}.{0,60})[\"'\s(]{0,3}"
+    r"(?:-\w{1,2}\s{1,3}){0,3})[\"']?[\w$#.]{1,30}/\Z"
+)
+BEHIND_ORACLE: Final = r"//|[\w.-]{1,128}+:\d{2,5}[/:]\w|\(DESCRIPTION|(?!HEAD|MAIN)[A-Z][A-Z0-9_.]{2,30}+(?![\w/@-])"
+
+# The further lines of a private key whose first line was told by its beginning.
+MORE_OF_A_KEY: Final = (
+    r"(\[redacted:private_key\])(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{40,}+={0,2})++"
+    r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{2,76}={1,2})?+"
+)
+
+# What stands before a number that is no card's: the number of an order, an id.
+NUMBERED: Final = (
+    r"(?i:order|invoice|ticket|tracking|shipment|parcel|transaction|txn|request|job|run|build|message|event|user|customer"
+    r"|file|row|record|batch|item|product|sku|serial|imei|reference|ref|receipt|booking|reservation|contract|case|issue"
+    r"|task|thread|post|tweet|channel|chat|guild|isbn|barcode|device|account|timestamp|offset|snowflake|number|id)s?"
+    r"(?i:[\s_-]?(?:number|num|no|nr|id|ref|key))?[\"'`]?[\s:=#.(\[]{0,4}[\"'`#(]?\Z"
+)
 
 # A name, then what separates it from its value: a sign, the space after a --flag, a <tag>, a space before a quote.
 # The twelve digits are the account in an AWS ARN, where "secret:" is followed by a name.
-PAIR: Final = (
+_WIDE_BLANK: Final = r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]"
+_PAIR: Final = (
     r"(?:(?P<escape>%[0-9A-Fa-f]{2}|\\[nrt])|(?<![\w.-])(?<!\d{12}:))"
     r"""(?:(?P<flag>--?[A-Za-z][\w-]*+)["']?,?[ \t]{1,4}|(?P<name>[\w.-]++)(?:"""
-    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];)?+\]?+[ \t]{0,8}+(?::=|=>|={1,3}+|:(?!//|:)|%3[Dd]))"""
-    r"""|(?P<tag>>)(?=[^<>\n]{1,512}</)|(?P<item>["'],)(?=[ \t]?[bu]?["'])|[ \t](?=[bu]?["'])))"""
+    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*CURLY]{1,2})?+[\])]?+BLANK{0,8}+"""
+    r"""(?:SIGN:=|=>|->|={1,3}+|:(?!//|:)|%3[DdAa])(?:\*\*(?=[ \t]))?+)"""
+    r"""|(?P<tag>>)(?=\s{0,20}(?:<!\[CDATA\[)?[^<>]{1,512}(?:</|>))|(?P<item>["'],)(?=[ \t]?[bu]?["'])"""
+    r"""|[ \t](?=[bu]?["'])))"""
+)
+PAIR: Final = _PAIR.replace("BLANK", r"[ \t]").replace("SIGN", "").replace("CURLY", "")
+# The same in a text that is not only ASCII: with wide signs and other blanks.
+WIDE_PAIR: Final = (
+    _PAIR.replace("BLANK", _WIDE_BLANK).replace("SIGN", r"[\uff1a\uff1d]|").replace("CURLY", r"\u201d\u2019")
 )
 
 # Ways to write a value, one group each. QUOTED opens the alternatives, one of the three below it closes them.
 QUOTED: Final = (
-    r"""(?:\s{0,20}(?=[bBuUrR]{0,2}["'\\&])|[ \t]{0,8})(?:[bBuUrR]{1,2}(?=["']))?(?:"""
+    rf"""(?:\s{{0,20}}(?=[bBuUrRfF]{{0,2}}["'\\&])|{_WIDE_BLANK}{{0,8}})"""
+    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["'])|\[\s?(?="[^\s"]{1,200}"\s?\]))?(?:"""
     r"""\\+"((?:[^"\\\n]|\\++(?!"))*+)|\\+'((?:[^'\\\n]|\\++(?!'))*+)|\"{3}([^"]*+)|'{3}([^']*+)"""
     r"""|"((?:[^"\\\n]|\\.)*+)|'((?:[^'\\\n]|\\.)*+)|(?:&quot;|&\#3[49];)((?:[^&\n]|&(?!quot;|\#3[49];))*+)"""
 )
@@ -245,19 +365,145 @@ LINE: Final = (
     rf"""|\[?(?!redacted)((?i:{SIMPLE_SCHEMES})[ \t]++[^\s"'`,;]++)"""
     r"""|((?:[^\n\\QUOTE]|\\(?![nrQUOTE]))++))"""
 )
-FIRST_WORD: Final = rf"[ \t]{{0,8}}(?:(?i:{SIMPLE_SCHEMES})[ \t]{{1,4}})?+([A-Za-z]{{1,20}}+)[.,;:!?)…]{{0,4}}(?=\s|$)"
-TAGGED: Final = r"([^<>\n]{1,512})"
-
-# Values that are none: already redacted or cut, masked, a variable to fill in, nothing.
-INNOCENT_VALUE: Final = (
-    rf"(?:(?i:{SIMPLE_SCHEMES})[ \t]+)?\[redacted(?::\w+)?\][)\]}}.,:;!?…]*"
-    r"|(?:…|\*{3,}|\.{3}|<[^<>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|\{\w*\}|%\(\w+\)s"
-    r"|(?i:true|false|null|none|nil|undefined))[)\]}.,:;!?…]*"
+FIRST_WORD: Final = (
+    rf"[ \t]{{0,8}}(?:(?i:{SIMPLE_SCHEMES})[ \t]{{1,4}})?+([A-Za-z]{{1,20}}+)[.,;:!?)…]{{0,4}}"
+    r"(?=\s(?:([a-z]{1,8})(?!\w))?|$)"
 )
+TAGGED: Final = r"\s{0,20}(?:<!\[CDATA\[)?([^<>\n]{1,512}?)(?=\s{0,20}(?:</|\]\]>))"
+# YAML: the value on a line of its own, below its name.
+NEXT_LINE: Final = (
+    r"""[ \t]{0,4}(?:[|>][+-]?)?[ \t]{0,4}\n(?:[ \t]{0,20}\n)?[ \t]{1,20}(?![#\-{\[|"'])"""
+    r"(?!\S{1,512}:[ \t]{0,8}(?:\n|\Z))(\S{1,512}+)(?=[ \t]{0,8}(?:\n|\Z))"
+)
+
+# Words that say that a secret is not there: names follow, not values.
+ABSENCE: Final = r"\b(?:missing|requires?d?|unset|undefined|not set|no|needs?|provide|expected|unknown)\b"
+
+# A secret that is spoken of: a noun, words that lead to the value, the value. The value must look like one.
+LINKS: Final = (
+    *(
+        "provided",
+        "supplied",
+        "given",
+        "entered",
+        "received",
+        "used",
+        "sent",
+        "got",
+        "specified",
+        "passed",
+        "submitted",
+    ),
+    *(
+        "presented",
+        "value",
+        "string",
+        "hash",
+        "was",
+        "is",
+        "were",
+        "are",
+        "set",
+        "to",
+        "of",
+        "as",
+        "now",
+        "with",
+        "the",
+    ),
+    *(
+        "new",
+        "below",
+        "here",
+        "you",
+        "your",
+        "we",
+        "that",
+        "has",
+        "been",
+        "follows",
+        "reads",
+        "wrong",
+        "invalid",
+        "changed",
+        "in",
+        "use",
+    ),
+)
+NOUNS: Final = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pass",
+    "pwd",
+    "token",
+    "secret",
+    "key",
+    "credentials",
+    "credential",
+    "creds",
+    "cred",
+    "code",
+]
+SPOKEN: Final = (
+    rf"(?P<noun>{'|'.join(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"
+    rf"""["'`*]{{0,2}}(?:(?P<link>(?:[.,]?[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
+    r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=,])?+)?+"""
+    r"""(?:[ \t|]{1,30}+|(?=\(["']))(?!\[redacted)(?:(?P<quote>["'`])(?P<quoted>[^"'`\n]{1,200}+)(?P=quote)"""
+    r"""|(?(colon)|(?=[^\s]{0,80}?(?:[\d!@#$%^&*]|[a-z][A-Z])))(?:\(["']?(?P<enclosed>[^\s()"']{1,200}+)["']?\)"""
+    r"""|(?P<bare>[^\s"'`(|<>,;][^\s"'`|<>,;]{3,511}+)))"""
+)
+
+# A name and a value that are told by their places: the name is in its group, and the value.
+NAMED: Final = (
+    (
+        ("alue", "ALUE", "ontent", "efault"),
+        (
+            r"""[fhiknpvFHIKNPV](?<!\w[A-Za-z])(?i:ame|ey|ield|arameterkey|eader|d|ariable)["']?\s?[=:]\s?["']?(?P<name>[\w.-]{1,80}+)["']?"""
+            r"""[\s,;]{1,12}["']?(?i:value|parametervalue|content|default)["']?\s?[=:]\s?"""
+            r"""(?:"(?P<double>[^"\n]{1,512}+)|'(?P<single>[^'\n]{1,512}+)|(?P<value>[^\s"'<>,}]++))"""
+        ),
+    ),
+    (
+        ("</",),
+        r"""(?:name|key|id)=["'](?P<name>[\w.-]{1,80}+)["'][^<>\n]{0,80}+>\s{0,20}(?P<value>[^<>\s]{1,512}+)\s{0,20}</""",
+    ),
+    (
+        ("</",),
+        r"""<(?:\w{1,20}:)?(?P<name>[\w.-]{1,60}+)\s[^<>]{1,120}+>\s{0,20}(?P<value>[^<>\s]{1,512}+)\s{0,20}</""",
+    ),
+    (("</key>",), r"""<key>(?P<name>[\w.-]{1,80}+)</key>\s{0,20}<string>(?P<value>[^<>\s]{1,512}+)</"""),
+    (("entry",), r"""[Dd]uplicate entry '(?P<value>[^'\n]{1,512}+)' for key '(?P<name>[\w.-]{1,120}+)'"""),
+)
+
+# A row that is inserted: which of its values are secret is told by the names of the columns.
+PARAMETERS: Final = r"\([?%\w:$,\s()]{1,600}?\)[^\[\n]{0,80}\]?\s{0,4}\[parameters: \[?(?=\()"
+INSERT: Final = (
+    r"[iIrR](?<!\w[iIrR])(?i:(?:nsert|eplace)\s{1,4}(?:ignore\s{1,4})?into)\s{1,4}[^\s(]{1,128}+\s{0,4}"
+    r"\((?P<columns>[^()]{1,2000}+)\)\s{0,8}(?i:values)\s{0,4}(?=\()"
+)
+ROW_ITEM: Final = (
+    r"""\(|\)|,|[NEBb]?'(?P<single>(?:[^'\\]|\\.|'')*+)'|"(?P<double>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,()'"]++)|\s++"""
+)
+
+
+@cache
+def _vendor_keys() -> tuple[str, ...]:
+    rows = {kind.rpartition("_")[0] for kind in TOKENS if "_" in kind} | set(_OTHER_VENDORS.split())
+    return tuple(f"{vendor}key" for vendor in sorted(rows - _AMBIGUOUS_VENDORS))
 
 
 _KIND_OF_ENDING: Final = {ending: kind for kind, endings in SECRET_ENDINGS.items() for ending in endings}
 _ENDINGS: Final = tuple(_KIND_OF_ENDING)
+
+
+class SecretName(NamedTuple):
+    """What a name says of its value."""
+
+    kind: str
+    proof: str = ""
+    """What the value must look like to be a secret: long, random, generated (of three alphabets), or anything."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -265,65 +511,141 @@ def is_secret_name(name: str) -> bool:
     return kind_of_name(name[-80:]) is not None
 
 
-@lru_cache(maxsize=1024)
 def kind_of_name(name: str) -> str | None:
-    """Return the kind of secret that a *name* announces, or None."""
+    """Return the kind of secret that a *name* announces by itself, or None."""
+    found = secret_name(name)
+    return found.kind if found and (not found.proof or found.kind == "session") else None
+
+
+@lru_cache(maxsize=1024)
+def secret_name(name: str) -> SecretName | None:
+    """Return what a *name* says of its value, or None."""
     flat = _secret_name_pattern(r"[^a-z0-9]++").sub("", name.lower()).rstrip("0123456789")
     for _ in range(3):
         if flat.endswith(INNOCENT_ENDINGS):
             return None
         if flat.endswith(_ENDINGS):
             asks = _secret_name_pattern(rf"[\W_]*(?:{'|'.join(INNOCENT_STARTS)})(?=[A-Z\W_])").match(name)
-            return None if asks else next(kind for ending, kind in _KIND_OF_ENDING.items() if flat.endswith(ending))
+            kind = next(kind for ending, kind in _KIND_OF_ENDING.items() if flat.endswith(ending))
+            return None if asks else SecretName(kind, "random" if kind == "session" else "")
+        if flat.endswith(_vendor_keys()) and _secret_name_pattern(r"key(?![a-z])").search(name.lower()):
+            return SecretName("api_key", "long")
         shorter = next((flat.removesuffix(ending) for ending in NEUTRAL_ENDINGS if flat.endswith(ending)), flat)
         if shorter == flat:
             break
         flat = shorter
     words = _secret_name_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    return SECRET_WORDS.get(words[-1].lower()) if words else None
+    last = words[-1].lower() if words else ""
+    if last in SECRET_WORDS:
+        return SecretName(SECRET_WORDS[last])
+    if flat.endswith("key") or last in WEAK_WORDS:
+        return SecretName(WEAK_WORDS.get(last, "key"), "generated" if name.lower() == "key" else "random")
+    if name.isupper() and _secret_name_pattern(WEAK_MIDDLES).search(name):
+        return SecretName("secret", "random")
+    return None
 
 
-# What most names have in common, so that most texts are told by a few looks to hold none of them.
-_ROOTS: Final = ("key", "token", "secret", "pass", "sess", "card", "cred", "conn", "cookie", "security", "pin")
+# What every secret name has a part of, in lower case, whatever signs stand between its words.
+_PARTS: Final = (
+    *(
+        "key",
+        "token",
+        "secret",
+        "pass",
+        "pwd",
+        "pswd",
+        "pw",
+        "p.w.d",
+        "cc.?number",
+        "sessi",
+        "sess?id",
+        "card",
+        "cred",
+        "cookie",
+    ),
+    *("auth", "assertion", "security", "signature", "kennwort", "phrase"),
+    *("connection.?str", "conn.?str", "connect.?sid", "code.?verifier"),
+    (
+        r"code(?:(?<=[tr]ycode)|(?<=[tr]y.code)|(?<=[io]ncode)|(?<=[io]n.code)|(?<=[fm][as]code)|(?<=[fm][as].code)"
+        r"|(?<=[tu]pcode)|(?<=[tu]p.code)|(?<=mecode)|(?<=me.code))"
+    ),
+)
+# The same, where too few begin with the letter to look for it everywhere.
+_RARE_PARTS: Final = ("bearer", "mnemonic", "webhook", "userpin", "user_pin", "user-pin", "user pin")
 _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 
 
+def _whole_words() -> Iterable[str]:
+    return (f"{word}(?![a-z])" for word in (*SECRET_WORDS, *WEAK_WORDS))
+
+
 @cache
-def _by_root() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the endings of secret names by a part of theirs that few texts hold."""
+def _usual_parts() -> re.Pattern[str]:
+    return re.compile(any_of((*_PARTS, *_whole_words())))
+
+
+@cache
+def part_of_a_name() -> re.Pattern[str]:
+    """Return what finds, in lower case, a part of every name that can be secret."""
+    return re.compile(any_of((*_PARTS, *_RARE_PARTS, *QUERY_NAMES, *_whole_words())))
+
+
+@cache
+def _flat_names() -> re.Pattern[str]:
+    """Return what finds the endings of secret names in a text that was made flat like a name.
+
+    Those that end alike are looked for by their end: few texts hold it, and all begin with another letter.
+    """
     found: dict[str, list[str]] = {}
     for ending in _ENDINGS:
-        root = next((root for root in _ROOTS if root in ending), ending)
-        found.setdefault(root, []).append(ending)
-    return tuple((root, tuple(endings)) for root, endings in found.items())
+        if not any(other in ending for other in _ENDINGS if other != ending):
+            found.setdefault(
+                next((end for end in ("key", "pass", "pw", "code") if ending.endswith(end)), ""), []
+            ).append(ending)
+    alike = (f"{end}(?:{'|'.join(f'(?<={ending})' for ending in found[end])})" for end in found if end)
+    return re.compile("|".join((any_of(found[""]), *alike)))
 
 
 @cache
 def _last_words() -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(SECRET_WORDS)})(?![a-z])")
+    return re.compile(any_of(SECRET_WORDS, "(?![a-z])"))
 
 
 @cache
-def _parts() -> re.Pattern[str]:
-    """Return what finds a part of any secret name. Grouped by first letter: that is twice as fast."""
+def _weak_words() -> re.Pattern[str]:
+    """Return what finds the last words of weak names before what may be a random value."""
+    value = r"(?![a-z])(?:[ _-][a-z]{1,12}){0,5}+[^a-z0-9]{0,16}(?=[^\s]{0,120}?[a-z0-9]{8})"
+    return re.compile(any_of(WEAK_WORDS, value))
+
+
+def any_of(words: Iterable[str], behind: str = "") -> str:
+    """Return what finds any of these words. Grouped by first letter: that is twice as fast."""
     found: dict[str, list[str]] = {}
-    for part in (*(root for root, _ in _by_root()), *SECRET_WORDS):
-        found.setdefault(part[0], []).append(part[1:])
-    return re.compile("|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in found.items()))
+    for word in sorted(set(words), reverse=True):
+        found.setdefault(word[0], []).append(word[1:])
+    return "|".join(f"{letter}(?:{'|'.join(rest)}){behind}" for letter, rest in found.items())
 
 
 def may_name_a_secret(text: str) -> bool:
     """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
     low = text.lower()
-    if ("?" in low or "&" in low or "%" in low) and any(name in low for name in QUERY_NAMES):
+    if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low):
         return True
+    if not _usual_parts().search(low) and not (
+        ("bearer" in low or "mnemonic" in low or "webhook" in low or "userpin" in low)
+        or ("user_pin" in low or "user-pin" in low or "user pin" in low)
+    ):
+        return False
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
-    if not _parts().search(flat):
-        return False
-    if any(word in low for word in SECRET_WORDS) and _last_words().search(low):
+    if _flat_names().search(flat):
         return True
-    return any(root in flat and any(ending in flat for ending in endings) for root, endings in _by_root())
+    for word in SECRET_WORDS:
+        if word in low:
+            if _last_words().search(low):
+                return True
+            break
+    return bool(_weak_words().search(low))
 
 
 @cache
