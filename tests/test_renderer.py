@@ -47,3 +47,15 @@ def test_it_stays_short_and_holds_no_secret() -> None:
     assert len(shown) < 2000
     assert "more fields" in shown
     assert "hunter2" not in shown
+
+
+def test_of_what_nobody_understood_only_the_server_s_words_are_shown() -> None:
+    plain, advised = (
+        fw.read({"content": [{"type": "text", "text": text}], "isError": True})
+        for text in ("Frobnication stopped.", "Frobnication stopped.\nNext: Wind it up.")
+    )
+
+    assert plain is not None
+    assert advised is not None
+    assert fw.render(plain) == "Frobnication stopped."
+    assert fw.render(advised) == "Frobnication stopped.\nNext: Wind it up."

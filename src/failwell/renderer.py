@@ -15,7 +15,7 @@ _SHORTEST_DELAY = 0.5
 def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
     """Return a failure for a model: what happened, what is wrong with which field, and what to do next.
 
-    Of what was read from text without confidence, only that text is shown.
+    Of what was read from text without confidence, only that text is shown, and the next step that it names.
 
     Args:
         failure: what happened.
@@ -25,7 +25,7 @@ def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Pol
     """
     failure = canonical(failure)
     if is_guess(failure):
-        return failure.message
+        return failure.message + (f"\nNext: {failure.suggestion}" if failure.suggestion else "")
     return "\n".join(_lines(failure, decide(failure, hints, attempt=attempt, policy=policy)))
 
 

@@ -81,7 +81,7 @@ def test_the_model_sees_a_success_or_one_next_step(mode: str, case: Case) -> Non
     if case.failure and (STACK, mode) in HIDDEN:
         assert shown == HIDDEN[STACK, mode]
     else:
-        assert case.sees in shown
+        assert case.sees in shown or (STACK, case.title) in OWN_WORDS
         is_understood = case.failure not in (None, "INTERNAL")  # of what nobody understands, nothing is said
         assert shown.count("Next: ") == (1 if is_understood else 0)
 

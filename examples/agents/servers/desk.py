@@ -40,7 +40,7 @@ def sent_mails() -> str:
     return f"{len(outbox)} mail sent, to {', '.join(outbox)}"
 
 
-fw.protect(server)
+fw.protect(server, dialect="compact")  # some frameworks hand on nothing but the text
 
 if __name__ == "__main__":
     server.run()

@@ -36,10 +36,10 @@ def test_a_success_that_looks_like_an_error_is_the_very_value(stored: Any) -> No
 
 
 def test_input_to_correct_is_the_model_s_turn() -> None:
-    with pytest.raises(ModelRetry, match="Correct the input"):
+    with pytest.raises(ModelRetry, match="Correct the value, then call again"):
         processed(ToolFailed(json.dumps(INVALID)))
 
 
 def test_any_other_failure_is_charged_to_no_budget() -> None:
-    with pytest.raises(ToolFailed, match="Find out whether the call took effect"):
+    with pytest.raises(ToolFailed, match="It may have taken effect"):
         processed(ModelRetry(json.dumps(TIMED_OUT)))
