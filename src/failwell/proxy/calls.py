@@ -14,7 +14,8 @@ class ProxiedCall(Struct, frozen=True, kw_only=True):
     """A `tools/call` request: its id, the tool, the arguments, and the token of its progress.
 
     `is_modern` says that results carry `resultType` (2026-07-28 on), `is_task` that the client asked for a task and
-    waits for its handle.
+    waits for its handle. `is_unread` says that nothing but the id and the tool is known: the call was too long to be
+    kept, or cannot be decoded here.
     """
 
     id: Any
@@ -23,6 +24,7 @@ class ProxiedCall(Struct, frozen=True, kw_only=True):
     token: Any = None
     is_modern: bool = False
     is_task: bool = False
+    is_unread: bool = False
 
     @classmethod
     def of(cls, message: Any) -> "ProxiedCall | None":

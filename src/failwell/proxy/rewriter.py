@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from failwell import dialects
 from failwell._json import is_array, is_object
+from failwell._log import log
 from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
@@ -19,9 +20,11 @@ from failwell.failure import Failure
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
+from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
 from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
+from failwell.redact.whole import redact_whole
 
 if TYPE_CHECKING:
     from failwell.retry import Run
@@ -30,8 +33,12 @@ if TYPE_CHECKING:
 ORIGINAL_KEY = "dev.failwell/original"
 """The key in `_meta` of what the server itself answered, redacted."""
 
-
 Message = dict[str, Any]
+
+_ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
+_REPLACED = frozenset(("content", "isError", "_meta"))
+
+_UNREADABLE = Failure(message="The tool failed, and its error could not be read.", origin="mapped")
 
 
 class Rewriter:
@@ -124,14 +131,36 @@ class Rewriter:
         """Return the structured answer in place of the server's, or None: pass that on as it is.
 
         *attempts* says how often the call was tried, if it was tried again, and *run* knows what came of all tries.
+        What fails and is not rewritten is redacted, and what cannot be is replaced: None means that nothing in it was
+        to be hidden, or that the server calls it a success.
         """
+        try:
+            return self._answer(call, message, attempts, run)
+        except Exception:
+            log.exception("an answer could not be rewritten; a minimal error takes its place")
+            return self.minimal(call, message)
+
+    def minimal(self, call: ProxiedCall, message: Message) -> Message | None:
+        """Return what takes the place of an answer that cannot be rewritten; None: it is a success, and passes."""
+        if self.dry_run or not is_failing(message):
+            return None
+        return minimal_error(call.id, is_call="error" not in message or not call.is_task, is_modern=call.is_modern)
+
+    def redacted(self, message: Message) -> Message | None:
+        """Return a failing answer that is not rewritten, redacted; None: there is nothing to hide."""
+        if self.dry_run or not is_failing(message):
+            return None
+        found = redacted(message)
+        return None if found == message else found
+
+    def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
         kind: EventKind = "failure"
         failure = self.failure_in(call, message)
         if failure is None:
             failure = self.unflagged_in(call, message)
             if failure is None:
                 self._report_success(call, message, attempts)
-                return None
+                return self.redacted(message)
             kind = "flipped" if self.flips(call.tool) else "unflagged"
         if run is not None:
             failure = run.with_gravest_outcome(failure)
@@ -162,6 +191,13 @@ class Rewriter:
         return Hints(idempotent=True) if tool in self._safe else hints_of(self.tools.get(tool))
 
     def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Failure | None:
+        try:
+            return self._read_or_raise(call, message, unflagged=unflagged)
+        except Exception:
+            log.exception("a failure could not be read")
+            return None if unflagged else _UNREADABLE.replace(tool=call.tool)
+
+    def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
         known = self.tools.get(call.tool)
         found = read(
             message,
@@ -197,29 +233,43 @@ class Rewriter:
         return failure.replace(fields=(*checked.fields, *named))
 
     def _check(self, call: ProxiedCall) -> Failure | None:
+        if call.is_unread:
+            return None
         if self._checks is None:
             from failwell.server._schemas import SchemaChecks  # only now: most failures need no validator
 
             self._checks = SchemaChecks()
-        return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
+        try:
+            return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
+        except Exception:
+            log.exception("the arguments of a call could not be checked; it passes")
+            return None
 
     def _rewrite(self, call: ProxiedCall, message: Message, failure: Failure, attempts: int | None) -> Message | None:
         before: Message = message["result"] if is_object(message.get("result")) else {}
         after = self._result(call, failure, attempts)
         blocks = before.get("content")
         rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
-        after["content"] += rest
+        after["content"] += redacted_part(rest, "result", "content") if rest else rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
         is_same = blocks == after["content"] and before.get("isError") is after["isError"]
         if META_KEY in meta and is_same and _outcome(meta) == _outcome(after["_meta"]):
-            return None  # the server uses failwell itself
-        result: Message = {**before, **after, "_meta": {**meta, **after["_meta"]}}
+            return self.redacted(message)  # the server uses failwell itself
+        more = {key: value for key, value in before.items() if key not in _REPLACED}
+        extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
+        result: Message = {**redacted_part(more, "result"), **after}
+        result["_meta"] = {**redacted_part(_without_own(meta), "result", "_meta"), **after["_meta"]}
         original: Message = {"error": message["error"]} if "error" in message else {"content": blocks}
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
         result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
-        return {**{key: value for key, value in message.items() if key != "error"}, "result": result}
+        return {
+            **redacted_part(extra),
+            "jsonrpc": message.get("jsonrpc", "2.0"),
+            "id": message.get("id"),
+            "result": result,
+        }
 
     def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
         has_schema = self.tools.get(call.tool).has_output_schema
@@ -247,6 +297,11 @@ def _outcome(meta: Message) -> Any:
     return failure.get("outcome") if is_object(failure) else None
 
 
+def _without_own(meta: Message) -> Message:
+    """Return `_meta` without the server's own failure, which is written anew."""
+    return {key: value for key, value in meta.items() if key not in (META_KEY, ORIGINAL_KEY)}
+
+
 def _has_succeeded(message: Message) -> bool:
     result = message.get("result")
     return is_object(result) and result.get("isError") is not True
@@ -259,7 +314,8 @@ def _is_text(block: Any) -> bool:
 def _redact(original: Message, failure: Failure, message: str) -> Message:
     if original == {"text": failure.message} and len(message) == len(failure.message):
         return {"text": message}  # it was redacted for the failure already
-    found: Message = json_safe(original, text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS)
+    limits = {"text_limit": MAX_ORIGINAL_CHARACTERS, "text_total": 2 * MAX_ORIGINAL_CHARACTERS}
+    found: Message = json_safe(redact_whole(original), **limits)
     return found
 
 

@@ -21,6 +21,9 @@ class Refusing:
         self.answered.append((request.id, request.tool, line))
         return b"upgraded\n"
 
+    def redacted(self, line: bytes) -> bytes | None:
+        return None
+
 
 def tracker() -> tuple[Tracker, Refusing]:
     handler = Refusing()

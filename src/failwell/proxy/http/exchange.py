@@ -11,6 +11,7 @@ from failwell._json import is_array, is_object
 from failwell.advice import Hints, decide
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ERROR_BODY, MAX_TOOL_LIST_WAIT
+from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
@@ -24,6 +25,7 @@ from failwell.proxy.http.failures import (
     rpc_error_in,
 )
 from failwell.proxy.http.headers import to_client
+from failwell.proxy.http.redaction import redacted_body, redacted_event, redacted_message, redacting
 from failwell.proxy.http.reply import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
@@ -110,12 +112,21 @@ class StreamScanner:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            return None
+            return self._scan_unread(event, data)
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
         if pending is None or not is_object(message):
             return None
         return False if pending.is_answered else CallAnswer(pending, message, event=event)
+
+    def _scan_unread(self, event: bytes, data: bytes) -> CallAnswer | bool | None:
+        """Return the answer in an event that is too deep to be decoded: an error is never passed on unread."""
+        if self._rules.dry_run or not may_be_failing(data):
+            return None
+        waiting = [pending for pending in self._waiting.values() if not pending.is_answered]
+        if len(waiting) != 1:
+            return False
+        return CallAnswer(waiting[0], minimal_error(waiting[0].sent_as, is_call=True), event=event)
 
     def _scan_notification(self, method: str, data: bytes) -> bool | None:
         self._session.note_notification(data)
@@ -320,7 +331,8 @@ class Exchange:
         if self._rules.dry_run or is_for_client(status, self._request.headers, headers):
             for pending in list(self._waiting.values()):
                 self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
-            await pass_on(response, self._reply)
+            async with redacting(self._reply, is_off=self._rules.dry_run) as reply:
+                await pass_on(response, reply)
             return None
         data = await response.content.read(MAX_ERROR_BODY)
         body = decode(data) if "json" in response.content_type else None
@@ -330,7 +342,7 @@ class Exchange:
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._request.session.rewriter.failure_in(pending.call, message) is None:
                 self._report_passed(pending, failure_from_response(status, headers, body))
-                await self._reply.send(status, to_client(headers.items()), data)
+                await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
                 return None
             return await self._handle_answer(CallAnswer(pending, message))
         return await self._fail_all(failure_from_response(status, headers, body if body is not None else data))
@@ -354,6 +366,8 @@ class Exchange:
         try:
             message = decode_or_raise(data)
         except RecursionError:
+            if may_be_failing(data) and not self._rules.dry_run:
+                return await self._fail_all(NO_ANSWER)
             await self._pass_unread(data)
             return None
         messages = message if is_array(message) else [message]
@@ -368,7 +382,7 @@ class Exchange:
                 if (again := await self._handle_answer(CallAnswer(pending, one, body=body))) is not None:
                     return again
             elif self._writer.is_batch:
-                await self._writer.message(one)
+                await self._writer.raw(redacted_message(encode(one)))
         return await self._fail_all(NO_ANSWER)
 
     async def _pass_unread(self, data: bytes) -> None:
@@ -388,7 +402,7 @@ class Exchange:
             for event in events.feed(chunk):
                 answer = self._scanner.scan(event)
                 if answer is None:
-                    passed.append(event)
+                    passed.append(event if self._rules.dry_run else redacted_event(event))
                 elif isinstance(answer, CallAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))

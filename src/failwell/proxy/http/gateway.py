@@ -14,6 +14,7 @@ from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
 from failwell.proxy.http.failures import PROXY_ENDED, failure_from_exception, rpc_error
 from failwell.proxy.http.headers import to_client, to_server
+from failwell.proxy.http.redaction import redacted_message, redacting
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PostedBody, Sessions, UpstreamRequest
@@ -188,7 +189,8 @@ class Gateway:
                 if posted.is_list and response.status == 200:
                     await self._pass_tools(posted, response, session, reply)
                 else:
-                    await pass_on(response, reply)
+                    async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                        await pass_on(response, safe)
             finally:
                 response.release()
         except BROKEN as exc:
@@ -201,6 +203,7 @@ class Gateway:
         if response.content_type == "application/json":
             data = await response.read()
             session.learn(decode(data), is_page=posted.is_page)
+            data = data if self._rules.dry_run else redacted_message(data)
             await reply.send(response.status, to_client(response.headers.items()), data)
             return
         await reply.start(response.status, to_client(response.headers.items()))
@@ -220,7 +223,8 @@ class Gateway:
                 if response.status == 200 and response.content_type == "text/event-stream":
                     await self._listen(response, self._session(key, headers), key, reply)
                 else:
-                    await pass_on(response, reply)
+                    async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                        await pass_on(response, safe)
             finally:
                 response.release()
         except BROKEN as exc:

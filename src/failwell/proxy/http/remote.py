@@ -18,6 +18,7 @@ from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.exchange import Exchange, pass_on
 from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
+from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.server import CANNOT_SERVE, Setup
@@ -418,7 +419,8 @@ class RemoteSession:
                 if posted.is_list:
                     await self._pass_tools(posted, response, reply)
                 else:
-                    await pass_on(response, reply)
+                    async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                        await pass_on(response, safe)
             finally:
                 response.release()
             self.code = 0
@@ -442,7 +444,8 @@ class RemoteSession:
             self._session.learn(decode(data), is_page=posted.is_page)
 
         reply.on_message = learn
-        await pass_on(response, reply)
+        async with redacting(reply, is_off=self._rules.dry_run) as safe:
+            await pass_on(response, safe)
 
     async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:

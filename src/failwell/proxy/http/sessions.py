@@ -32,7 +32,7 @@ class PendingCall(Struct, eq=False):
     @property
     def call(self) -> ProxiedCall:
         """The whole call, decoded when it is needed."""
-        return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
+        return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool, is_unread=True)
 
     @property
     def attempts(self) -> int | None:

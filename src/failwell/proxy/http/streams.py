@@ -15,6 +15,7 @@ from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_TOOL_REQUESTS
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, name_of, with_data
 from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception, failure_from_response
+from failwell.proxy.http.redaction import redacted_event
 from failwell.proxy.http.reply import Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
@@ -112,7 +113,7 @@ class ListeningStream:
                 message = decode_or_raise(data)
         pending = self._answered_by(message) if is_object(message) else None
         if pending is None:
-            await self.reply.write(event)
+            await self.reply.write(event if self._rules.dry_run else redacted_event(event))
             return
         self.session.remove(pending)
         if not await self._is_retried(pending, message):

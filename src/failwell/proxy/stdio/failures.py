@@ -13,6 +13,7 @@ from failwell._log import log
 from failwell.dialects._placement import RETRY_KEY
 from failwell.failure import Failure
 from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.messages import Id, decode, encode
 from failwell.proxy.rewriter import Rewriter, attempts_detail
@@ -95,12 +96,35 @@ class FailureHandler:
         """Return what the client gets for an answer; None: as it is. Empty: nothing yet, the call is made again."""
         message = decode(line)
         if not is_object(message):
-            return None
+            return self._unread_answer(request, line)
         try:
             return self._handle_answer(request, message)
         except Exception:
-            log.exception("an answer could not be rewritten; it passes as it is")
-            return None if request.sent_as is None else _line({**message, "id": request.id})
+            log.exception("an answer could not be handled; a minimal error takes its place if it failed")
+            self._forget(request)
+            changed = self._rewriter.minimal(self._call(request), message)
+            if changed is None and request.sent_as is not None:
+                changed = {**message, "id": request.id}
+            return None if changed is None else _line(changed)
+
+    def redacted(self, line: bytes) -> bytes | None:
+        """Return what the client gets for an error that answers no call; None: as it is."""
+        message = decode(line)
+        if not is_object(message):
+            return None
+        try:
+            changed = self._rewriter.redacted(message)
+        except Exception:
+            log.exception("an error could not be redacted; a minimal one takes its place")
+            changed = minimal_error(message.get("id"), is_call=False)
+        return None if changed is None else _line(changed)
+
+    def _unread_answer(self, request: PendingRequest, line: bytes) -> bytes | None:
+        """Return what the client gets for an answer that is too deep to be decoded; None: as it is."""
+        if self._rewriter.dry_run or not may_be_failing(line):
+            return None
+        self._forget(request)
+        return _line(minimal_error(request.id, is_call=True))
 
     def _handle_answer(self, request: PendingRequest, message: dict[str, Any]) -> bytes | None:
         call = self._call(request)
@@ -163,7 +187,7 @@ class FailureHandler:
 
     def _call(self, request: PendingRequest) -> ProxiedCall:
         found = ProxiedCall.of(decode(request.line)) if request.line is not None else None
-        return found or ProxiedCall(id=request.id, tool=request.tool)
+        return found or ProxiedCall(id=request.id, tool=request.tool, is_unread=True)
 
     def _failure(self, call: ProxiedCall, message: dict[str, Any]) -> Failure | None:
         failure = self._rewriter.failure_in(call, message)

@@ -145,7 +145,7 @@ class Tracker:
         if message.method is not None:
             return self._read_server_notification(message.method, line)
         if message.id is None:
-            return None
+            return self._redacted(line) if message.is_failed else None
         return self._read_answer(message.id, line, is_failed=message.is_failed)
 
     @staticmethod
@@ -237,7 +237,7 @@ class Tracker:
     def _read_answer(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
         request = self.pending.pop(id, None)
         if request is None:
-            return b"" if id in self.answered_ids else None
+            return b"" if id in self.answered_ids else self._redacted(line) if is_failed else None
         self.note_answered(id)
         if request.tool:
             if is_failed or self.reads_successes or request.run is not None:
@@ -247,7 +247,10 @@ class Tracker:
         elif not request.method and request.give_up is not None:
             request.give_up()
             return b""  # the answer to a request of the proxy itself
-        return None
+        return self._redacted(line) if is_failed else None
+
+    def _redacted(self, line: bytes) -> bytes | None:
+        return self.handler.redacted(line)
 
     def note_answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
