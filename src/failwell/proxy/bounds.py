@@ -30,8 +30,16 @@ MAX_UNREAD_ANSWERS = 1024
 """Reads and answers that are kept unread before an answer is read at once."""
 MAX_UNREAD_LENGTH = 1 << 14
 """Length of a read from the client that is kept unread."""
+MAX_LINE = 1 << 26
+"""Length of a line over standard input or output. Of a longer one only the ends are kept, to find its id: its call gets
+a failure, and all other lines pass."""
+MAX_DECODED_LINE = 1 << 22
+"""Length of a line that is decoded in full: objects take twenty times as much. A longer success passes, a longer
+failing answer becomes a failure without its text."""
 MAX_RETRIED_LINE = 1 << 18
 """Length of a call over standard input that can be retried."""
+MAX_KEPT_LINES = 1 << 24
+"""Length of a call times the number of pending ones, up to which it is kept until it is answered."""
 MAX_RETRIED_BODY = 1 << 20
 """Length of a call over HTTP that can be retried."""
 MAX_PARSED_BODY = 1 << 26

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from failwell._json import is_object
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
+from failwell.proxy.messages import glance_at_server
 from failwell.redact.whole import BINARY, VERBATIM, redact_whole
 
 Message = dict[str, Any]
@@ -49,9 +51,15 @@ def is_failing(message: Message) -> bool:
     return is_object(result) and result.get("isError") is True
 
 
-def may_be_failing(data: bytes) -> bool:
-    """Tell whether a message that nobody here can decode looks like an error."""
+def mentions_error(data: bytes) -> bool:
+    """Tell whether a message, or what holds it, may be an error: nothing else need be looked at."""
     return _FAILING.search(data) is not None
+
+
+def may_be_failing(data: bytes) -> bool:
+    """Tell whether a message that cannot be decoded in full is an error, or looks like one."""
+    glance = glance_at_server(data)
+    return mentions_error(data) if glance is None else glance.is_failed
 
 
 def redacted(message: Message) -> Message:
@@ -70,8 +78,9 @@ def redacted_part(value: Any, *path: str) -> Any:
 
 def minimal_error(id: Any, *, is_call: bool, is_modern: bool = False) -> Message:
     """Return the answer that takes the place of one that could not be made safe."""
-    text = "The request failed. The server's error could not be read, so it is not shown."
     if not is_call:
-        return {"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": text}}
+        error = {"code": INTERNAL_ERROR, "message": "The request failed, and its error cannot be shown."}
+        return {"jsonrpc": "2.0", "id": id, "error": error}
+    text = "The tool failed, and its error cannot be shown."
     result: Message = {"content": [{"type": "text", "text": text}], "isError": True}
     return {"jsonrpc": "2.0", "id": id, "result": {**result, "resultType": "complete"} if is_modern else result}

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Struct
 
+from failwell.proxy.bounds import MAX_DECODED_LINE
+
 Id = int | str
 T = TypeVar("T")
 
@@ -119,6 +121,11 @@ def decode(data: bytes) -> Any:
         return None
 
 
+def decode_line(line: bytes) -> Any:
+    """Return a message, or None if it is not JSON, too deep, or too long to be decoded in full."""
+    return decode(line) if len(line) <= MAX_DECODED_LINE else None
+
+
 def encode(message: Any) -> bytes:
     """Return a message as it is written."""
     try:
@@ -131,7 +138,7 @@ def encode(message: Any) -> bytes:
 
 def _converted(data: bytes, shape: type[T]) -> T | None:
     try:
-        return msgspec.convert(decode(data), shape)
+        return msgspec.convert(decode_line(data), shape)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 

@@ -200,7 +200,7 @@ class Rewriter:
     def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
         known = self.tools.get(call.tool)
         found = read(
-            message,
+            _with_safe_json(message),
             tool=call.tool,
             arguments=call.arguments,
             input_schema=known.input_schema,
@@ -263,7 +263,7 @@ class Rewriter:
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
-        result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
+        result["_meta"][ORIGINAL_KEY] = _redact(original, failure, after["_meta"][META_KEY]["message"])
         return {
             **redacted_part(extra),
             "jsonrpc": message.get("jsonrpc", "2.0"),
@@ -311,11 +311,28 @@ def _is_text(block: Any) -> bool:
     return is_object(block) and block.get("type") == "text"
 
 
+def _with_safe_json(message: Message) -> Message:
+    """Return an answer whose texts are redacted where they hold JSON: in words made of it, names are out of sight."""
+    result = message.get("result")
+    blocks = result.get("content") if is_object(result) else None
+    if not is_array(blocks) or not any(_holds_json(block) for block in blocks):
+        return message
+    safe = [{**block, "text": redact_whole(block["text"])} if _holds_json(block) else block for block in blocks]
+    return {**message, "result": {**message["result"], "content": safe}}
+
+
+def _holds_json(block: Any) -> bool:
+    text = block.get("text") if _is_text(block) else None
+    return isinstance(text, str) and text.lstrip()[:1] in ("{", "[")
+
+
 def _redact(original: Message, failure: Failure, message: str) -> Message:
-    if original == {"text": failure.message} and len(message) == len(failure.message):
+    simple = _simplify(original)
+    if simple == {"text": failure.message} and len(message) == len(failure.message):
         return {"text": message}  # it was redacted for the failure already
-    limits = {"text_limit": MAX_ORIGINAL_CHARACTERS, "text_total": 2 * MAX_ORIGINAL_CHARACTERS}
-    found: Message = json_safe(redact_whole(original), **limits)
+    found: Message = json_safe(
+        _simplify(redact_whole(original)), text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS
+    )
     return found
 
 

@@ -24,7 +24,7 @@ class Noting:
     def filter_progress(self, _: bytes) -> bytes | None:
         return None
 
-    def redacted(self, line: bytes) -> bytes | None:
+    def redacted(self, id: Any, line: bytes) -> bytes | None:
         return None
 
 

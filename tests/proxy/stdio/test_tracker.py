@@ -21,7 +21,7 @@ class Refusing:
         self.answered.append((request.id, request.tool, line))
         return b"upgraded\n"
 
-    def redacted(self, line: bytes) -> bytes | None:
+    def redacted(self, id: Any, line: bytes) -> bytes | None:
         return None
 
 

@@ -11,7 +11,7 @@ from failwell._json import is_array, is_object
 from failwell.advice import Hints, decide
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ERROR_BODY, MAX_TOOL_LIST_WAIT
-from failwell.proxy.channels import may_be_failing, minimal_error
+from failwell.proxy.channels import may_be_failing
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
@@ -126,7 +126,7 @@ class StreamScanner:
         waiting = [pending for pending in self._waiting.values() if not pending.is_answered]
         if len(waiting) != 1:
             return False
-        return CallAnswer(waiting[0], minimal_error(waiting[0].sent_as, is_call=True), event=event)
+        return CallAnswer(waiting[0], self._session.failed(waiting[0], NO_ANSWER), NO_ANSWER, event=event)
 
     def _scan_notification(self, method: str, data: bytes) -> bool | None:
         self._session.note_notification(data)

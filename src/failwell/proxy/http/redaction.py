@@ -6,7 +6,7 @@ from typing import Any
 
 from failwell._json import is_array, is_object
 from failwell.proxy.bounds import MAX_ERROR_BODY
-from failwell.proxy.channels import is_failing, may_be_failing, minimal_error, redacted
+from failwell.proxy.channels import is_failing, mentions_error, minimal_error, redacted
 from failwell.proxy.http.event_stream import EventSplitter, data_of, with_data
 from failwell.proxy.http.reply import Headers, Reply
 from failwell.proxy.messages import decode_or_raise, encode, glance_at_server
@@ -18,7 +18,7 @@ _UNREADABLE = "The server's error could not be read, so it is not shown."
 
 def redacted_message(data: bytes) -> bytes:
     """Return a message, or a batch of them, with its errors redacted; nothing if that cannot be done."""
-    if not may_be_failing(data):
+    if not mentions_error(data):
         return data
     try:
         message = decode_or_raise(data)
@@ -33,7 +33,7 @@ def redacted_message(data: bytes) -> bytes:
 
 def redacted_event(event: bytes) -> bytes:
     """Return an event with the error in it redacted; nothing if that cannot be done."""
-    if not may_be_failing(event):
+    if not mentions_error(event):
         return event
     data = data_of(event)
     safe = redacted_message(data)
@@ -54,6 +54,10 @@ def redacted_body(status: int, data: bytes) -> bytes:
     except RecursionError:
         return _UNREADABLE.encode()
     return data if cleaned == text else cleaned.encode()
+
+
+def _is_stream(headers: Headers) -> bool:
+    return headers.get("Content-Type", "").startswith("text/event-stream")
 
 
 class RedactingReply:
@@ -77,14 +81,19 @@ class RedactingReply:
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Send all of it."""
-        await self._reply.send(status, headers, redacted_body(status, body))
+        if status < _ERROR and _is_stream(headers):
+            events = EventSplitter()
+            safe = b"".join(map(redacted_event, events.feed(body))) + events.rest
+        else:
+            safe = redacted_body(status, body)
+        await self._reply.send(status, headers, safe)
 
     async def start(self, status: int, headers: Headers) -> None:
         """Start a stream."""
         self._status = status
         if status >= _ERROR:
             headers.popall("Content-Length", None)
-        elif headers.get("Content-Type", "").startswith("text/event-stream"):
+        elif _is_stream(headers):
             self._events = EventSplitter()
         await self._reply.start(status, headers)
         self.is_started = self._reply.is_started

@@ -15,7 +15,7 @@ from failwell.failure import Failure
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.events import ProxyEvent
-from failwell.proxy.messages import Id, decode, encode
+from failwell.proxy.messages import Id, decode, decode_line, encode, with_id
 from failwell.proxy.rewriter import Rewriter, attempts_detail
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
@@ -89,12 +89,16 @@ class FailureHandler:
         if failure is None or self._rewriter.dry_run:
             return None
         self._retries.end(request)
+        return self.refuse(call, failure)
+
+    def refuse(self, call: ProxiedCall, failure: Failure) -> bytes:
+        """Return the answer to a call that the proxy cannot make."""
         self._report(self._rewriter.event("refused", call, failure))
         return _line(self._rewriter.failed(call, failure))
 
     def answer(self, request: PendingRequest, line: bytes) -> bytes | None:
         """Return what the client gets for an answer; None: as it is. Empty: nothing yet, the call is made again."""
-        message = decode(line)
+        message = decode_line(line)
         if not is_object(message):
             return self._unread_answer(request, line)
         try:
@@ -107,24 +111,25 @@ class FailureHandler:
                 changed = {**message, "id": request.id}
             return None if changed is None else _line(changed)
 
-    def redacted(self, line: bytes) -> bytes | None:
+    def redacted(self, id: Id | None, line: bytes) -> bytes | None:
         """Return what the client gets for an error that answers no call; None: as it is."""
-        message = decode(line)
-        if not is_object(message):
-            return None
+        message = decode_line(line)
         try:
-            changed = self._rewriter.redacted(message)
+            changed = self._rewriter.redacted(message) if is_object(message) else minimal_error(id, is_call=False)
         except Exception:
             log.exception("an error could not be redacted; a minimal one takes its place")
-            changed = minimal_error(message.get("id"), is_call=False)
-        return None if changed is None else _line(changed)
+            changed = minimal_error(id, is_call=False)
+        return None if changed is None or self._rewriter.dry_run else _line(changed)
 
     def _unread_answer(self, request: PendingRequest, line: bytes) -> bytes | None:
-        """Return what the client gets for an answer that is too deep to be decoded; None: as it is."""
-        if self._rewriter.dry_run or not may_be_failing(line):
-            return None
+        """Return what the client gets for an answer that is too deep or too long to be decoded; None: as it is."""
         self._forget(request)
-        return _line(minimal_error(request.id, is_call=True))
+        if not self._rewriter.dry_run and may_be_failing(line):
+            return _line(minimal_error(request.id, is_call=True))
+        try:
+            return None if request.sent_as is None else with_id(line, request.id)
+        except (ValueError, RecursionError):  # nobody can say where its id stands
+            return _line(minimal_error(request.id, is_call=True))
 
     def _handle_answer(self, request: PendingRequest, message: dict[str, Any]) -> bytes | None:
         call = self._call(request)
@@ -177,13 +182,15 @@ class FailureHandler:
                 return None
             if request.sent_as is None or self._tracker.take(request.sent_as) is None:
                 return b""  # it waits for its next try: the server knows nothing of it
-        message = decode(line)
+        message = decode_line(line)
+        if message is None:
+            return b""
         message["params"]["requestId"] = request.sent_as
         return _line(message)
 
     def filter_progress(self, line: bytes) -> bytes | None:
         """Return None to pass on a notification of progress; empty: a later try has not come as far as the first."""
-        return None if self._retries is None or self._retries.is_progress(decode(line)) else b""
+        return None if self._retries is None or self._retries.is_progress(decode_line(line)) else b""
 
     def _call(self, request: PendingRequest) -> ProxiedCall:
         found = ProxiedCall.of(decode(request.line)) if request.line is not None else None

@@ -15,6 +15,7 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell.proxy.bounds import (
     MAX_ANSWERED_IDS,
+    MAX_KEPT_LINES,
     MAX_PENDING,
     MAX_RETRIED_LINE,
     MAX_SUBSCRIPTIONS,
@@ -27,8 +28,8 @@ from failwell.proxy.messages import (
     UNREADABLE,
     Id,
     Params,
-    decode,
     decode_all_sent,
+    decode_line,
     decode_success,
     decode_successes,
     encode,
@@ -126,12 +127,13 @@ class Tracker:
         if id is None:
             return self._read_client_notification(method, params, line)
         if method == "tools/call" and params is not None and params.name is not None:
-            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE  # what is encoded again must mean the same
+            # What is encoded again must mean the same, and what is kept for many calls must be short.
+            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE and len(line) * len(self.pending) <= MAX_KEPT_LINES
             return self._read_call(PendingRequest(id, method, params.name, line if is_kept else None))
         if method in _LASTING_METHODS:
             self._remember_lasting(method, line)
         is_first = method == "initialize"
-        if is_first:
+        if is_first and len(line) <= MAX_RETRIED_LINE:
             self.handshake = [line]
         is_page = params is not None and params.cursor is not None
         self._remember(PendingRequest(id, method, line=line if is_first else None, is_page=is_page))
@@ -145,13 +147,13 @@ class Tracker:
         if message.method is not None:
             return self._read_server_notification(message.method, line)
         if message.id is None:
-            return self._redacted(line) if message.is_failed else None
+            return self._redacted(None, line) if message.is_failed else None
         return self._read_answer(message.id, line, is_failed=message.is_failed)
 
     @staticmethod
     def is_message(line: bytes) -> bool:
         """Return whether a line without its end is a whole message."""
-        return decode(line) is not None
+        return decode_line(line) is not None or glance_at_server(line) is not None
 
     def count(self, tool: str) -> None:
         """Count a call."""
@@ -202,7 +204,9 @@ class Tracker:
     def note_only_sent(self, lines: bytes) -> None:
         """Note that the server has these lines, and none of the others that were read."""
         for line in lines.splitlines():
-            message = decode(line)
+            message = decode_line(line)
+            if message is None and (glance := glance_at_client(line)) is not None:
+                message = {"id": glance.id}
             for one in message if is_array(message) else (message,):
                 id: Any = one.get("id") if is_object(one) else None
                 if _is_id(id) and (request := self.pending.get(id)) is not None:
@@ -219,12 +223,16 @@ class Tracker:
         return None
 
     def _remember_lasting(self, method: str, line: bytes) -> None:
-        message = decode(line)
+        message = decode_line(line)
         params = message.get("params") if is_object(message) else None
         uri = params.get("uri") if is_object(params) else None
         key = uri if isinstance(uri, str) else None
         self.lasting.pop(key, None)
-        if method != "resources/unsubscribe" and len(self.lasting) < MAX_SUBSCRIPTIONS:
+        if (
+            method != "resources/unsubscribe"
+            and len(self.lasting) < MAX_SUBSCRIPTIONS
+            and len(line) <= MAX_UNREAD_LENGTH
+        ):
             self.lasting[key] = line
 
     def _read_server_notification(self, method: str, line: bytes) -> bytes | None:
@@ -237,7 +245,7 @@ class Tracker:
     def _read_answer(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
         request = self.pending.pop(id, None)
         if request is None:
-            return b"" if id in self.answered_ids else self._redacted(line) if is_failed else None
+            return b"" if id in self.answered_ids else self._redacted(id, line) if is_failed else None
         self.note_answered(id)
         if request.tool:
             if is_failed or self.reads_successes or request.run is not None:
@@ -247,10 +255,10 @@ class Tracker:
         elif not request.method and request.give_up is not None:
             request.give_up()
             return b""  # the answer to a request of the proxy itself
-        return self._redacted(line) if is_failed else None
+        return self._redacted(id, line) if is_failed else None
 
-    def _redacted(self, line: bytes) -> bytes | None:
-        return self.handler.redacted(line)
+    def _redacted(self, id: Id | None, line: bytes) -> bytes | None:
+        return self.handler.redacted(id, line)
 
     def note_answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
@@ -270,14 +278,14 @@ class Tracker:
             self.answered_ids.discard(id)  # nobody requested it: another answer passes too
 
     def _read_tools(self, request: PendingRequest, line: bytes) -> None:
-        message = decode(line)
+        message = decode_line(line)
         result = message.get("result") if is_object(message) else None
         if is_object(result):
             self.tools.learn(result, is_whole=not request.is_page and result.get("nextCursor") is None)
 
     def _read_odd_from_client(self, line: bytes) -> None:
         """Read a line whose parts are not what they should be, and each message of a batch."""
-        message = decode(line)
+        message = decode_line(line)
         for one in message if is_array(message) else (message,):
             if not is_object(one) or not isinstance(one.get("method"), str) or not _is_id(one.get("id")):
                 continue
@@ -289,7 +297,9 @@ class Tracker:
             self._remember(request)
 
     def _read_odd_from_server(self, line: bytes) -> bytes | None:
-        message = decode(line)
+        message = decode_line(line)
+        if message is None:
+            return self._read_unreadable(line)
         if not is_array(message):
             return self._read_odd_answer(message, line)
         found = [self._read_odd_answer(one, encode(one) + b"\n") for one in message]
@@ -297,6 +307,16 @@ class Tracker:
             return None
         kept = (encode(one) if new is None else new.rstrip(b"\n") for one, new in zip(message, found, strict=True))
         return b"[" + b",".join(one for one in kept if one) + b"]\n"
+
+    def _read_unreadable(self, line: bytes) -> bytes | None:
+        """Read an answer that is too deep or too long, as far as its ends tell whose it is."""
+        from failwell.proxy.stdio.long_lines import id_at_ends  # only now: it is seldom needed
+
+        id = id_at_ends(line)
+        request = None if id is None else self.pending.get(id)
+        if id is None or request is None or not request.tool:
+            return None
+        return self._read_answer(id, line, is_failed=True)
 
     def _read_odd_answer(self, message: Any, line: bytes) -> bytes | None:
         if not is_object(message) or "method" in message or not _is_id(message.get("id")):
