@@ -60,7 +60,7 @@ class Pump:
         self.long: LongLine | None = None
         self._write = write
         self._replace = replace
-        self._held: list[bytes] = []
+        self._held: list[bytes | bytearray] = []
         self._held_length = 0
 
     @property
@@ -111,7 +111,12 @@ class Pump:
         return lines
 
     def _hold(self, chunk: bytes) -> None:
-        self._held.append(chunk)
+        if len(chunk) >= _PIECE:
+            self._held.append(chunk)
+        else:  # many small ones would take many times their length
+            if not self._held or not isinstance(self._held[-1], bytearray) or len(self._held[-1]) >= LARGE_CHUNK:
+                self._held.append(bytearray())
+            self._held[-1] += chunk
         self._held_length += len(chunk)
         if self._held_length > MAX_LINE:
             self.long = LongLine(b"".join(self._held[:2]))
