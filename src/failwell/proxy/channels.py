@@ -70,6 +70,8 @@ def redacted(message: Message) -> Message:
 
 def redacted_part(value: Any, *path: str) -> Any:
     """Return a part of a failing answer redacted, given where in it the part stands."""
+    if not value:
+        return value
     exceptions: Any = _EXCEPTIONS
     for key in path:
         exceptions = exceptions.get(key, {})

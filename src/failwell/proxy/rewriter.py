@@ -24,7 +24,7 @@ from failwell.proxy.channels import is_failing, minimal_error, redacted, redacte
 from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
-from failwell.redact.whole import redact_whole
+from failwell.redact.whole import holds_json, redact_whole
 
 if TYPE_CHECKING:
     from failwell.retry import Run
@@ -100,6 +100,9 @@ class Rewriter:
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
+        return self._failure_in(call, _with_safe_json(message))
+
+    def _failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         if is_object(error := message.get("error")):
             if call.is_task or error.get("code") in PROTOCOL_ERRORS:
                 return None
@@ -155,7 +158,8 @@ class Rewriter:
 
     def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
         kind: EventKind = "failure"
-        failure = self.failure_in(call, message)
+        message = _with_safe_json(message)
+        failure = self._failure_in(call, message)
         if failure is None:
             failure = self.unflagged_in(call, message)
             if failure is None:
@@ -200,7 +204,7 @@ class Rewriter:
     def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
         known = self.tools.get(call.tool)
         found = read(
-            _with_safe_json(message),
+            message,
             tool=call.tool,
             arguments=call.arguments,
             input_schema=known.input_schema,
@@ -259,11 +263,13 @@ class Rewriter:
         extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
         result: Message = {**redacted_part(more, "result"), **after}
         result["_meta"] = {**redacted_part(_without_own(meta), "result", "_meta"), **after["_meta"]}
-        original: Message = {"error": message["error"]} if "error" in message else {"content": blocks}
+        original: Message = (
+            {"error": redacted_part(message["error"], "error")} if "error" in message else {"content": blocks}
+        )
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
-        result["_meta"][ORIGINAL_KEY] = _redact(original, failure, after["_meta"][META_KEY]["message"])
+        result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
         return {
             **redacted_part(extra),
             "jsonrpc": message.get("jsonrpc", "2.0"),
@@ -312,9 +318,9 @@ def _is_text(block: Any) -> bool:
 
 
 def _with_safe_json(message: Message) -> Message:
-    """Return an answer whose texts are redacted where they hold JSON: in words made of it, names are out of sight."""
+    """Return a failing answer whose texts are redacted where they hold JSON: words made of it do not tell its names."""
     result = message.get("result")
-    blocks = result.get("content") if is_object(result) else None
+    blocks = result.get("content") if is_object(result) and result.get("isError") is True else None
     if not is_array(blocks) or not any(_holds_json(block) for block in blocks):
         return message
     safe = [{**block, "text": redact_whole(block["text"])} if _holds_json(block) else block for block in blocks]
@@ -323,16 +329,13 @@ def _with_safe_json(message: Message) -> Message:
 
 def _holds_json(block: Any) -> bool:
     text = block.get("text") if _is_text(block) else None
-    return isinstance(text, str) and text.lstrip()[:1] in ("{", "[")
+    return isinstance(text, str) and holds_json(text)
 
 
 def _redact(original: Message, failure: Failure, message: str) -> Message:
-    simple = _simplify(original)
-    if simple == {"text": failure.message} and len(message) == len(failure.message):
+    if original == {"text": failure.message} and len(message) == len(failure.message):
         return {"text": message}  # it was redacted for the failure already
-    found: Message = json_safe(
-        _simplify(redact_whole(original)), text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS
-    )
+    found: Message = json_safe(original, text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS)
     return found
 
 

@@ -5,6 +5,7 @@
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import Any, Final
 
 from failwell._json import is_array, is_object, parse_json, write_json
@@ -39,6 +40,8 @@ class _Redaction:
         self._left = MOST_CHARACTERS
 
     def value(self, value: Any, exceptions: Any, level: int) -> Any:
+        if value is None or isinstance(value, bool | float):
+            return value
         if isinstance(value, str):
             return self._binary(value, level) if exceptions is BINARY else self.text(value, level)
         if is_object(value):
@@ -59,11 +62,13 @@ class _Redaction:
             if kept is VERBATIM:
                 found[key] = item
                 continue
-            is_hidden = is_secret_name(key[:_LONGEST_NAME]) and not (item is None or isinstance(item, bool))
-            found[self.text(key, level)] = placeholder("value") if is_hidden else self.value(item, kept, level)
-        name = found.get("name") or found.get("key")
-        if "value" in found and isinstance(name, str) and is_secret_name(name):
-            found["value"] = placeholder("value")
+            name, is_secret = _known_name(key) if len(key) <= _LONGEST_NAME else (self.text(key, level), False)
+            is_hidden = is_secret and not (item is None or isinstance(item, bool))
+            found[name] = placeholder("value") if is_hidden else self.value(item, kept, level)
+        if "value" in found:
+            named = found.get("name") or found.get("key")
+            if isinstance(named, str) and is_secret_name(named):
+                found["value"] = placeholder("value")
         return found
 
     def text(self, text: str, level: int) -> str:
@@ -71,7 +76,7 @@ class _Redaction:
             text = f"{text[: max(self._left, 0)]}…"
         self._left -= len(text)
         safe = _clean(text)
-        if level < _DEEPEST_TEXT and text.lstrip()[:1] in ("{", "["):
+        if level < _DEEPEST_TEXT and holds_json(text):
             held = parse_json(text)
             if is_object(held) or is_array(held):
                 redacted = self.value(held, {}, level + 1)
@@ -93,7 +98,19 @@ class _Redaction:
         return text if redacted == inner else base64.b64encode(redacted.encode()).decode()
 
 
-_LONGEST_NAME = 200
+def holds_json(text: str) -> bool:
+    """Tell whether a text may be an object or an array in JSON."""
+    first = text[:1]
+    return (text.lstrip()[:1] if first.isspace() else first) in ("{", "[")
+
+
+_LONGEST_NAME = 100
+
+
+@lru_cache(maxsize=1024)
+def _known_name(name: str) -> tuple[str, bool]:
+    """Return a name as it may be seen, and whether what it names must not be; the same come again with every item."""
+    return _clean(name), is_secret_name(name)
 
 
 def _clean(text: str) -> str:
