@@ -50,14 +50,15 @@ Schema: TypeAlias = Mapping[str, Any] | bool
 """A JSON Schema as Python values."""
 
 _MOST_CHECKERS = 512
-# A step takes some 50 ns where only a yes or no is asked for, and up to 20 µs where errors are gathered and worded.
-_MOST_STEPS = 1_000_000
-_MOST_STEPS_EXPLAINED = 5_000
+# A step takes some 50 ns where only a yes or no is asked for, ten times as long where steps must be counted first, and
+# up to 20 µs where errors are gathered and worded.
+MOST_STEPS = 200_000
+MOST_STEPS_EXPLAINED = 5_000
 _CHEAP = 64  # steps for a value, which cost no more than it took to decode it
 # Patterns that look around or back may take quadratic time; nothing else bounds it.
-_MOST_PATTERNED_VALUES = 256
-_MOST_PATTERNED_CHARACTERS = 8_192
-_MOST_BACKTRACKS = 10_000
+MOST_PATTERNED_VALUES = 256
+MOST_PATTERNED_CHARACTERS = 8_192
+MOST_BACKTRACKS = 10_000
 _LARGEST_PATTERN = 1 << 20  # compiled, in bytes
 
 # What says most about a value comes first, where several problems share a path.
@@ -88,11 +89,11 @@ class BoundedValidator:
             raise ValueError(f"invalid schema{whose}: what {graph.unresolved} refers to is not part of it")
         self._graph = graph
         self._is_careful = self._looks_around or graph.checks_patterns
-        is_cheap = graph.cost <= _CHEAP and not self._is_careful
-        self.is_valid: Callable[[Any], bool | None] = self._validator.is_valid if is_cheap else self._judge
+        self._is_cheap = graph.cost <= _CHEAP and not self._is_careful
+        self.is_valid: Callable[[Any], bool | None] = self._validator.is_valid if self._is_cheap else self._judge
 
     def _judge(self, value: Any) -> bool | None:
-        if not self._can_judge(value, _MOST_STEPS):
+        if not self._can_judge(value, MOST_STEPS):
             return None
         found = self._validator.is_valid(value)
         return None if not found and self._looks_around and self._gives_up(value) else found
@@ -103,9 +104,9 @@ class BoundedValidator:
         Raises:
             ValueError: it is not JSON.
         """
-        if self._can_judge(value, _MOST_STEPS_EXPLAINED, in_words=True):
+        if self._can_judge(value, MOST_STEPS_EXPLAINED, in_words=True):
             return self._validator.iter_errors(value)
-        if self._graph.has_unions or self._is_careful or not self._can_judge(value, _MOST_STEPS):
+        if self._graph.has_unions or not (self._is_cheap or self._can_judge(value, MOST_STEPS)):
             return None
         try:
             self._validator.validate(value)
@@ -117,9 +118,9 @@ class BoundedValidator:
         if self._graph.recurs and is_deeper_than(value, DEEPEST):
             return False
         if self._is_careful:
-            if holds_more_than(value, _MOST_PATTERNED_VALUES):
+            if holds_more_than(value, MOST_PATTERNED_VALUES):
                 return False
-            if sum(map(len, _texts(value))) > _MOST_PATTERNED_CHARACTERS:
+            if sum(map(len, _texts(value))) > MOST_PATTERNED_CHARACTERS:
                 return False
         return self._graph.is_within(value, most_steps, in_words=in_words)
 
@@ -245,7 +246,7 @@ def _remember(schema: Schema, tool: str | None) -> Checker | ValueError:
 
 _LINEAR = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN)
 _BACKTRACKING = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=_MOST_BACKTRACKS, size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN
+    backtrack_limit=MOST_BACKTRACKS, size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN
 )
 
 
