@@ -164,6 +164,18 @@ def test_a_success_passes_untouched(name: str) -> None:
     assert answer["result"] == result
 
 
+@pytest.mark.parametrize("name", [name for name, answer in CHANNELS.items() if "error" not in answer])
+def test_a_success_that_is_made_an_error_passes_redacted(name: str) -> None:
+    blocks = [{"type": "text", "text": "Error: 404 Not Found"}]
+    result = {"content": blocks, **CHANNELS[name]["result"], "isError": False}
+    result["content"] = [*blocks, *(result["content"] if isinstance(result["content"], list) else [])]
+    rewriter = Rewriter(flip_unflagged=["*"])
+
+    found = rewriter.answer(ProxiedCall(id=1, tool="work"), {**CHANNELS[name], "id": 1, "result": result})
+
+    assert found is None or found_in(json.dumps(found)) == []
+
+
 def _rewritten(result: dict[str, Any]) -> dict[str, Any]:
     message = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "isError": True, **result}}
     found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)

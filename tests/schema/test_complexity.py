@@ -6,6 +6,7 @@ import time
 import pytest
 
 import failwell as fw
+from failwell.schema import validator
 from failwell.schema.complexity import MOST_IN_PLACE, MOST_PATTERNS, MOST_SCHEMA_VALUES, SchemaGraph
 
 BACKTRACKING = r"^(a|a?)+\1$"
@@ -221,3 +222,36 @@ def test_many_options_and_many_wrong_values_are_told_quickly():
 @pytest.mark.parametrize("schema", [{"properties": 5, "anyOf": {}}, {"$ref": 5, "items": [1, None]}, {"$defs": []}, 5])
 def test_what_is_no_schema_has_little_to_count(schema):
     assert SchemaGraph(schema).cost < 5
+
+
+class PanicException(BaseException):
+    """A bug in the validator."""
+
+
+class TestAValidatorThatBreaks:
+    def test_on_a_schema_refuses_that_schema(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(validator.jsonschema_rs, "validator_for", self._panic)
+
+        with pytest.raises(ValueError, match="invalid schema of users: the validator broke on it"):
+            fw.server.Checker(of(a={}), tool="users")
+
+    def test_on_arguments_lets_them_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        checker = fw.server.Checker(of(a={"type": "string"}))
+        monkeypatch.setattr(checker, "_is_valid", self._panic)
+
+        assert checker.check({"a": 1}) is None
+
+    def test_is_told_from_an_interruption(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        checker = fw.server.Checker(of(a={"type": "string"}))
+        monkeypatch.setattr(checker, "_is_valid", self._interrupt)
+
+        with pytest.raises(KeyboardInterrupt):
+            checker.check({"a": 1})
+
+    @staticmethod
+    def _panic(*_, **__):
+        raise PanicException("called `Option::unwrap()` on a `None` value")
+
+    @staticmethod
+    def _interrupt(*_):
+        raise KeyboardInterrupt

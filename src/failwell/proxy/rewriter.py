@@ -100,7 +100,7 @@ class Rewriter:
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
-        return self._failure_in(call, _with_safe_json(message))
+        return self._failure_in(call, _with_safe_json(message, is_failing=is_failing(message)))
 
     def _failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         if is_object(error := message.get("error")):
@@ -158,7 +158,7 @@ class Rewriter:
 
     def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
         kind: EventKind = "failure"
-        message = _with_safe_json(message)
+        message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
         failure = self._failure_in(call, message)
         if failure is None:
             failure = self.unflagged_in(call, message)
@@ -317,10 +317,10 @@ def _is_text(block: Any) -> bool:
     return is_object(block) and block.get("type") == "text"
 
 
-def _with_safe_json(message: Message) -> Message:
+def _with_safe_json(message: Message, *, is_failing: bool) -> Message:
     """Return a failing answer whose texts are redacted where they hold JSON: words made of it do not tell its names."""
     result = message.get("result")
-    blocks = result.get("content") if is_object(result) and result.get("isError") is True else None
+    blocks = result.get("content") if is_failing and is_object(result) else None
     if not is_array(blocks) or not any(_holds_json(block) for block in blocks):
         return message
     safe = [{**block, "text": redact_whole(block["text"])} if _holds_json(block) else block for block in blocks]

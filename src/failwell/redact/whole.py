@@ -47,7 +47,7 @@ class _Redaction:
         if is_object(value):
             return self._object(value, exceptions if is_object(exceptions) else {}, level)
         if is_array(value):
-            within = exceptions.get("*", {}) if is_object(exceptions) else {}
+            within: Any = exceptions.get("*") if is_object(exceptions) else None
             found = [self.value(item, within, level) for item in value]
             is_pair = len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], str)
             return [found[0], placeholder("value")] if is_pair and is_secret_name(found[0]) else found

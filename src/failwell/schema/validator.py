@@ -179,6 +179,11 @@ class Checker:
                 return () if is_valid is None else self._explain(arguments)
         except (ValueError, OverflowError):
             pass
+        except BaseException as panic:
+            if not _is_panic(panic):
+                raise
+            log.error("the validator broke on the arguments of tool %s; they pass unchecked", self.tool)
+            return ()
         # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond any limit.
         copy, problems = _plain_copy(arguments, DEEPEST)
         return problems or (self._explain(copy) if self._is_valid(copy) is False else ())
@@ -250,6 +255,11 @@ _BACKTRACKING = jsonschema_rs.FancyRegexOptions(
 )
 
 
+def _is_panic(error: BaseException) -> bool:
+    """Tell whether an exception is a bug in Rust, which is raised beside all exceptions and has no class to import."""
+    return type(error).__name__ == "PanicException"
+
+
 def _compiled(schema: Any, whose: str) -> tuple[jsonschema_rs.Validator, bool]:
     """Return a compiled schema, and whether it has patterns that only a backtracking engine can match."""
     for options in (_LINEAR, _BACKTRACKING):
@@ -259,6 +269,10 @@ def _compiled(schema: Any, whose: str) -> tuple[jsonschema_rs.Validator, bool]:
             )
         except (ValueError, RecursionError) as error:
             refused = error
+        except BaseException as panic:
+            if not _is_panic(panic):
+                raise
+            raise ValueError(f"invalid schema{whose}: the validator broke on it") from None
         else:
             return validator, options is _BACKTRACKING
     raise ValueError(f"invalid schema{whose}: {_reason(refused, schema)}")

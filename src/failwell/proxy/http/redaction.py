@@ -1,6 +1,6 @@
 """Errors that pass through the gateway unchanged: unchanged after redaction. Successes are not touched."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -114,7 +114,7 @@ class RedactingReply:
 
 
 @asynccontextmanager
-async def redacting(reply: Reply, *, is_off: bool = False) -> AsyncIterator[Reply]:
+async def redacting(reply: Reply, *, is_off: bool = False) -> AsyncGenerator[Reply]:
     """Give a reply that redacts errors, and finish it; the reply itself if nothing is to be changed."""
     if is_off:
         yield reply
