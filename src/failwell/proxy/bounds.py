@@ -18,6 +18,8 @@ MAX_TOOL_REQUESTS = 64
 """Requests for `tools/list` of a stream without an answer."""
 MAX_TOOL_PAGES = 20
 """Pages of `tools/list` that a gateway asks for itself."""
+MAX_PINNED_TOOLS = 4096
+"""Tools of a session whose annotations are remembered; others promise nothing."""
 MAX_KNOWN_HOSTS = 64
 """Pairs of host and origin whose verdict is remembered."""
 
