@@ -1,19 +1,21 @@
 """`Gateway`: a reverse proxy in front of one MCP server. Everything but the failures of its tools passes unchanged."""
 
 import asyncio
+import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientResponse, web
-from multidict import CIMultiDict
+from multidict import CIMultiDict, MultiMapping
 
 from failwell._net import hostname_in, is_loopback
 from failwell.proxy.bounds import MAX_KNOWN_HOSTS, MAX_PARSED_BODY
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
 from failwell.proxy.http.failures import PROXY_ENDED, failure_from_exception, rpc_error
-from failwell.proxy.http.headers import to_client, to_server
+from failwell.proxy.http.headers import identity, to_client, to_server
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PostedBody, Sessions, UpstreamRequest
@@ -23,8 +25,15 @@ from failwell.proxy.http.upstream import BROKEN, Upstream
 from failwell.proxy.messages import decode, encode
 from failwell.proxy.rewriter import Rewriter
 
+Texts = tuple[str, ...]
+
 _POLL_INTERVAL = 0.02
 _ANY = "*"
+# Neither may hold credentials: what stands before the @ is no host.
+_HOST = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]*)?", re.IGNORECASE)
+_ORIGIN = re.compile(rf"[a-z][a-z0-9+.-]*://{_HOST.pattern}", re.IGNORECASE)
+# What browsers call a request that no other site's page makes; other clients say nothing.
+_OWN_SITES = frozenset(("same-origin", "none"))
 
 
 class AllowedHosts:
@@ -39,27 +48,36 @@ class AllowedHosts:
         self._is_local = is_loopback(host)
         self._host = host.lower()
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        self._known: dict[tuple[str | None, str | None], str | None] = {}
+        self._known: dict[tuple[Texts, ...], str | None] = {}
 
-    def objection(self, host: str | None, origin: str | None) -> str | None:
+    def objection(self, headers: MultiMapping[str]) -> str | None:
         """Return why a request with these headers is not let in, or None."""
-        pair = (host, origin)
-        if pair not in self._known:
+        said = tuple(tuple(headers.getall(name, ())) for name in ("Host", "Origin", "Sec-Fetch-Site"))
+        if said not in self._known:
             if len(self._known) >= MAX_KNOWN_HOSTS:
                 self._known.clear()
-            self._known[pair] = self._objection(host, origin)
-        return self._known[pair]
+            self._known[said] = self._objection(*said)
+        return self._known[said]
 
-    def _objection(self, host: str | None, origin: str | None) -> str | None:
-        name = hostname_in(f"//{host}") if host else None
-        if self._is_local and (name is None or not (is_loopback(name) or name == self._host)):
+    def _objection(self, hosts: Texts, origins: Texts, sites: Texts) -> str | None:
+        host = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        name = hostname_in(f"//{host.group()}") if host else None
+        if (hosts and host is None) or (self._is_local and not self._is_own(name)):
             return "this host is not served here"
-        if origin is None or _ANY in self._origins or origin.lower() in self._origins:
-            return None
-        page = hostname_in(origin)
-        if page is not None and (page == name or is_loopback(page)):
-            return None
-        return "this origin may not come in; failwell proxy --allow-origin lets it"
+        if not all(self._is_allowed(origin, name) for origin in origins):
+            return "this origin may not come in; failwell proxy --allow-origin lets it"
+        if not origins and _ANY not in self._origins and not _OWN_SITES.issuperset(sites):
+            return "a page of another site may not come in; failwell proxy --allow-origin lets it"
+        return None
+
+    def _is_own(self, name: str | None) -> bool:
+        return name is not None and (is_loopback(name) or name == self._host)
+
+    def _is_allowed(self, origin: str, name: str | None) -> bool:
+        if _ANY in self._origins or origin.lower() in self._origins:
+            return True
+        page = hostname_in(origin) if _ORIGIN.fullmatch(origin) else None
+        return page is not None and (page == name or is_loopback(page))
 
 
 class RunningExchanges:
@@ -92,7 +110,13 @@ class RunningExchanges:
 
 
 _SESSION = "Mcp-Session-Id"
-_BAD_GATEWAY, _FORBIDDEN = 502, 403
+_FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED, _BAD_GATEWAY = 403, 404, 405, 502
+# The methods that pass, by what the target is.
+_METHODS = {
+    "endpoint": ("POST", "GET", "HEAD", "DELETE", "OPTIONS"),
+    "stream": ("POST", "OPTIONS"),
+    "metadata": ("GET", "HEAD", "OPTIONS"),
+}
 
 
 class Gateway:
@@ -119,7 +143,7 @@ class Gateway:
         self._rules = rules
         self._allowed_hosts = allowed_hosts
         self._sessions = Sessions(make_rewriter)
-        self._streams: dict[str, ListeningStream] = {}
+        self._streams: dict[str, dict[bytes, ListeningStream]] = {}
         self._tool_lister = ToolLister(upstream)
         self._running = RunningExchanges()
         basic = upstream.server_url.authorization
@@ -127,11 +151,15 @@ class Gateway:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        objection = self._allowed_hosts.objection(request.headers.get("Host"), request.headers.get("Origin"))
-        if objection is not None:
+        if (objection := self._allowed_hosts.objection(request.headers)) is not None:
             return web.Response(status=_FORBIDDEN, text=f"failwell: {objection}\n")
+        if (kind := self._kind(request.raw_path)) is None:
+            return web.Response(status=_NOT_FOUND, text=f"failwell: only {self._upstream.server_url.path} is served\n")
+        if request.method not in _METHODS[kind]:
+            return web.Response(status=_NOT_ALLOWED, headers={"Allow": ", ".join(_METHODS[kind])})
         reply = HttpReply(request)
-        headers = to_server(request.headers.items(), more=self._headers)
+        has_credentials = kind != "metadata" and request.method != "OPTIONS"  # which browsers ask without them too
+        headers = to_server(request.headers.items(), more=self._headers if has_credentials else ())
         try:
             if request.method == "POST" and (request.content_length or 0) <= MAX_PARSED_BODY:
                 await self._post(request, headers, reply)
@@ -143,13 +171,22 @@ class Gateway:
             await self._answer_broken(failed, None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)
 
+    def _kind(self, target: str) -> str | None:
+        """Return what a request target is; None: nothing that clients of the server need."""
+        if self._upstream.server_url.is_endpoint(target):
+            return "endpoint"
+        if target in self._streams:
+            return "stream"
+        return "metadata" if self._upstream.server_url.is_metadata(target) else None
+
     async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:
         body = await _body(request)
         posted = PostedBody.of(body)
         target = request.raw_path
-        stream = self._streams.get(target) if self._streams else None
+        client = _identity(request, headers)
+        stream = self._streams.get(target, {}).get(_identity(request, headers, query="")) if self._streams else None
         key = headers.get(_SESSION)
-        session = stream.session if stream is not None else self._session(key, headers)
+        session = stream.session if stream is not None else self._sessions.get(client, id=key)
         reply: Reply = http if stream is None else StreamReply(http, stream.reply)
         url = self._upstream.server_url.url_for(target)
         if not posted.calls:
@@ -176,7 +213,8 @@ class Gateway:
 
     async def end(self, *, grace: float, hurried: asyncio.Event) -> None:
         """Let running calls end for so many seconds, or until *hurried* is set, and answer the others."""
-        await self._running.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
+        streams = tuple(stream for posters in self._streams.values() for stream in posters.values())
+        await self._running.end(streams, grace=grace, hurried=hurried)
 
     async def _pass(
         self, posted: PostedBody, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
@@ -218,7 +256,7 @@ class Gateway:
             response = await self._upstream.send(request.method, url, headers, body)
             try:
                 if response.status == 200 and response.content_type == "text/event-stream":
-                    await self._listen(response, self._session(key, headers), key, reply)
+                    await self._listen(request, response, headers, reply)
                 else:
                     await pass_on(response, reply)
             finally:
@@ -226,24 +264,37 @@ class Gateway:
         except BROKEN as exc:
             await self._answer_broken(exc, None, reply)
         if request.method == "DELETE" and key is not None:
-            self._sessions.end(key)
+            self._sessions.end(_identity(request, headers))
 
-    async def _listen(self, response: ClientResponse, session: HttpSession, key: str | None, reply: HttpReply) -> None:
-        if key is None:  # the older transport: a stream is a session
-            session = self._sessions.new()
+    async def _listen(
+        self, request: web.BaseRequest, response: ClientResponse, headers: Headers, reply: HttpReply
+    ) -> None:
+        key = headers.get(_SESSION)
+        # Without an id it is the older transport, where a stream is a session.
+        session = self._sessions.new() if key is None else self._sessions.get(_identity(request, headers), id=key)
+        poster = _identity(request, headers, query="")
         stream = ListeningStream(
             session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
         )
         await reply.start(response.status, to_client(response.headers.items()))
+        session.streams += 1
         try:
-            await stream.run(response, on_endpoint=self._add_stream)
+            await stream.run(response, on_endpoint=partial(self._add_stream, poster))
         finally:
-            if stream.endpoint is not None:
-                self._streams.pop(stream.endpoint, None)
+            session.streams -= 1
+            self._remove_stream(poster, stream)
 
-    def _add_stream(self, stream: ListeningStream) -> None:
+    def _add_stream(self, poster: bytes, stream: ListeningStream) -> None:
+        """Note who may post where for a stream: another client that posts there does not speak for this one."""
         if stream.endpoint is not None:
-            self._streams[stream.endpoint] = stream
+            self._streams.setdefault(stream.endpoint, {})[poster] = stream
+
+    def _remove_stream(self, poster: bytes, stream: ListeningStream) -> None:
+        posters = self._streams.get(stream.endpoint or "", {})
+        if posters.get(poster) is stream:
+            del posters[poster]
+        if not posters:
+            self._streams.pop(stream.endpoint or "", None)
 
     async def _answer_broken(self, exc: BaseException, posted: PostedBody | None, reply: HttpReply) -> None:
         if reply.is_started:
@@ -251,9 +302,13 @@ class Gateway:
         body = encode(rpc_error(posted.id if posted is not None else None, failure_from_exception(exc)))
         await reply.send(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
 
-    def _session(self, key: str | None, headers: Headers) -> HttpSession:
-        """Return the session of a client; without an id, clients with the same credentials share one."""
-        return self._sessions.get(key or f"{hash(headers.get('Authorization'))}", id=key)
+
+def _identity(request: web.BaseRequest, headers: Headers, *, query: str | None = None) -> bytes:
+    """Return what tells a client apart: all that a server may know it by."""
+    tls = request.get_extra_info("ssl_object")
+    certificate = None if tls is None else tls.getpeercert(binary_form=True)
+    said = request.raw_path.partition("?")[2] if query is None else query
+    return identity(headers.items(), query=said, certificate=certificate)
 
 
 async def _body(request: web.BaseRequest) -> bytes:

@@ -95,7 +95,13 @@ class HttpSession:
         self.rewriter = rewriter
         self.tool_listing: asyncio.Future[None] | None = None
         self.is_listing_slow = False
+        self.streams = 0
         self._pending: dict[Id, PendingCall] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is on its way, or a stream is open."""
+        return bool(self._pending or self.streams)
 
     def add(self, pending: PendingCall) -> None:
         """Note a call, or another attempt of one, under the id that the server knows it by."""
@@ -165,26 +171,31 @@ class UpstreamRequest(Struct):
 
 
 class Sessions:
-    """The sessions of all clients, by their id or, where there is none, by the client's credentials."""
+    """The sessions of all clients, by what tells these apart."""
 
     def __init__(self, make: Callable[[str | None], Rewriter]) -> None:
         self._make = make
-        self._known: dict[str, HttpSession] = {}
+        self._known: dict[bytes, HttpSession] = {}
         self._numbers = count(1)
 
-    def get(self, key: str, *, id: str | None) -> HttpSession:
-        """Return a session, a new one if it is not known; the one that was used least recently is forgotten."""
-        found = self._known.pop(key, None) or HttpSession(self._make(id))
+    def get(self, key: bytes, *, id: str | None) -> HttpSession:
+        """Return a session, a new one if it is not known; the oldest without a call or a stream makes room for it."""
+        found = self._known.pop(key, None)
+        if found is None:
+            found = HttpSession(self._make(id))
+            if len(self._known) >= MAX_SESSIONS:
+                idle = next((one for one, session in self._known.items() if not session.is_busy), None)
+                if idle is None:
+                    return found
+                del self._known[idle]
         self._known[key] = found
-        if len(self._known) > MAX_SESSIONS:
-            self._known.pop(next(iter(self._known)))
         return found
 
     def new(self) -> HttpSession:
         """Return a session that is not shared."""
         return HttpSession(self._make(None))
 
-    def end(self, key: str) -> None:
+    def end(self, key: bytes) -> None:
         """Forget a session."""
         self._known.pop(key, None)
 

@@ -1,6 +1,7 @@
 """`Upstream`: the connections to the server behind the proxy; `ServerUrl`: which of its URLs a path means."""
 
 import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
@@ -36,6 +37,11 @@ _IDLE_SECONDS = 4.0
 _CHUNK = 1 << 18
 
 
+# Where clients look for what a server says about itself and its authorization: no dots that lead elsewhere.
+_PART = r"/(?!\.\.?(?:/|$))[\w.~-]+"
+_METADATA = re.compile(rf"(?:{_PART})*?/\.well-known(?:{_PART})+", re.ASCII)
+
+
 class ServerUrl:
     """The URL of a server. A request for `/`, or for the URL's own path, means that URL; another path, the same path.
 
@@ -55,12 +61,18 @@ class ServerUrl:
         self.url = self.url_for("/")
         self.authorization = _basic(parts)
 
+    def is_endpoint(self, target: str) -> bool:
+        """Return whether a request target means the URL itself; a slash at the end of its path does not matter."""
+        return _split(target)[0].rstrip("/") in ("", self.path.rstrip("/"))
+
+    def is_metadata(self, target: str) -> bool:
+        """Return whether a request target means what the server publishes about itself."""
+        return _METADATA.fullmatch(_split(target)[0]) is not None
+
     def url_for(self, target: str) -> str:
         """Return the URL that a request target (a path with its query) means."""
-        if not target.startswith("/"):  # a whole URL, or an attack: `@evil.example` after the host names another host
-            target = "/" + (target.partition("://")[2].partition("/")[2] if "://" in target else "")
-        path, _, query = target.partition("?")
-        if path in ("/", self.path):
+        path, query = _split(target)
+        if self.is_endpoint(target):
             path, query = self.path, query or self.query
         return f"{self.root}{path}?{query}" if query else f"{self.root}{path}"
 
@@ -79,6 +91,14 @@ class ServerUrl:
             return None
         parts = urlsplit(url)
         return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+
+
+def _split(target: str) -> tuple[str, str]:
+    """Return the path and the query of a request target."""
+    if not target.startswith("/"):  # a whole URL, or an attack: `@evil.example` after the host names another host
+        target = "/" + (target.partition("://")[2].partition("/")[2] if "://" in target else "")
+    path, _, query = target.partition("?")
+    return path, query
 
 
 def _origin(parts: SplitResult) -> tuple[str, str, int]:
