@@ -135,6 +135,13 @@ def test_a_second_answer_to_the_same_call_is_dropped() -> None:
     assert answer.messages == [success(text="first")]
 
 
+def test_a_second_answer_in_a_batch_is_dropped() -> None:
+    twice = [success(id=1, text="first"), success(id=2), success(id=1, text="second")]
+    answer = through(answering(twice), [call(id=1), call(id=2)])
+
+    assert answer.message == twice[:2]
+
+
 def test_redirects_within_the_origin_are_followed_and_keep_the_call() -> None:
     bodies: list[Any] = []
     moved = web.Response(status=307, headers={"Location": "/mcp/"})

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -11,18 +12,34 @@ from aiohttp import ClientResponse, web
 from multidict import CIMultiDict, MultiMapping
 
 from failwell._net import hostname_in, is_loopback
-from failwell.proxy.bounds import MAX_KNOWN_HOSTS, MAX_PARSED_BODY
+from failwell.failure import Failure
+from failwell.phrases.rpc_codes import INTERNAL_ERROR, INVALID_REQUEST
+from failwell.proxy.bounds import (
+    BODY_TIMEOUT,
+    MAX_ANSWER,
+    MAX_KNOWN_HOSTS,
+    MAX_POSTED_BODY,
+    MAX_STREAMS,
+    MAX_STREAMS_OF_CLIENT,
+)
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, UnknownEncoding, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import PROXY_ENDED, failure_from_exception, rpc_error
+from failwell.proxy.http.failures import (
+    ANSWER_TOO_LONG,
+    PROXY_ENDED,
+    PROXY_FULL,
+    failure_from_exception,
+    rpc_error,
+)
 from failwell.proxy.http.headers import identity, to_client, to_server
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import HttpSession, PostedBody, Sessions, UpstreamRequest
+from failwell.proxy.http.sessions import PostedBody, Sessions, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import ToolLister
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import decode, encode
+from failwell.proxy.messages import encode
 from failwell.proxy.rewriter import Rewriter
 
 Texts = tuple[str, ...]
@@ -110,12 +127,30 @@ class RunningExchanges:
 
 
 _SESSION = "Mcp-Session-Id"
-_FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED, _BAD_GATEWAY = 403, 404, 405, 502
+_FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED, _BAD_GATEWAY, _UNAVAILABLE = 403, 404, 405, 502, 503
 # The methods that pass, by what the target is.
 _METHODS = {
     "endpoint": ("POST", "GET", "HEAD", "DELETE", "OPTIONS"),
     "stream": ("POST", "OPTIONS"),
     "metadata": ("GET", "HEAD", "OPTIONS"),
+}
+
+
+class BodyTooSlow(Exception):
+    """The body of a request takes too long to arrive."""
+
+
+class TooManyStreams(Exception):
+    """A client opens a stream, and there are as many as there may be."""
+
+
+# What a client gets for a request that is not passed on: the status, and a sentence.
+_REFUSALS: dict[type[Exception], tuple[int, str]] = {
+    BodyTooLong: (413, "the body of the request is {}"),
+    BodyTooSlow: (408, f"the body of the request took longer than {BODY_TIMEOUT:g} seconds"),
+    UnknownEncoding: (415, "{}"),
+    TooManyBodies: (_UNAVAILABLE, "too many long bodies are held at the same time"),
+    TooManyStreams: (_UNAVAILABLE, "too many streams are open"),
 }
 
 
@@ -144,6 +179,7 @@ class Gateway:
         self._allowed_hosts = allowed_hosts
         self._sessions = Sessions(make_rewriter)
         self._streams: dict[str, dict[bytes, ListeningStream]] = {}
+        self._open_streams: Counter[bytes] = Counter()
         self._tool_lister = ToolLister(upstream)
         self._running = RunningExchanges()
         basic = upstream.server_url.authorization
@@ -161,14 +197,18 @@ class Gateway:
         has_credentials = kind != "metadata" and request.method != "OPTIONS"  # which browsers ask without them too
         headers = to_server(request.headers.items(), more=self._headers if has_credentials else ())
         try:
-            if request.method == "POST" and (request.content_length or 0) <= MAX_PARSED_BODY:
-                await self._post(request, headers, reply)
-            else:
-                await self._pass_other(request, headers, reply)
+            with self._upstream.memory.share() as share:
+                if request.method == "POST":
+                    await self._post(request, headers, reply, share)
+                else:
+                    await self._pass_other(request, headers, reply, share)
         except ClientGone:
             pass  # there is nobody left to answer
+        except tuple(_REFUSALS) as refused:
+            status, sentence = _REFUSALS[type(refused)]
+            await self._refuse(status, sentence.format(refused), reply)
         except Exception as failed:  # whatever it is, this client gets an answer and the others are served
-            await self._answer_broken(failed, None, reply)
+            await self._answer_broken(failure_from_exception(failed), None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)
 
     def _kind(self, target: str) -> str | None:
@@ -179,8 +219,8 @@ class Gateway:
             return "stream"
         return "metadata" if self._upstream.server_url.is_metadata(target) else None
 
-    async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:
-        body = await _body(request)
+    async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply, share: BodyShare) -> None:
+        body = await _body(request, share)
         posted = PostedBody.of(body)
         target = request.raw_path
         client = _identity(request, headers)
@@ -194,7 +234,7 @@ class Gateway:
                 stream.add_tool_request(posted)
             if posted.cancels is not None and (key is not None or stream is not None):
                 body = session.cancel(posted) or body
-            await self._pass(posted, url, headers, body, session, http)
+            await self._pass(UpstreamRequest(posted, url, headers, session, is_tracked=False), body, http)
             return
         upstream_request = UpstreamRequest(
             posted, url, headers, session, is_tracked=key is not None or stream is not None
@@ -216,53 +256,57 @@ class Gateway:
         streams = tuple(stream for posters in self._streams.values() for stream in posters.values())
         await self._running.end(streams, grace=grace, hurried=hurried)
 
-    async def _pass(
-        self, posted: PostedBody, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
-    ) -> None:
+    async def _pass(self, request: UpstreamRequest, body: bytes, reply: HttpReply) -> None:
         """Pass on what is no call, and learn the tools that the server lists."""
         try:
-            response = await self._upstream.send("POST", url, headers, body)
+            response = await self._upstream.send("POST", request.url, request.headers, body)
             try:
-                if posted.is_list and response.status == 200:
-                    await self._pass_tools(posted, response, session, reply)
-                else:
-                    await pass_on(response, reply)
+                with self._upstream.memory.share() as share:
+                    if request.posted.is_list and response.status == 200:
+                        await self._pass_tools(request, response, reply, share)
+                    else:
+                        await pass_on(response, reply, share)
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._answer_broken(exc, posted, reply)
+            await self._answer_broken(failure_from_exception(exc), request.posted, reply)
+        except (BodyTooLong, TooManyBodies) as exc:
+            failure = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
+            await self._answer_broken(failure, request.posted, reply)
 
     async def _pass_tools(
-        self, posted: PostedBody, response: ClientResponse, session: HttpSession, reply: HttpReply
+        self, request: UpstreamRequest, response: ClientResponse, reply: HttpReply, share: BodyShare
     ) -> None:
         """Pass on an answer to `tools/list` in either form, and learn the tools."""
+        learn = partial(request.session.learn, is_page=request.posted.is_page)
         if response.content_type == "application/json":
-            data = await response.read()
-            session.learn(decode(data), is_page=posted.is_page)
+            data = await read_body(response.content, share, most=MAX_ANSWER)
+            learn(data)
             await reply.send(response.status, to_client(response.headers.items()), data)
             return
         await reply.start(response.status, to_client(response.headers.items()))
-        events = EventSplitter()
+        events = EventSplitter(share)
         async for chunk in response.content.iter_any():
             for event in events.feed(chunk):
-                session.learn(decode(data_of(event)), is_page=posted.is_page)
+                request.session.note_notification(data_of(event))
+                learn(data_of(event))
             await reply.write(chunk)
 
-    async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply) -> None:
+    async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply, share: BodyShare) -> None:
         """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
         url, key = self._upstream.server_url.url_for(request.raw_path), headers.get(_SESSION)
-        body = request.content if request.can_read_body else None
+        body = await _body(request, share) if request.can_read_body else None
         try:
             response = await self._upstream.send(request.method, url, headers, body)
             try:
                 if response.status == 200 and response.content_type == "text/event-stream":
                     await self._listen(request, response, headers, reply)
                 else:
-                    await pass_on(response, reply)
+                    await pass_on(response, reply, share)
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._answer_broken(exc, None, reply)
+            await self._answer_broken(failure_from_exception(exc), None, reply)
         if request.method == "DELETE" and key is not None:
             self._sessions.end(_identity(request, headers))
 
@@ -273,15 +317,25 @@ class Gateway:
         # Without an id it is the older transport, where a stream is a session.
         session = self._sessions.new() if key is None else self._sessions.get(_identity(request, headers), id=key)
         poster = _identity(request, headers, query="")
+        if self._open_streams.total() >= MAX_STREAMS or self._open_streams[poster] >= MAX_STREAMS_OF_CLIENT:
+            raise TooManyStreams
         stream = ListeningStream(
-            session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
+            session,
+            reply,
+            upstream=self._upstream,
+            rules=self._rules,
+            next_id=self._sessions.next_id,
+            is_resumed="Last-Event-ID" in headers,
         )
         await reply.start(response.status, to_client(response.headers.items()))
         session.streams += 1
+        self._open_streams[poster] += 1
         try:
             await stream.run(response, on_endpoint=partial(self._add_stream, poster))
         finally:
             session.streams -= 1
+            self._open_streams[poster] -= 1
+            self._open_streams += Counter()  # which forgets those who have none
             self._remove_stream(poster, stream)
 
     def _add_stream(self, poster: bytes, stream: ListeningStream) -> None:
@@ -296,11 +350,18 @@ class Gateway:
         if not posters:
             self._streams.pop(stream.endpoint or "", None)
 
-    async def _answer_broken(self, exc: BaseException, posted: PostedBody | None, reply: HttpReply) -> None:
+    async def _answer_broken(self, failure: Failure, posted: PostedBody | None, reply: HttpReply) -> None:
+        if not reply.is_started:
+            body = encode(rpc_error(posted.id if posted is not None else None, failure))
+            await reply.send(_BAD_GATEWAY, json_headers(), body)
+
+    async def _refuse(self, status: int, sentence: str, reply: HttpReply) -> None:
+        """Answer a request that is not passed on."""
         if reply.is_started:
             return
-        body = encode(rpc_error(posted.id if posted is not None else None, failure_from_exception(exc)))
-        await reply.send(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
+        error = {"code": INVALID_REQUEST if status < 500 else INTERNAL_ERROR, "message": f"failwell: {sentence}"}
+        headers = json_headers(CIMultiDict({"Retry-After": "1"} if status == _UNAVAILABLE else {}))
+        await reply.send(status, headers, encode({"jsonrpc": "2.0", "id": None, "error": error}))
 
 
 def _identity(request: web.BaseRequest, headers: Headers, *, query: str | None = None) -> bytes:
@@ -311,8 +372,14 @@ def _identity(request: web.BaseRequest, headers: Headers, *, query: str | None =
     return identity(headers.items(), query=said, certificate=certificate)
 
 
-async def _body(request: web.BaseRequest) -> bytes:
+async def _body(request: web.BaseRequest, share: BodyShare) -> bytes:
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = await request.content.readany()
-    return body if request.content.at_eof() else body + await request.content.read()
+    if (request.content_length or 0) > MAX_POSTED_BODY:
+        raise BodyTooLong(MAX_POSTED_BODY)
+    encoding = ", ".join(request.headers.getall("Content-Encoding", ())) or None
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            return await read_body(request.content, share, most=MAX_POSTED_BODY, encoding=encoding)
+    except TimeoutError:
+        raise BodyTooSlow from None

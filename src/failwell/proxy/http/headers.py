@@ -1,5 +1,6 @@
 """Which headers pass the proxy, and those that it writes for a client on standard input and output."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -42,6 +43,9 @@ _NOT_IDENTIFYING = _NOT_SENT | frozenset(
 )
 _NOT_IDENTIFYING_PREFIXES = ("mcp-param-", "x-b3-", "x-datadog-")
 
+# Parsers let these through in a value, and no writer takes them: the whole response would be lost for one character.
+_UNWRITABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+
 Pairs = Iterable[tuple[str, str]]
 
 
@@ -75,7 +79,8 @@ def _filter(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
     for name, value in headers:
         lower = name.lower()
         if lower not in left_out:
-            kept.append((name, value))
+            is_plain = value.isascii() and value.isprintable()
+            kept.append((name, value if is_plain else _UNWRITABLE.sub("?", value)))
         elif lower == "connection":
             named += f",{value.lower()}"
     if named and (others := {part.strip() for part in named.split(",")} - _CONNECTION_OPTIONS):

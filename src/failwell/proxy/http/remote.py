@@ -15,8 +15,9 @@ from multidict import CIMultiDict
 from failwell._json import is_object
 from failwell.proxy.bounds import ENDPOINT_TIMEOUT, MAX_RESUMPTIONS, SESSION_END_TIMEOUT
 from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception
+from failwell.proxy.http.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
 from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
 from failwell.proxy.http.rules import Rules
@@ -84,6 +85,7 @@ class ServerStreams:
         upstream: the server.
         rules: which calls are retried.
         session: what is known of the client.
+        output: where the client reads.
         headers: gives the headers of a request.
         next_id: gives ids that no client uses.
     """
@@ -93,6 +95,7 @@ class ServerStreams:
         upstream: Upstream,
         rules: Rules,
         session: HttpSession,
+        output: LineWriter,
         *,
         headers: HeaderSource,
         next_id: Callable[[], Id],
@@ -104,7 +107,7 @@ class ServerStreams:
         self._session = session
         self._headers = headers
         self._next_id = next_id
-        self._stream_reply: StdioReply | None = None
+        self._output = output
         self._unanswered: list[StdioReply] = []
 
     async def listen(self, reply: StdioReply) -> None:
@@ -142,7 +145,7 @@ class ServerStreams:
             task.cancel()
             response.close()
             return None
-        self.stream, self._stream_reply = stream, reply
+        self.stream = stream
         self.url = self._upstream.server_url.url_for(stream.endpoint)
         return task
 
@@ -159,7 +162,7 @@ class ServerStreams:
                 await reply.fail(CONNECTION_LOST.message)
 
     def _is_answered(self, reply: StdioReply) -> bool:
-        return reply.is_answered or (self._stream_reply is not None and reply.request_id in self._stream_reply.answered)
+        return reply.is_answered or self._output.has_answered(reply.request_id)
 
     async def _listen_once(self, reply: StdioReply) -> int:
         resumed = {"Last-Event-ID": reply.last_event.decode("utf-8", "replace")} if reply.last_event else {}
@@ -222,11 +225,12 @@ class RenewingUpstream(Upstream):
                 return request_headers.session
             response = await super().send("POST", url, start.headers({"method": "initialize"}), start.initialize)
             try:
-                message = await answer_in(response) if response.status == _OK else None
+                with self.memory.share() as share:
+                    message = decode(await answer_in(response, share)) if response.status == _OK else None
             finally:
                 response.release()
             session = response.headers.get(_SESSION)
-            result = None if message is None else message.get("result")
+            result = message.get("result") if is_object(message) else None
             if session is None or not is_object(result):
                 return None
             request_headers.session, request_headers.version = session, result.get("protocolVersion")
@@ -295,7 +299,7 @@ class RemoteSession:
         self._session = HttpSession(setup.make_rewriter())
         self._request_headers = RequestHeaders(self._session.rewriter.tools)
         self._streams = ServerStreams(
-            upstream, self._rules, self._session, headers=self._make_headers, next_id=self._next_id
+            upstream, self._rules, self._session, output, headers=self._make_headers, next_id=self._next_id
         )
         self._tasks: dict[Id, asyncio.Task[None]] = {}
         self._listener: asyncio.Task[None] | None = None
@@ -343,6 +347,9 @@ class RemoteSession:
         method = message.get("method") if is_object(message) else None
         if posted.cancels is not None and self._is_cancelled_by_closing(posted.cancels):
             return
+        for id in [posted.id] if posted.id is not None else [pending.id for pending in posted.calls]:
+            if id is not None:
+                self._output.note_request(id)
         reply = StdioReply(
             self._output,
             posted.id,
@@ -418,7 +425,7 @@ class RemoteSession:
                 if posted.is_list:
                     await self._pass_tools(posted, response, reply)
                 else:
-                    await pass_on(response, reply)
+                    await self._pass_on(response, reply)
             finally:
                 response.release()
             self.code = 0
@@ -439,10 +446,18 @@ class RemoteSession:
 
         def learn(data: bytes) -> None:
             on_message(data)
-            self._session.learn(decode(data), is_page=posted.is_page)
+            self._session.learn(data, is_page=posted.is_page)
 
         reply.on_message = learn
-        await pass_on(response, reply)
+        await self._pass_on(response, reply)
+
+    async def _pass_on(self, response: ClientResponse, reply: StdioReply) -> None:
+        try:
+            with self._upstream.memory.share() as share:
+                await pass_on(response, reply, share)
+        except (BodyTooLong, TooManyBodies) as exc:
+            too_long = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
+            await reply.fail(f"failwell: {too_long.message}")
 
     async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_PENDING, MAX_SESSIONS
+from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_DECODED, MAX_LEARNT, MAX_PENDING, MAX_SESSIONS
 from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.http.bodies import BodyTooLong
 from failwell.proxy.http.reply import Headers
 from failwell.proxy.messages import Id, decode, encode, glance_at_client, glance_at_server
 from failwell.proxy.rewriter import Message, Rewriter
@@ -31,8 +31,10 @@ class PendingCall(Struct, eq=False):
 
     @property
     def call(self) -> ProxiedCall:
-        """The whole call, decoded when it is needed."""
-        return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
+        """The whole call, decoded when it is needed; of one that is too long, only what is known already."""
+        return (ProxiedCall.of(decode(self.body)) if len(self.body) <= MAX_DECODED else None) or ProxiedCall(
+            id=self.id, tool=self.tool
+        )
 
     @property
     def attempts(self) -> int | None:
@@ -57,9 +59,15 @@ class PostedBody(Struct):
 
     @classmethod
     def of(cls, body: bytes) -> "PostedBody":
-        """Return what is in a body."""
+        """Return what is in a body.
+
+        Raises:
+            BodyTooLong: it is no plain message, and too long to be decoded.
+        """
         found = glance_at_client(body)
         if found is None:
+            if len(body) > MAX_DECODED:
+                raise BodyTooLong(MAX_DECODED)
             return cls._batch(body)
         params = found.params
         if found.method == "notifications/cancelled" and params is not None:
@@ -68,7 +76,7 @@ class PostedBody(Struct):
             return cls(body)
         if found.method == "tools/call" and params is not None and params.name is not None:
             return cls(body, (PendingCall(body, found.id, params.name, found.id),), found.id)
-        is_page = params is not None and params.cursor is not None
+        is_page = params is not None and params.has_cursor
         return cls(body, id=found.id, is_list=found.method == "tools/list", is_page=is_page)
 
     @classmethod
@@ -96,7 +104,9 @@ class HttpSession:
         self.tool_listing: asyncio.Future[None] | None = None
         self.is_listing_slow = False
         self.streams = 0
+        self.learnt = 0
         self._pending: dict[Id, PendingCall] = {}
+        self._answered: dict[Id, None] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -108,6 +118,17 @@ class HttpSession:
         if len(self._pending) >= MAX_PENDING:
             self._pending.pop(next(iter(self._pending)))
         self._pending[pending.sent_as] = pending
+        self._answered.pop(pending.sent_as, None)
+
+    def note_answered(self, pending: PendingCall) -> None:
+        """Note that a call has its answer: another one that comes on a stream is dropped."""
+        self._answered[pending.sent_as] = None
+        if len(self._answered) > MAX_ANSWERED_IDS:
+            self._answered.pop(next(iter(self._answered)))
+
+    def has_answered(self, id: Id | None) -> bool:
+        """Return whether the call that the server knows by an id has its answer."""
+        return id is not None and id in self._answered
 
     def remove(self, pending: PendingCall) -> None:
         """Forget a call that has its answer, or will get none."""
@@ -146,11 +167,16 @@ class HttpSession:
             self.rewriter.tools.forget()
             self.tool_listing = None
 
-    def learn(self, message: Any, *, is_page: bool) -> None:
-        """Learn the tools from an answer to `tools/list`."""
+    def learn(self, data: bytes, *, is_page: bool) -> Message | None:
+        """Learn the tools from an answer to `tools/list`, and return it, unless it is too long or no answer."""
+        is_too_long = len(data) + (self.learnt if is_page else 0) > MAX_DECODED
+        message = None if is_too_long else decode(data)
         result = message.get("result") if is_object(message) else None
         if is_object(result):
-            self.rewriter.tools.learn(result, is_whole=not is_page and result.get("nextCursor") is None)
+            is_whole = not is_page and result.get("nextCursor") is None
+            self.learnt = len(data) + (0 if is_whole else self.learnt)
+            self.rewriter.tools.learn(result, is_whole=is_whole)
+        return message if is_object(message) else None
 
     def failed(self, pending: PendingCall, failure: Failure) -> Message:
         """Return a failure that the proxy found as if the server had answered with it."""
@@ -183,11 +209,12 @@ class Sessions:
         found = self._known.pop(key, None)
         if found is None:
             found = HttpSession(self._make(id))
-            if len(self._known) >= MAX_SESSIONS:
+            learnt = sum(session.learnt for session in self._known.values())
+            while len(self._known) >= MAX_SESSIONS or learnt > MAX_LEARNT:
                 idle = next((one for one, session in self._known.items() if not session.is_busy), None)
                 if idle is None:
                     return found
-                del self._known[idle]
+                learnt -= self._known.pop(idle).learnt
         self._known[key] = found
         return found
 

@@ -26,6 +26,7 @@ from yarl import URL
 
 from failwell._net import is_loopback
 from failwell.proxy.bounds import CONNECT_TIMEOUT, MAX_HEADER, MAX_REDIRECTS
+from failwell.proxy.http.bodies import BodyMemory
 
 BROKEN = (ClientError, OSError, TimeoutError, asyncio.IncompleteReadError)
 """What is raised when the server cannot be reached or the connection breaks."""
@@ -112,7 +113,7 @@ def _basic(parts: SplitResult) -> str | None:
 
 
 class Upstream:
-    """A pool of connections to one server.
+    """A pool of connections to one server, and the memory of what passes between it and its clients.
 
     Redirects are followed only where they stay on the server's origin and keep the method, so that no credential
     reaches another server. Cookies are kept for one client only: a gateway has many.
@@ -124,6 +125,7 @@ class Upstream:
 
     def __init__(self, server_url: ServerUrl, *, keeps_cookies: bool = False) -> None:
         self.server_url = server_url
+        self.memory = BodyMemory()
         self._proxy = None if is_loopback(server_url.host) else _proxy_for(server_url)
         self._session = ClientSession(
             connector=TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),

@@ -135,7 +135,7 @@ class Tracker:
         is_first = method == "initialize"
         if is_first:
             self.handshake = [line]
-        is_page = params is not None and params.cursor is not None
+        is_page = params is not None and params.has_cursor
         self._remember(PendingRequest(id, method, line=line if is_first else None, is_page=is_page))
         return None
 

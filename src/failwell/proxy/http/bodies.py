@@ -1,0 +1,127 @@
+"""Bodies, held no longer than their bounds: what clients post, what the server answers, and all of them together."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+from aiohttp import StreamReader
+
+from failwell.proxy.bounds import MAX_HELD, MAX_SMALL_BODY
+
+_PIECE = 1 << 18
+_ZLIB_OR_GZIP, _RAW = 47, -15
+_ENCODINGS = ("gzip", "x-gzip", "deflate")
+
+
+class BodyTooLong(Exception):
+    """A body, or an event of a stream, goes beyond its bound; the text says which bound."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"longer than {most >> 20} MiB" if most >= 1 << 20 else f"longer than {most} bytes")
+
+
+class TooManyBodies(Exception):
+    """The bodies that are held at the same time go beyond their bound."""
+
+
+class UnknownEncoding(Exception):
+    """A body is packed in a way that is not known here, or not packed as it says."""
+
+
+class BodyMemory:
+    """Counts the bytes of all bodies that are held. Small ones are not counted: their number is bounded already."""
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    @contextmanager
+    def share(self) -> "Iterator[BodyShare]":
+        """Give a share that is given back after the block."""
+        share = BodyShare(self)
+        try:
+            yield share
+        finally:
+            share.resize(0)
+
+    def change(self, count: int) -> None:
+        """Take more bytes, or give some back.
+
+        Raises:
+            TooManyBodies: there are none left.
+        """
+        if count > 0 and self._held + count > MAX_HELD:
+            raise TooManyBodies
+        self._held += count
+
+
+class BodyShare:
+    """The bytes that one exchange holds."""
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
+        self._counted = 0
+
+    def resize(self, length: int) -> None:
+        """Note how many bytes are held now.
+
+        Raises:
+            TooManyBodies: all exchanges together hold too many.
+        """
+        counted = length if length > MAX_SMALL_BODY else 0
+        if counted != self._counted:
+            self._memory.change(counted - self._counted)
+            self._counted = counted
+
+
+async def read_body(content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None) -> bytes:
+    """Return a whole body, unpacked.
+
+    Raises:
+        BodyTooLong: it goes beyond *most* bytes.
+        TooManyBodies: all bodies together hold too many.
+        UnknownEncoding: it cannot be unpacked.
+    """
+    body = bytearray()
+    async for piece in _pieces(content, encoding):
+        body += piece
+        if len(body) > most:
+            raise BodyTooLong(most)
+        share.resize(len(body))
+    return bytes(body)
+
+
+async def read_start(content: StreamReader, *, most: int) -> bytes:
+    """Return a body, or as much of it as is read at most."""
+    body = bytearray()
+    while len(body) < most and (chunk := await content.readany()):
+        body += chunk
+    return bytes(body[:most])
+
+
+async def _pieces(content: StreamReader, encoding: str | None) -> AsyncIterator[bytes]:
+    packed = (encoding or "identity").strip().lower()
+    if packed == "identity":
+        while chunk := await content.readany():
+            yield chunk
+        return
+    if packed not in _ENCODINGS:
+        raise UnknownEncoding("a body may be packed with gzip or deflate")
+    unpack, is_begun = zlib.decompressobj(_ZLIB_OR_GZIP), False
+    while chunk := await content.readany():
+        while chunk:
+            try:
+                piece = unpack.decompress(chunk, _PIECE)
+            except zlib.error:
+                if is_begun or packed != "deflate":
+                    raise UnknownEncoding(f"the body is not packed with {packed}") from None
+                unpack, is_begun = zlib.decompressobj(_RAW), True  # as some clients understand the word
+                continue
+            yield piece
+            is_begun = True
+            chunk = unpack.unconsumed_tail
+            if unpack.eof:
+                chunk, unpack, is_begun = unpack.unused_data, zlib.decompressobj(_ZLIB_OR_GZIP), False
+            await asyncio.sleep(0)  # a little input may be much to unpack: others go on meanwhile
+    if is_begun:
+        raise UnknownEncoding("the body ends before its packing does")
