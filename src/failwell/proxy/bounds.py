@@ -49,6 +49,8 @@ MAX_ANSWER = 1 << 26
 MAX_DECODED = 1 << 22
 """Length of what is decoded in full over HTTP: objects take twenty times as much. A longer call passes unread, a longer
 list of tools unlearnt; a longer batch is refused, and a longer failing answer becomes a failure without its text."""
+MAX_BATCH = 1000
+"""Messages in one posted body; a longer batch is refused."""
 MAX_HELD, MAX_SMALL_BODY = 1 << 28, 1 << 16
 """Length of all bodies that a gateway holds at the same time; those up to the second length are not counted."""
 MAX_LEARNT = 1 << 26

@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
+from failwell.proxy.http import remote
 from failwell.proxy.http.remote import run_stdio
 from failwell.proxy.options import parse
 from tests.proxy.http.scripts import answering
@@ -77,7 +78,9 @@ class Host:
         self._lines = os.fdopen(self._from, "rb")
 
     def write(self, message: Any) -> None:
-        os.write(self._to, json.dumps(message).encode() + b"\n")
+        line = json.dumps(message).encode() + b"\n"
+        while line:
+            line = line[os.write(self._to, line) :]
 
     async def read(self) -> Any:
         line = await asyncio.to_thread(self._lines.readline)
@@ -249,6 +252,30 @@ def test_an_answer_in_pieces_arrives_whole(kind: str, size: int) -> None:
         return response
 
     assert lines(handle, {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}) == [answer]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [call(id=7, text="x" * 200_000), dict(reversed(call(id="seven", text="x" * 200_000).items()))],
+    ids=["the id first", "the id last"],
+)
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_passes(
+    message: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MAX_POSTED_BODY", 1000)
+    bodies: list[Any] = []
+
+    async def run() -> list[Any]:
+        async with scripted(answering(lambda body: success(id=body["id"]), bodies=bodies)) as url:
+            host = Host(url + "/mcp")
+            await asyncio.to_thread(host.write, message)
+            return [await host.read(), await host.ask(call(id=1)), await host.end()]
+
+    refused, answer, end = asyncio.run(run())
+
+    assert (refused["id"], refused["error"]["code"]) == (message["id"], -32600)
+    assert (answer, end) == (success(id=1), (0, []))
+    assert bodies == [call(id=1)]
 
 
 def test_retry_after_becomes_the_delay_of_a_failure() -> None:

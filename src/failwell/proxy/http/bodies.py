@@ -15,10 +15,11 @@ _ENCODINGS = ("gzip", "x-gzip", "deflate")
 
 
 class BodyTooLong(Exception):
-    """A body, or an event of a stream, goes beyond its bound; the text says which bound."""
+    """A body, a batch, or an event of a stream goes beyond its bound; the text says which bound."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"longer than {most >> 20} MiB" if most >= 1 << 20 else f"longer than {most} bytes")
+    def __init__(self, most: int, unit: str = "bytes") -> None:
+        is_large = unit == "bytes" and most >= 1 << 20
+        super().__init__(f"longer than {most >> 20} MiB" if is_large else f"longer than {most} {unit}")
 
 
 class TooManyBodies(Exception):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from aiohttp import ClientResponse, web
-from multidict import CIMultiDict, MultiMapping
+from multidict import MultiMapping
 
 from failwell._net import hostname_in, is_loopback
 from failwell.failure import Failure
@@ -285,11 +285,15 @@ class Gateway:
             await reply.send(response.status, to_client(response.headers.items()), data)
             return
         await reply.start(response.status, to_client(response.headers.items()))
-        events = EventSplitter(share)
+        events: EventSplitter | None = EventSplitter(share)
         async for chunk in response.content.iter_any():
-            for event in events.feed(chunk):
-                request.session.note_notification(data_of(event))
-                learn(data_of(event))
+            try:
+                for event in events.feed(chunk) if events is not None else ():
+                    request.session.note_notification(data_of(event))
+                    learn(data_of(event))
+            except (BodyTooLong, TooManyBodies):
+                events = None  # it passes, and nothing more is learnt from it
+                share.resize(0)
             await reply.write(chunk)
 
     async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply, share: BodyShare) -> None:
@@ -360,7 +364,9 @@ class Gateway:
         if reply.is_started:
             return
         error = {"code": INVALID_REQUEST if status < 500 else INTERNAL_ERROR, "message": f"failwell: {sentence}"}
-        headers = json_headers(CIMultiDict({"Retry-After": "1"} if status == _UNAVAILABLE else {}))
+        headers = json_headers()
+        if status == _UNAVAILABLE:
+            headers["Retry-After"] = "1"
         await reply.send(status, headers, encode({"jsonrpc": "2.0", "id": None, "error": error}))
 
 

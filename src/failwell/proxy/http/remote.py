@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
@@ -13,7 +14,14 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
-from failwell.proxy.bounds import ENDPOINT_TIMEOUT, MAX_RESUMPTIONS, SESSION_END_TIMEOUT
+from failwell.phrases.rpc_codes import INVALID_REQUEST
+from failwell.proxy.bounds import (
+    ENDPOINT_TIMEOUT,
+    MAX_PENDING,
+    MAX_POSTED_BODY,
+    MAX_RESUMPTIONS,
+    SESSION_END_TIMEOUT,
+)
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.exchange import Exchange, pass_on
@@ -34,26 +42,61 @@ _CHUNK = 1 << 16
 _RESUME_DELAY = 1.0
 
 
+_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*'
+_NAMED = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*'
+_FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _NAMED + rb",\s*)*" + _ID + b",")
+_LAST_ID = re.compile(_ID + rb"(?:,\s*" + _NAMED + rb")*\}\s*\Z")
+
+
+class LongLine:
+    """A line that is too long to be held: its start and its end."""
+
+    def __init__(self, start: bytes) -> None:
+        self._start, self._end = start[:_CHUNK], start[-_CHUNK:]
+
+    def __add__(self, more: bytes) -> "LongLine":
+        self._end = (self._end + more)[-_CHUNK:]
+        return self
+
+    def __len__(self) -> int:
+        return len(self._start) + len(self._end)
+
+    @property
+    def id(self) -> Id | None:
+        """The id of the request, if it stands before or behind all that is long."""
+        found = _FIRST_ID.match(self._start) or _LAST_ID.search(self._end)
+        return None if found is None else decode(found[1])
+
+
 class LineReader:
     """The lines that a client sends, read in a thread, which works for a pipe, a file and a terminal alike."""
 
     def __init__(self, source: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[bytes | LongLine | None] = asyncio.Queue()
+        self._room = threading.Condition()
+        self._held = 0
         self.ended = asyncio.Event()
         threading.Thread(target=self._read, args=(source,), daemon=True, name="failwell lines").start()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes | LongLine]:
         while (line := await self._queue.get()) is not None:
+            with self._room:
+                self._held -= len(line)
+                self._room.notify()
             yield line
 
     def _read(self, source: int) -> None:
-        held = b""
+        held: bytearray | LongLine = bytearray()
         try:
             while chunk := os.read(source, _CHUNK):
-                *lines, held = (held + chunk).split(b"\n")
+                *lines, rest = chunk.split(b"\n")
                 for line in lines:
-                    self._put(line)
+                    self._put(held + line)
+                    held = bytearray()
+                held = held + rest
+                if isinstance(held, bytearray) and len(held) > MAX_POSTED_BODY:
+                    held = LongLine(bytes(held))
             self._put(held)
         except (OSError, RuntimeError):  # nothing to read from, or the loop is over
             pass
@@ -63,9 +106,13 @@ class LineReader:
         except RuntimeError:
             return
 
-    def _put(self, line: bytes) -> None:
-        if line := line.strip():
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
+    def _put(self, line: "bytearray | LongLine") -> None:
+        found = line if isinstance(line, LongLine) else bytes(line.strip())
+        if len(found):
+            with self._room:
+                self._room.wait_for(lambda: self._held <= MAX_POSTED_BODY)
+                self._held += len(found)
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, found)
 
 
 class HeaderSource(Protocol):
@@ -325,7 +372,10 @@ class RemoteSession:
 
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
-            await self._pass_line(line)
+            if isinstance(line, LongLine):
+                await self._refuse(line.id, f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
+            else:
+                await self._pass_line(line)
 
     async def _wait_for_answers(self, grace: float) -> None:
         if self._tasks:
@@ -341,9 +391,22 @@ class RemoteSession:
             response = await self._upstream.send("DELETE", self._streams.url, self._make_headers(None))
             response.release()
 
+    async def _refuse(self, id: Id | None, sentence: str) -> None:
+        """Answer a request that is not passed on."""
+        error = {"code": INVALID_REQUEST, "message": f"failwell: {sentence}"}
+        with self._until_client_gone():
+            await self._output.message(encode({"jsonrpc": "2.0", "id": id, "error": error}))
+
     async def _pass_line(self, line: bytes) -> None:
+        try:
+            posted = PostedBody.of(line)
+        except BodyTooLong as exc:
+            await self._refuse(None, f"the batch is {exc}")
+            return
+        if posted.id is not None and len(self._tasks) >= MAX_PENDING:
+            await self._refuse(posted.id, f"more than {MAX_PENDING} requests have no answer yet")
+            return
         message = decode(line)
-        posted = PostedBody.of(line)
         method = message.get("method") if is_object(message) else None
         if posted.cancels is not None and self._is_cancelled_by_closing(posted.cancels):
             return

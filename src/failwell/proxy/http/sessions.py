@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_DECODED, MAX_LEARNT, MAX_PENDING, MAX_SESSIONS
+from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_BATCH, MAX_DECODED, MAX_LEARNT, MAX_PENDING, MAX_SESSIONS
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.http.bodies import BodyTooLong
 from failwell.proxy.http.reply import Headers
@@ -32,9 +32,8 @@ class PendingCall(Struct, eq=False):
     @property
     def call(self) -> ProxiedCall:
         """The whole call, decoded when it is needed; of one that is too long, only what is known already."""
-        return (ProxiedCall.of(decode(self.body)) if len(self.body) <= MAX_DECODED else None) or ProxiedCall(
-            id=self.id, tool=self.tool
-        )
+        found = ProxiedCall.of(decode(self.body)) if len(self.body) <= MAX_DECODED else None
+        return found or ProxiedCall(id=self.id, tool=self.tool)
 
     @property
     def attempts(self) -> int | None:
@@ -82,6 +81,8 @@ class PostedBody(Struct):
     @classmethod
     def _batch(cls, body: bytes) -> "PostedBody":
         messages = decode(body)
+        if is_array(messages) and len(messages) > MAX_BATCH:
+            raise BodyTooLong(MAX_BATCH, "messages")
         written = [(encode(one), one) for one in messages] if is_array(messages) else [(body, messages)]
         found = tuple(
             PendingCall(one, call.id, call.tool, call.id)

@@ -37,6 +37,7 @@ from failwell.proxy.messages import (
     glance_loosely,
 )
 from failwell.proxy.stdio.pump import split_lines
+from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.failures import FailureHandler
@@ -157,7 +158,11 @@ class Tracker:
 
     def count(self, tool: str) -> None:
         """Count a call."""
-        self.calls[tool] = self.calls.get(tool, 0) + 1
+        known = self.calls.get(tool)
+        if known is None:
+            tool = counted_name(tool, self.calls)
+            known = self.calls.get(tool, 0)
+        self.calls[tool] = known + 1
 
     def take(self, id: Id) -> PendingRequest | None:
         """Return a pending request and forget it."""
