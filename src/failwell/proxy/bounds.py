@@ -44,6 +44,8 @@ MAX_RETRIED_BODY = 1 << 20
 """Length of a call over HTTP that can be retried."""
 MAX_POSTED_BODY = 1 << 24
 """Length of a posted body, unpacked, or of a line that is posted; a longer one is refused."""
+MAX_RATIO = 100
+"""How many times its packed length a posted body may unpack to."""
 MAX_ANSWER = 1 << 26
 """Length of an answer of a remote server, or of an event in its stream; a longer one is a failure of the call."""
 MAX_DECODED = 1 << 22

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 from aiohttp import StreamReader
 
-from failwell.proxy.bounds import MAX_HELD, MAX_SMALL_BODY
+from failwell.proxy.bounds import MAX_HELD, MAX_RATIO, MAX_SMALL_BODY
 
 _PIECE = 1 << 18
+_MAX_UNSUSPICIOUS = 4 * _PIECE
 _ZLIB_OR_GZIP, _RAW = 47, -15
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
 
@@ -109,10 +110,12 @@ async def _pieces(content: StreamReader, encoding: str | None) -> AsyncIterator[
     if packed not in _ENCODINGS:
         raise UnknownEncoding("a body may be packed with gzip or deflate")
     unpack, is_begun = zlib.decompressobj(_ZLIB_OR_GZIP), False
+    taken, given = 0, 0
     while chunk := await content.readany():
         while chunk:
             try:
-                piece = unpack.decompress(chunk, _PIECE)
+                # A little input may be much to unpack: in a thread, a piece at a time, so that others go on meanwhile.
+                piece = await asyncio.to_thread(unpack.decompress, chunk, _PIECE)
             except zlib.error:
                 if is_begun or packed != "deflate":
                     raise UnknownEncoding(f"the body is not packed with {packed}") from None
@@ -120,9 +123,11 @@ async def _pieces(content: StreamReader, encoding: str | None) -> AsyncIterator[
                 continue
             yield piece
             is_begun = True
+            taken, given = taken + len(chunk) - len(unpack.unconsumed_tail), given + len(piece)
+            if given > max(MAX_RATIO * taken, _MAX_UNSUSPICIOUS):
+                raise BodyTooLong(MAX_RATIO, "times its packed length")
             chunk = unpack.unconsumed_tail
             if unpack.eof:
                 chunk, unpack, is_begun = unpack.unused_data, zlib.decompressobj(_ZLIB_OR_GZIP), False
-            await asyncio.sleep(0)  # a little input may be much to unpack: others go on meanwhile
     if is_begun:
         raise UnknownEncoding("the body ends before its packing does")

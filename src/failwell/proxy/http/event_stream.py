@@ -39,7 +39,8 @@ class EventSplitter:
         held += chunk
         found: list[bytes] = []
         start, at = 0, max(0, self._searched - _LONGEST_BORDER)
-        while border := _BORDER.search(held, at):
+        has_line_end = b"\n" in chunk or b"\r" in chunk  # to look for that is quicker
+        while has_line_end and (border := _BORDER.search(held, at)):
             at = border.end()
             if at == len(held) and held.endswith(b"\r\r"):
                 break  # the second may be half of a line end

@@ -16,6 +16,7 @@ from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, re
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
     ANSWER_TOO_LONG,
+    BOUND_FAILURES,
     CONNECTION_LOST,
     FAILURE_TOO_LONG,
     NO_ANSWER,
@@ -470,8 +471,9 @@ class Exchange:
             await self._list_tools(
                 self._request, MAX_TOOL_LIST_WAIT if is_decisive else tool_list_wait(time.monotonic() - self._started)
             )
-        delay = await self._rules.delay(answer.pending, self._request.session, answer.message)
-        if delay is not None:
+        if answer.failure in BOUND_FAILURES:
+            self._rules.note_end(answer.pending)  # it says nothing about the tool, which others call too
+        elif (delay := await self._rules.delay(answer.pending, self._request.session, answer.message)) is not None:
             return answer, delay
         await self._write_answer(answer)
         return None

@@ -49,6 +49,8 @@ PROXY_FULL = Failure(
     outcome="unknown",
     origin="mapped",
 )
+BOUND_FAILURES = (ANSWER_TOO_LONG, FAILURE_TOO_LONG, PROXY_FULL)
+"""What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
 
 
 def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:
