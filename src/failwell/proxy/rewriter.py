@@ -202,15 +202,8 @@ class Rewriter:
             return None if unflagged else _UNREADABLE.replace(tool=call.tool)
 
     def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
-        known = self.tools.get(call.tool)
-        found = read(
-            message,
-            tool=call.tool,
-            arguments=call.arguments,
-            input_schema=known.input_schema,
-            annotations=known.annotations,
-            unflagged=unflagged,
-        )
+        schema = self.tools.get(call.tool).input_schema
+        found = read(message, tool=call.tool, arguments=call.arguments, input_schema=schema, unflagged=unflagged)
         if found is None or found.origin != "inferred":
             return found
         if found.code == "UNKNOWN_TOOL":
@@ -293,8 +286,8 @@ def attempts_detail(attempts: int | None) -> dict[str, int]:
 
 
 def hints_of(tool: ListedTool) -> Hints:
-    """Return whether a tool may run twice; annotations of a wrong type promise nothing."""
-    return Hints.of(tool.annotations if is_object(tool.annotations) else None)
+    """Return whether a tool may run twice."""
+    return Hints.of(dict.fromkeys(tool.annotations, True))
 
 
 def _outcome(meta: Message) -> Any:

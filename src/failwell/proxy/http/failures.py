@@ -8,6 +8,7 @@ from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
+from failwell.proxy.bounds import MAX_ANSWER
 from failwell.proxy.messages import Id
 
 _SESSION_IS_GONE = 404
@@ -39,6 +40,17 @@ NO_ANSWER = Failure(
     message="The server answered with something that is no answer to the call.",
     origin="mapped",
 )
+
+ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
+FAILURE_TOO_LONG = NO_ANSWER.replace(message="The server's answer is too long to tell what it says.")
+PROXY_FULL = Failure(
+    code="SERVER_BUSY",
+    message="The proxy holds too many long answers at the same time to take in another.",
+    outcome="unknown",
+    origin="mapped",
+)
+BOUND_FAILURES = (ANSWER_TOO_LONG, FAILURE_TOO_LONG, PROXY_FULL)
+"""What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
 
 
 def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:

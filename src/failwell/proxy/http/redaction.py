@@ -71,13 +71,11 @@ class RedactingReply:
 
     def __init__(self, reply: Reply) -> None:
         self.is_started = reply.is_started
+        self.takes_messages = reply.takes_messages
         self._reply = reply
         self._status = 0
         self._events: EventSplitter | None = None
         self._kept = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reply, name)
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Send all of it."""

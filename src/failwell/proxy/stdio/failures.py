@@ -133,7 +133,7 @@ class FailureHandler:
 
     def _handle_answer(self, request: PendingRequest, message: dict[str, Any]) -> bytes | None:
         call = self._call(request)
-        if request.run is None:
+        if request.run is None or request.is_cancelled:
             return self._rewrite(request, call, message)
         failure = self._failure(call, message)
         if failure is None:
@@ -180,7 +180,7 @@ class FailureHandler:
             self._retries.end(request)
             if is_first:
                 return None
-            if request.sent_as is None or self._tracker.take(request.sent_as) is None:
+            if request.sent_as is None or not self._tracker.cancel(request.sent_as):
                 return b""  # it waits for its next try: the server knows nothing of it
         message = decode_line(line)
         if message is None:
@@ -220,6 +220,7 @@ class FailureHandler:
         give_up: Callable[[], bytes | None],
     ) -> bool:
         assert self._retries is not None
+        request.run.hints = self._rewriter.hints(call.tool)  # they may be narrower than when the call was made
         below = _attempts_below(message) > 1
         now, jitter = self._outputs.clock(), self._outputs.jitter()
         decision = request.run.failed(failure, now, jitter=jitter, retried_below=below)

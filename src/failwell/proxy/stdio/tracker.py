@@ -38,6 +38,7 @@ from failwell.proxy.messages import (
     glance_loosely,
 )
 from failwell.proxy.stdio.pump import split_lines
+from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.failures import FailureHandler
@@ -60,6 +61,7 @@ class PendingRequest(Struct, eq=False):
     line: bytes | None = None
     is_page: bool = False
     is_sent: bool = False
+    is_cancelled: bool = False
     sent_as: Id | None = None
     run: Any = None
     give_up: Callable[[], bytes | None] | None = None
@@ -94,6 +96,7 @@ class Tracker:
         self.lasting: dict[str | None, bytes] = {}
         self.answered_ids: set[Id] = set()
         self._recently_answered: set[Id] = set()
+        self._cancelled: dict[Id, PendingRequest] = {}
         self._unsent: deque[PendingRequest] = deque()
         self._make_handler = make_handler
         self._answer = answer
@@ -135,7 +138,7 @@ class Tracker:
         is_first = method == "initialize"
         if is_first and len(line) <= MAX_RETRIED_LINE:
             self.handshake = [line]
-        is_page = params is not None and params.cursor is not None
+        is_page = params is not None and params.has_cursor
         self._remember(PendingRequest(id, method, line=line if is_first else None, is_page=is_page))
         return None
 
@@ -157,11 +160,26 @@ class Tracker:
 
     def count(self, tool: str) -> None:
         """Count a call."""
-        self.calls[tool] = self.calls.get(tool, 0) + 1
+        known = self.calls.get(tool)
+        if known is None:
+            tool = counted_name(tool, self.calls)
+            known = self.calls.get(tool, 0)
+        self.calls[tool] = known + 1
 
     def take(self, id: Id) -> PendingRequest | None:
         """Return a pending request and forget it."""
         return self.pending.pop(id, None)
+
+    def cancel(self, id: Id) -> bool:
+        """Note that nobody waits for the answer to a request any more: one that comes all the same passes, once."""
+        request = self.pending.pop(id, None)
+        if request is None:
+            return False
+        request.is_cancelled = True
+        self._cancelled[id] = request
+        if len(self._cancelled) > MAX_PENDING:
+            self._cancelled.pop(next(iter(self._cancelled)))
+        return True
 
     def give_up_own_requests(self) -> None:
         """Let go whoever waits for the answer to a request of the proxy itself."""
@@ -187,6 +205,7 @@ class Tracker:
                 pending.pop(next(iter(pending)), None)
         pending[request.id] = request
         self._unsent.append(request)
+        self._cancelled.pop(request.id, None)
         self.answered_ids.discard(request.id)
         self._recently_answered.discard(request.id)
 
@@ -219,7 +238,7 @@ class Tracker:
             changed = self._handler.cancel(params.request_id, line) if self._handler is not None else None
             if changed is not None:
                 return changed
-            self.take(params.request_id)
+            self.cancel(params.request_id)
         return None
 
     def _remember_lasting(self, method: str, line: bytes) -> None:
@@ -243,7 +262,7 @@ class Tracker:
         return None
 
     def _read_answer(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
-        request = self.pending.pop(id, None)
+        request = self.pending.pop(id, None) or self._cancelled.pop(id, None)
         if request is None:
             return b"" if id in self.answered_ids else self._redacted(id, line) if is_failed else None
         self.note_answered(id)
@@ -272,7 +291,7 @@ class Tracker:
 
     def note_passed(self, id: Id, *, is_requested: bool) -> None:
         """Note that an answer has passed of which only the id was read."""
-        if self.pending.pop(id, None) is not None or is_requested:
+        if self.pending.pop(id, None) or self._cancelled.pop(id, None) or is_requested:
             self.note_answered(id)
         else:
             self.answered_ids.discard(id)  # nobody requested it: another answer passes too
