@@ -96,8 +96,10 @@ def test_nothing_passes_a_gateway(as_event: bool, words: tuple[str, ...]) -> Non
     async def run() -> dict[str, list[str]]:
         leaks = {}
         for name, answer in CHANNELS.items():
-            async with scripted(_served(answer, as_event=as_event)) as url, gateway(url, *words) as front:
-                leaks[name] = found_in((await post(front + "/mcp", call())).body)
+            async with scripted(_served(answer, as_event=as_event)) as url, gateway(url + "/mcp", *words) as front:
+                answered = await post(front + "/mcp", call())
+                assert b"jsonrpc" in answered.body
+                leaks[name] = found_in(answered.body)
                 if "error" in answer:
                     other = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
                     leaks[f"{name}, no call"] = found_in((await post(front + "/mcp", other)).body)
@@ -112,7 +114,7 @@ def test_nothing_passes_from_a_url_to_standard_output(as_event: bool) -> None:
         leaks = {}
         for name, answer in CHANNELS.items():
             async with scripted(_served(answer, as_event=as_event)) as url:
-                host = Host(url)
+                host = Host(url + "/mcp")
                 leaks[name] = found_in(json.dumps(await host.ask(call())))
                 await host.end()
         return {name: found for name, found in leaks.items() if found}
@@ -138,7 +140,7 @@ def test_nothing_passes_with_the_body_of_an_http_error(status: int, kind: str) -
         return web.json_response(answer, status=status, headers=headers)
 
     async def run() -> list[Any]:
-        async with scripted(handle) as url, gateway(url) as front:
+        async with scripted(handle) as url, gateway(url + "/mcp") as front:
             known = {"Mcp_Session_Id": "s-1"}
             other = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
             return [
@@ -152,6 +154,7 @@ def test_nothing_passes_with_the_body_of_an_http_error(status: int, kind: str) -
 
     assert [found_in(answer.body) for answer in answers] == [[]] * 4
     assert all(answer.body for answer in answers)
+    assert {answer.status for answer in answers} <= {200, status}
 
 
 @pytest.mark.parametrize("name", ["structured content", "text", "an embedded text"])
@@ -287,7 +290,7 @@ def test_so_it_does_through_a_gateway(as_event: bool) -> None:
         return web.Response(body=b"data: " + data + b"\n\n" if as_event else data, content_type=kind)
 
     async def run() -> Any:
-        async with scripted(handle) as url, gateway(url) as front:
+        async with scripted(handle) as url, gateway(url + "/mcp") as front:
             return await post(front + "/mcp", call())
 
     answer = asyncio.run(run())

@@ -72,7 +72,7 @@ def test_so_it_does_through_a_gateway(name: str) -> None:
         return web.json_response({"jsonrpc": "2.0", "id": asked["id"], **answer})
 
     async def run() -> Any:
-        async with scripted(handle) as url, gateway(url, "--validate") as front:
+        async with scripted(handle) as url, gateway(url + "/mcp", "--validate") as front:
             return await post(front + "/mcp", call("work", **arguments))
 
     answer = asyncio.run(run())

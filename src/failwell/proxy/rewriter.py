@@ -252,9 +252,9 @@ class Rewriter:
         is_same = blocks == after["content"] and before.get("isError") is after["isError"]
         if META_KEY in meta and is_same and _outcome(meta) == _outcome(after["_meta"]):
             return self.redacted(message)  # the server uses failwell itself
-        more = {key: value for key, value in before.items() if key not in _REPLACED}
-        extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
-        result: Message = {**redacted_part(more, "result"), **after}
+        more = redacted_part({key: value for key, value in before.items() if key not in _REPLACED}, "result")
+        extra = redacted_part({key: value for key, value in message.items() if key not in _ENVELOPE})
+        result: Message = {**{key: None for key in before if key in _REPLACED or key in more}, **more, **after}
         result["_meta"] = {**redacted_part(_without_own(meta), "result", "_meta"), **after["_meta"]}
         original: Message = (
             {"error": redacted_part(message["error"], "error")} if "error" in message else {"content": blocks}
@@ -263,12 +263,7 @@ class Rewriter:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
         result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
-        return {
-            **redacted_part(extra),
-            "jsonrpc": message.get("jsonrpc", "2.0"),
-            "id": message.get("id"),
-            "result": result,
-        }
+        return {**{key: message[key] for key in ("jsonrpc", "id") if key in message}, **extra, "result": result}
 
     def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
         has_schema = self.tools.get(call.tool).has_output_schema

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from failwell._json import is_array, is_object, parse_json, write_json
-from failwell.redact.scrubber import clean, is_secret_name, placeholder, scrub
+from failwell.redact.scrubber import clean, drop_invisible, is_secret_name, placeholder, scrub
 
 MOST_CHARACTERS: Final = 1_000_000
 """Characters that are looked at; texts behind them are cut."""
@@ -82,7 +82,8 @@ class _Redaction:
                 redacted = self.value(held, {}, level + 1)
                 if redacted != held:
                     return _clean(write_json(redacted))
-        return safe
+        # Within JSON, characters that nobody sees are left to whoever shows the text.
+        return text if level and safe == drop_invisible(text) else safe
 
     def _binary(self, text: str, level: int) -> str:
         """Return encoded bytes as they are, unless they are a text, or the encoded form is one."""
