@@ -208,6 +208,19 @@ def test_an_id_that_looks_like_a_secret_stays_the_id() -> None:
     assert found["error"]["code"] == -32600
 
 
+def test_an_address_that_the_user_is_asked_to_open_stays_whole() -> None:
+    asked = {"mode": "url", "url": f"https://login.example/?token={SECRETS['github'][0]}", "elicitationId": "e-1"}
+    data = {"elicitations": [{**asked, "message": TEXT}]}
+    message = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32042, "message": "URL needed", "data": data}}
+
+    found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)
+
+    assert found is not None
+    (elicitation,) = found["error"]["data"]["elicitations"]
+    assert {key: elicitation[key] for key in asked} == asked
+    assert found_in(elicitation["message"]) == []
+
+
 def test_what_passes_verbatim_has_its_reason() -> None:
     assert all(reason for _, reason in PASSED_VERBATIM.values())
 

@@ -11,21 +11,19 @@ from failwell.redact.whole import BINARY, VERBATIM, redact_whole
 Message = dict[str, Any]
 
 PASSED_VERBATIM: dict[tuple[str, ...], tuple[str, str]] = {
-    ("jsonrpc",): (VERBATIM, "the version of JSON-RPC"),
     ("id",): (VERBATIM, "the client finds its request by it"),
-    ("error", "code"): (VERBATIM, "a number that clients act on"),
-    ("result", "isError"): (VERBATIM, "the flag"),
-    ("result", "resultType"): (VERBATIM, "a word of the protocol that says how to read the result"),
-    ("result", "content", "*", "type"): (VERBATIM, "a word of the protocol that says how to read the block"),
+    ("error", "data", "elicitations", "*", "url"): (VERBATIM, "the client opens it for its user"),
+    ("error", "data", "elicitations", "*", "elicitationId"): (VERBATIM, "the client hears of its end by it"),
     ("result", "content", "*", "data"): (BINARY, "an image or a sound: changed bytes are broken ones"),
     ("result", "content", "*", "resource", "blob"): (BINARY, "a file: changed bytes are broken ones"),
     ("result", "_meta", "progressToken"): (VERBATIM, "the client's own, by which it finds its request"),
     ("result", "_meta", "io.modelcontextprotocol/related-task", "taskId"): (VERBATIM, "the task is asked for by it"),
     ("result", "task", "taskId"): (VERBATIM, "the task is asked for by it"),
 }
-"""Every place in a failing answer whose value is not redacted, how, and why. `*` is any item.
+"""Every place in a failing answer where a text or number is not redacted, how, and why. `*` is any item.
 
-What is binary passes only as such: bytes that are a text are redacted as one.
+What is binary passes only as such: bytes that are a text are redacted as one. Words of the protocol need no row, since
+they hold no secret.
 """
 
 

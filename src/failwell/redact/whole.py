@@ -59,7 +59,7 @@ class _Redaction:
         found: dict[str, Any] = {}
         for key, item in value.items():
             kept = exceptions.get(key, {})
-            if kept is VERBATIM:
+            if kept is VERBATIM and not isinstance(item, dict | list):
                 found[key] = item
                 continue
             name, is_secret = _known_name(key) if len(key) <= _LONGEST_NAME else (self.text(key, level), False)
