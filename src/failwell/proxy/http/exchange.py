@@ -18,14 +18,15 @@ from failwell.proxy.http.failures import (
     ANSWER_TOO_LONG,
     BOUND_FAILURES,
     CONNECTION_LOST,
-    FAILURE_TOO_LONG,
     NO_ANSWER,
     PROXY_ENDED,
     PROXY_FULL,
+    UNREADABLE_ANSWER,
     failure_from_exception,
     failure_from_response,
     failure_passed_on,
     is_for_client,
+    may_be_failure,
     rpc_error_in,
 )
 from failwell.proxy.http.headers import to_client
@@ -138,7 +139,7 @@ class StreamScanner:
         if pending is None or pending.is_answered:
             return None if pending is None else False
         if glance.is_failed or pending.sent_as != pending.id:
-            return CallAnswer(pending, self._session.failed(pending, FAILURE_TOO_LONG), FAILURE_TOO_LONG, event=event)
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         self._session.remove(pending)
         self._session.note_answered(pending)
         pending.is_answered = True
@@ -152,7 +153,10 @@ class StreamScanner:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            return None
+            pending = next((one for one in self._waiting.values() if not one.is_answered), None)
+            if pending is None or not may_be_failure(data):
+                return None
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
         if pending is None or not is_object(message):
@@ -404,10 +408,12 @@ class Exchange:
             if pending is not None:
                 await self._pass_unread(data)
                 return None
-            return await self._fail_all(FAILURE_TOO_LONG)
+            return await self._fail_all(UNREADABLE_ANSWER)
         try:
             message = decode_or_raise(data)
         except RecursionError:
+            if may_be_failure(data):
+                return await self._fail_all(UNREADABLE_ANSWER)
             await self._pass_unread(data)
             return None
         messages = message if is_array(message) else [message]
