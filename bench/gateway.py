@@ -18,8 +18,8 @@ from pathlib import Path
 from bench.measure import Amount, Figure
 
 HONEST, HOSTILE = 450, 50
-ROUNDS, SECONDS = 2, 12.0
-# Between two calls of an honest session; a hostile one attacks again ten times as soon.
+ROUNDS, SECONDS = 6, 4.0
+# Between two calls of an honest session; a hostile one attacks again after half of that.
 PAUSE = 2.0
 GROUP = "gateway"
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -35,7 +35,7 @@ async def endless(request, kind, start):
     await response.write(start)
     while True:
         await response.write(PIECE)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
 async def handle(request):
     if request.method != "POST":
         return await endless(request, "text/event-stream", b"data: ")
@@ -60,7 +60,7 @@ asyncio.run(serve())
 
 ATTACKS = """
 import asyncio, gzip, json, sys
-BOMB = gzip.compress(b"[" + b"{}," * 30_000_000 + b"{}]", 9)
+BOMB = gzip.compress(b"[" + b"{}," * 8_000_000 + b"{}]", 6)
 HEAD = "POST /mcp HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n"
 def call(do):
     params = {"name": "work", "arguments": {"do": do}}
@@ -72,14 +72,15 @@ async def slow_head(reader, writer, n):
         await writer.drain()
         await asyncio.sleep(0.2)
 async def bomb(reader, writer, n):
-    writer.write((HEAD + f"X-Key: {n}\\r\\nContent-Encoding: gzip\\r\\nContent-Length: {len(BOMB)}\\r\\n\\r\\n").encode() + BOMB)
+    head = HEAD + f"X-Key: {n}\\r\\nContent-Encoding: gzip\\r\\nContent-Length: {len(BOMB)}\\r\\n\\r\\n"
+    writer.write(head.encode() + BOMB)
     await reader.readuntil(b"\\r\\n\\r\\n")
 async def endless_post(reader, writer, n):
     writer.write((HEAD + "Transfer-Encoding: chunked\\r\\n\\r\\n").encode())
     while not reader.at_eof():
         writer.write(b"4000\\r\\n" + b" " * 0x4000 + b"\\r\\n")
         await writer.drain()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.02)
 async def endless_answer(reader, writer, n):
     body = call("endless JSON" if n % 20 < 10 else "endless event")
     writer.write((HEAD + f"X-Key: {n}\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n").encode() + body)
@@ -98,7 +99,7 @@ async def attack(port, n):
                 writer.transport.abort()
         except (OSError, asyncio.IncompleteReadError):
             pass  # it was refused
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1)
 async def main(port, count):
     print(port, flush=True)
     await asyncio.gather(*(attack(port, n) for n in range(count)))

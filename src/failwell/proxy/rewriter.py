@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 ORIGINAL_KEY = "dev.failwell/original"
 """The key in `_meta` of what the server itself answered, redacted."""
 
+_UNREADABLE = Failure(
+    code="INTERNAL_ERROR", message="The call failed, and the server did not say why.", origin="inferred", confidence=0.0
+)
+
 Message = dict[str, Any]
 
 _ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
 _REPLACED = frozenset(("content", "isError", "_meta"))
-
-_UNREADABLE = Failure(message="The tool failed, and its error could not be read.", origin="mapped")
 
 
 class Rewriter:
@@ -108,7 +110,7 @@ class Rewriter:
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None
-        return self._read(call, message)
+        return self._read(call, message) or _UNREADABLE
 
     def unflagged_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that the server calls a success, if such answers are to be read; or None."""

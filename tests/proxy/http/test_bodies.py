@@ -245,6 +245,22 @@ def test_an_answer_that_is_too_long_to_be_read_passes_only_if_it_is_no_failure(
         assert found.body == body
 
 
+@pytest.mark.parametrize("words", [(), ("--retry",)])
+@pytest.mark.parametrize("form", ["JSON", "an event"])
+@pytest.mark.parametrize(
+    "sent", ['"isError":true,"content":[{"type":"text","text":"hunter2xyz"}],', '"error":"hunter2xyz",']
+)
+def test_a_failure_that_is_too_deep_to_be_read_does_not_pass(sent: str, form: str, words: tuple[str, ...]) -> None:
+    result = "{" + sent + '"odd":' + "[" * 100_000 + "]" * 100_000 + "}"
+    data = ('{"jsonrpc":"2.0","id":1,"result":' + result + "}").encode()
+    body, kind = (data, "application/json") if form == "JSON" else (b"data: " + data + b"\n\n", "text/event-stream")
+
+    found = through(answering(web.Response(body=body, content_type=kind)), call(), *words)
+
+    assert found.failure["code"] == "BAD_UPSTREAM_RESPONSE"
+    assert b"hunter2xyz" not in found.body
+
+
 def test_many_long_bodies_at_the_same_time_are_refused_and_short_ones_are_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -19,10 +19,10 @@ from failwell.proxy.http.failures import (
     ANSWER_TOO_LONG,
     BOUND_FAILURES,
     CONNECTION_LOST,
-    FAILURE_TOO_LONG,
     NO_ANSWER,
     PROXY_ENDED,
     PROXY_FULL,
+    UNREADABLE_ANSWER,
     failure_from_exception,
     failure_from_response,
     failure_passed_on,
@@ -140,7 +140,7 @@ class StreamScanner:
         if pending is None or pending.is_answered:
             return None if pending is None else False
         if glance.is_failed or pending.sent_as != pending.id:
-            return CallAnswer(pending, self._session.failed(pending, FAILURE_TOO_LONG), FAILURE_TOO_LONG, event=event)
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         self._session.remove(pending)
         self._session.note_answered(pending)
         pending.is_answered = True
@@ -154,21 +154,15 @@ class StreamScanner:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            return self._scan_unread(event, data)
+            pending = next((one for one in self._waiting.values() if not one.is_answered), None)
+            if pending is None or self._rules.dry_run or not may_be_failing(data):
+                return None
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
         if pending is None or not is_object(message):
             return None
         return False if pending.is_answered else CallAnswer(pending, message, event=event)
-
-    def _scan_unread(self, event: bytes, data: bytes) -> CallAnswer | bool | None:
-        """Return the answer in an event that is too deep to be decoded: an error is never passed on unread."""
-        if self._rules.dry_run or not may_be_failing(data):
-            return None
-        waiting = [pending for pending in self._waiting.values() if not pending.is_answered]
-        if len(waiting) != 1:
-            return False
-        return CallAnswer(waiting[0], self._session.failed(waiting[0], NO_ANSWER), NO_ANSWER, event=event)
 
     def _scan_notification(self, method: str, data: bytes) -> bool | None:
         self._session.note_notification(data)
@@ -416,12 +410,12 @@ class Exchange:
             if pending is not None:
                 await self._pass_unread(data)
                 return None
-            return await self._fail_all(FAILURE_TOO_LONG)
+            return await self._fail_all(UNREADABLE_ANSWER)
         try:
             message = decode_or_raise(data)
         except RecursionError:
             if may_be_failing(data) and not self._rules.dry_run:
-                return await self._fail_all(NO_ANSWER)
+                return await self._fail_all(UNREADABLE_ANSWER)
             await self._pass_unread(data)
             return None
         messages = message if is_array(message) else [message]
@@ -435,8 +429,8 @@ class Exchange:
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
                 if (again := await self._handle_answer(CallAnswer(pending, one, body=body))) is not None:
                     return again
-            elif self._writer.is_batch and id not in self._waiting:
-                await self._writer.raw(redacted_message(encode(one)))
+            elif self._writer.is_batch and id not in self._waiting and (safe := redacted_message(encode(one))):
+                await self._writer.raw(safe)
         return await self._fail_all(NO_ANSWER)
 
     async def _pass_unread(self, data: bytes) -> None:
@@ -456,7 +450,8 @@ class Exchange:
             for event in events.feed(chunk):
                 answer = self._scanner.scan(event)
                 if answer is None:
-                    passed.append(event if self._rules.dry_run else redacted_event(event))
+                    if safe := event if self._rules.dry_run else redacted_event(event):
+                        passed.append(safe)
                 elif isinstance(answer, CallAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))

@@ -1,5 +1,6 @@
 """HTTP errors and broken connections as failures of a call."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,15 +43,17 @@ NO_ANSWER = Failure(
 )
 
 ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
-FAILURE_TOO_LONG = NO_ANSWER.replace(message="The server's answer is too long to tell what it says.")
+UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")
 PROXY_FULL = Failure(
     code="SERVER_BUSY",
     message="The proxy holds too many long answers at the same time to take in another.",
     outcome="unknown",
     origin="mapped",
 )
-BOUND_FAILURES = (ANSWER_TOO_LONG, FAILURE_TOO_LONG, PROXY_FULL)
+BOUND_FAILURES = (ANSWER_TOO_LONG, UNREADABLE_ANSWER, PROXY_FULL)
 """What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
+
+_FAILED = re.compile(rb'"isError"\s*:\s*true|"error"\s*:')
 
 
 def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:

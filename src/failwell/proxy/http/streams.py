@@ -5,7 +5,6 @@ Answers may arrive here: those of a stream that is resumed and, with the older t
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from aiohttp import ClientResponse
@@ -13,13 +12,14 @@ from aiohttp import ClientResponse
 from failwell._json import is_object
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_REQUESTS
+from failwell.proxy.channels import may_be_failing
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, name_of, with_data
 from failwell.proxy.http.failures import (
     ANSWER_TOO_LONG,
     CONNECTION_LOST,
-    FAILURE_TOO_LONG,
     PROXY_FULL,
+    UNREADABLE_ANSWER,
     failure_from_exception,
     failure_from_response,
 )
@@ -136,13 +136,18 @@ class ListeningStream:
             return
         message: Any = None
         if data and (glance is None or self.session.pending(glance.id) is not None):
-            with suppress(RecursionError):
+            try:
                 message = decode_or_raise(data)
+            except RecursionError:
+                if may_be_failing(data):
+                    await self._drop_unreadable()
+                    return
         pending = self._answered_by(message) if is_object(message) else None
         if pending is None:
             is_second = glance is not None and glance.method is None and self.session.has_answered(glance.id)
-            if not is_second or self._is_resumed:  # a stream that is resumed repeats what its client may not have got
-                await self.reply.write(event if self._rules.dry_run else redacted_event(event))
+            safe = event if self._rules.dry_run else redacted_event(event)
+            if safe and (not is_second or self._is_resumed):  # one that is resumed repeats what its client may lack
+                await self.reply.write(safe)
             return
         self.session.remove(pending)
         self.session.note_answered(pending)
@@ -156,12 +161,18 @@ class ListeningStream:
         if pending is not None and glance is not None:
             self.session.note_answered(pending)
             if glance.is_failed or pending.sent_as != pending.id:
-                await self._write_failure(pending, FAILURE_TOO_LONG)
+                await self._write_failure(pending, UNREADABLE_ANSWER)
                 return
             self._forget(pending)
         elif self.session.has_answered(id) and not self._is_resumed:
             return
         await self.reply.write(event)
+
+    async def _drop_unreadable(self) -> None:
+        """Let the only call without an answer fail for one that is too deep to be read; of several, none is blamed."""
+        pending = self.session.all_pending()
+        if len(pending) == 1:
+            await self._write_failure(pending[0], UNREADABLE_ANSWER)
 
     def _answered_by(self, message: Message) -> PendingCall | None:
         id = message.get("id")
