@@ -381,8 +381,8 @@ class Exchange:
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
                 if (again := await self._handle_answer(CallAnswer(pending, one, body=body))) is not None:
                     return again
-            elif self._writer.is_batch:
-                await self._writer.raw(redacted_message(encode(one)))
+            elif self._writer.is_batch and (safe := redacted_message(encode(one))):
+                await self._writer.raw(safe)
         return await self._fail_all(NO_ANSWER)
 
     async def _pass_unread(self, data: bytes) -> None:
@@ -402,7 +402,8 @@ class Exchange:
             for event in events.feed(chunk):
                 answer = self._scanner.scan(event)
                 if answer is None:
-                    passed.append(event if self._rules.dry_run else redacted_event(event))
+                    if safe := event if self._rules.dry_run else redacted_event(event):
+                        passed.append(safe)
                 elif isinstance(answer, CallAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))

@@ -113,7 +113,8 @@ class ListeningStream:
                 message = decode_or_raise(data)
         pending = self._answered_by(message) if is_object(message) else None
         if pending is None:
-            await self.reply.write(event if self._rules.dry_run else redacted_event(event))
+            if safe := event if self._rules.dry_run else redacted_event(event):
+                await self.reply.write(safe)
             return
         self.session.remove(pending)
         if not await self._is_retried(pending, message):
