@@ -54,8 +54,9 @@ bench: $(DEV) ## measure every goal beside something else, write docs/benchmarks
 matrix: $(DEV) ## run the tests that need an environment of their own: SDKs, agent stacks, real servers, a browser
 	@$(BIN)/nox -j 2 --allow-parallel $(if $(TAG),-t $(TAG))
 
-nightly: $(DEV) ## run all tests with ten times as many examples again, and other ones each time
+nightly: $(DEV) ## run all tests with ten times as many examples again, and other ones each time; then fuzz the proxies
 	@HYPOTHESIS_PROFILE=nightly $(PYTEST)
+	@$(BIN)/python -m tests.proxy.fuzz 200000 "$$(date +%F)"
 
 clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) .venv.lock .coverage .hypothesis .mypy_cache .nox .pytest_cache .ruff_cache build dist htmlcov

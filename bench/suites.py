@@ -73,6 +73,11 @@ SUITES = {
             "the proxy in front of a URL",
             {"ROUNDS": 1, "CALLS": 6, "IN_FLIGHT": 4, "MANY": 8, "LARGE": 4, "FAST_ROUND": {}},
         ),
+        Suite(
+            "gateway",
+            "500 sessions at one gateway, 50 of them hostile",
+            {"HONEST": 20, "HOSTILE": 10, "ROUNDS": 1, "SECONDS": 1.5, "PAUSE": 0.2},
+        ),
         Suite("check", "checking a server with 50 tools", {"ROUNDS": 1, "TOOLS": 2}),
         Suite(
             "events",

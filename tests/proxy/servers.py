@@ -37,12 +37,17 @@ class Server:
         self.calls = 0
         self.seen: list[Any] = []
         self.is_initialized = False
+        self.lists = 0
+        self.waiting: list[Any] = []
 
     def answer(self, message: dict[str, Any]) -> None:
         id, method, params = message.get("id"), message.get("method"), message.get("params") or {}
         self.seen.append([method, id, params.get("requestId")])
         if method == "notifications/initialized":
             self.is_initialized = True
+        if method == "notifications/cancelled" and "--answers-cancelled" in sys.argv:
+            for text in ("404 Not Found", "again"):
+                send({"id": params["requestId"], **failing(text)})
         if id is None or method is None:
             return
         if method == "initialize":
@@ -50,6 +55,8 @@ class Server:
             send({"id": id, "result": {**known, "serverInfo": {"name": "test", "version": "1"}}})
         elif method == "tools/list":
             self.list(id, params)
+            while self.waiting:
+                send({"id": self.waiting.pop(), **failing("503 Service Unavailable")})
         elif method == "tools/call":
             self.calls += 1
             self.call(id, params.get("arguments") or {}, params.get("_meta") or {})
@@ -57,7 +64,11 @@ class Server:
             send({"id": id, "result": {}})
 
     def list(self, id: Any, params: dict[str, Any]) -> None:
-        if "--pages" not in sys.argv:
+        if "--annotations" in sys.argv:  # one object for each listing
+            annotations = json.loads(sys.argv[sys.argv.index("--annotations") + 1])[self.lists]
+            self.lists += 1
+            send({"id": id, "result": {"tools": [{**TOOLS[1], "annotations": annotations}]}})
+        elif "--pages" not in sys.argv:
             send({"id": id, "result": {"tools": TOOLS}})
         elif "cursor" in params:
             send({"id": id, "result": {"tools": TOOLS[1:]}})
@@ -82,6 +93,8 @@ class Server:
             case ["fail once"]:
                 if self.calls == 1:
                     send({"id": id, **failing("503 Service Unavailable")})
+            case ["fail once, after the next list"] if self.calls == 1:
+                self.waiting.append(id)
             case ["limit, then die"]:
                 if self.calls > 1:
                     sys.exit(4)

@@ -5,10 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import jsonschema_rs
-
 from failwell._json import is_array, is_object
 from failwell.schema.tree import SchemaTree
+from failwell.schema.validator import BoundedValidator
 from failwell.schema.words import FORMATS, types_of
 
 Keys = tuple[str | int, ...]
@@ -218,7 +217,7 @@ def _texts(shape: dict[str, Any]) -> Iterator[str]:
 def _patterned(shape: dict[str, Any]) -> Iterator[str]:
     """Yield texts that a pattern accepts; which, the validator tells."""
     try:
-        fits = jsonschema_rs.validator_for({key: shape[key] for key in _TEXT_KEYWORDS if key in shape}).is_valid
+        fits = BoundedValidator({key: shape[key] for key in _TEXT_KEYWORDS if key in shape}).is_valid
     except ValueError:
         return
     yield from (text for text in (*_TEXTS, *(_fitted(text, shape) for text in _TEXTS)) if fits(text))

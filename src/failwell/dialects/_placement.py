@@ -109,11 +109,15 @@ def encode(
     try:
         safe = canonical(failure)
         wire = writer.encode(_shown(safe), **settings)
+        return _result(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one goes out")
+    try:
         safe = canonical(_minimal(failure))
-        wire = writer.encode(safe)
-    return _result(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
+        return _result(safe, writer.encode(safe), structured=False, output_schema=output_schema, attempts=attempts)
+    except Exception:
+        log.exception("nor could that; what goes out says only that the tool failed")
+    return {"content": [{"type": "text", "text": "The tool failed."}], "isError": True, "_meta": {}}
 
 
 def _result(

@@ -14,10 +14,18 @@ MAX_SUBSCRIPTIONS = 1024
 """Subscriptions that are repeated after a restart."""
 MAX_SESSIONS = 1024
 """Sessions of a gateway; the one that was used least recently is forgotten first."""
+MAX_CONNECTIONS = 4096
+"""Connections of clients to a gateway; the one that has been idle for longest is closed first."""
+MAX_STREAMS, MAX_STREAMS_OF_CLIENT = 1024, 256
+"""Streams that clients of a gateway opened for the server's messages, of all and of one."""
+MAX_COUNTED_TOOLS = 1024
+"""Tools that the summary counts by name; clients choose the names."""
 MAX_TOOL_REQUESTS = 64
 """Requests for `tools/list` of a stream without an answer."""
 MAX_TOOL_PAGES = 20
 """Pages of `tools/list` that a gateway asks for itself."""
+MAX_PINNED_TOOLS = 4096
+"""Tools of a session whose annotations are remembered; others promise nothing."""
 MAX_KNOWN_HOSTS = 64
 """Pairs of host and origin whose verdict is remembered."""
 
@@ -30,16 +38,37 @@ MAX_UNREAD_ANSWERS = 1024
 """Reads and answers that are kept unread before an answer is read at once."""
 MAX_UNREAD_LENGTH = 1 << 14
 """Length of a read from the client that is kept unread."""
+MAX_LINE = 1 << 26
+"""Length of a line over standard input or output. Of a longer one only the ends are kept, to find its id: its call gets
+a failure, and all other lines pass."""
+MAX_DECODED_LINE = 1 << 22
+"""Length of a line that is decoded in full: objects take twenty times as much. A longer success passes, a longer
+failing answer becomes a failure without its text."""
 MAX_RETRIED_LINE = 1 << 18
 """Length of a call over standard input that can be retried."""
+MAX_KEPT_LINES = 1 << 24
+"""Length of a call times the number of pending ones, up to which it is kept until it is answered."""
 MAX_RETRIED_BODY = 1 << 20
 """Length of a call over HTTP that can be retried."""
-MAX_PARSED_BODY = 1 << 26
-"""Length of a posted body that is decoded; a longer one passes through."""
+MAX_POSTED_BODY = 1 << 24
+"""Length of a posted body, unpacked, or of a line that is posted; a longer one is refused."""
+MAX_RATIO = 100
+"""How many times its packed length a posted body may unpack to."""
+MAX_ANSWER = 1 << 26
+"""Length of an answer of a remote server, or of an event in its stream; a longer one is a failure of the call."""
+MAX_DECODED = 1 << 22
+"""Length of what is decoded in full over HTTP: objects take twenty times as much. A longer call passes unread, a longer
+list of tools unlearnt; a longer batch is refused, and a longer failing answer becomes a failure without its text."""
+MAX_BATCH = 1000
+"""Messages in one posted body; a longer batch is refused."""
+MAX_HELD, MAX_SMALL_BODY = 1 << 28, 1 << 16
+"""Length of all bodies that a gateway holds at the same time; those up to the second length are not counted."""
+MAX_LEARNT = 1 << 26
+"""Length of the lists of tools that all sessions of a gateway have learnt from."""
 MAX_ERROR_BODY = 1 << 20
 """Length of the body of an HTTP error that is read."""
 MAX_HEADER = 1 << 16
-"""Length of a line in the head of an HTTP message."""
+"""Length of a line in the head of an HTTP message, and of the whole head of a request."""
 MAX_REFUSED_INPUT = 1 << 20
 """Length of what is read from a client whose server cannot be started."""
 MAX_ORIGINAL_CHARACTERS = 10_000
@@ -59,6 +88,14 @@ MAX_RESUMPTIONS = 3
 
 # Waits while a session runs.
 CONNECT_TIMEOUT = 30.0
+HEAD_TIMEOUT = 30.0
+"""How long a client of a gateway may take to send the head of a request, from its first byte or the connection on."""
+BODY_TIMEOUT = 120.0
+"""How long a client of a gateway may take to send the body of a request."""
+READ_TIMEOUT = 120.0
+"""How long a client of a gateway may read nothing of an answer."""
+LINGER_TIMEOUT = 2.0
+"""How long the rest of a request is read that has its answer already, so that its client sees that."""
 REACH_TIMEOUT = 1.5
 """How long a gateway waits for the server when it starts."""
 HANDSHAKE_TIMEOUT = 10.0

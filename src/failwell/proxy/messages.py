@@ -3,7 +3,10 @@
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
+
+from failwell._json import is_object
+from failwell.proxy.bounds import MAX_DECODED_LINE
 
 Id = int | str
 T = TypeVar("T")
@@ -17,7 +20,12 @@ class Params(Struct, gc=False):
 
     name: str | None = None
     request_id: Id | None = msgspec.field(name="requestId", default=None)
-    cursor: Any = None
+    cursor: msgspec.Raw | UnsetType = UNSET
+
+    @property
+    def has_cursor(self) -> bool:
+        """Whether a page is asked for that is not the first."""
+        return self.cursor is not UNSET and bytes(self.cursor) != b"null"
 
 
 class ClientGlance(Struct, gc=False):
@@ -39,7 +47,7 @@ class ServerGlance(Struct, gc=False):
 
     id: Id | None = None
     method: str | None = None
-    error: Any = UNSET
+    error: msgspec.Raw | UnsetType = UNSET
     result: Flag | None = None
 
     @property
@@ -85,12 +93,15 @@ def glance_loosely(data: bytes) -> ClientGlance | None:
     return _converted(data, ClientGlance)
 
 
-def glance_at_server(data: bytes) -> ServerGlance | None:
-    """Return what a server's message is about; None if its parts are not what they should be, as in a batch."""
+def glance_at_server(data: bytes, *, is_lenient: bool = True) -> ServerGlance | None:
+    """Return what a server's message is about; None if its parts are not what they should be, as in a batch.
+
+    What only a lenient client can read must be decoded in full for that, unless *is_lenient* is false.
+    """
     try:
         return _server_decode(data)
     except UNREADABLE:
-        return _converted(data, ServerGlance)
+        return _converted(data, ServerGlance) if is_lenient else None
 
 
 def decode_or_raise(data: bytes) -> Any:
@@ -119,6 +130,11 @@ def decode(data: bytes) -> Any:
         return None
 
 
+def decode_line(line: bytes) -> Any:
+    """Return a message, or None if it is not JSON, too deep, or too long to be decoded in full."""
+    return decode(line) if len(line) <= MAX_DECODED_LINE else None
+
+
 def encode(message: Any) -> bytes:
     """Return a message as it is written."""
     try:
@@ -131,9 +147,20 @@ def encode(message: Any) -> bytes:
 
 def _converted(data: bytes, shape: type[T]) -> T | None:
     try:
-        return msgspec.convert(decode(data), shape)
+        return msgspec.convert(_with_raw_parts(decode_line(data)), shape)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
+
+
+def _with_raw_parts(message: Any) -> Any:
+    """Return a message whose parts that nobody looks into are as a decoder leaves them."""
+    if not is_object(message):
+        return message
+    raw = {**message, "error": msgspec.Raw(b"{}")} if "error" in message else message
+    params = raw.get("params")
+    if not is_object(params) or "cursor" not in params:
+        return raw
+    return {**raw, "params": {**params, "cursor": msgspec.Raw(encode(params["cursor"]))}}
 
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from failwell import dialects
 from failwell._json import is_array, is_object
+from failwell._log import log
 from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
@@ -19,9 +20,11 @@ from failwell.failure import Failure
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
+from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
 from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
+from failwell.redact.whole import holds_json, redact_whole
 
 if TYPE_CHECKING:
     from failwell.retry import Run
@@ -30,8 +33,14 @@ if TYPE_CHECKING:
 ORIGINAL_KEY = "dev.failwell/original"
 """The key in `_meta` of what the server itself answered, redacted."""
 
+_UNREADABLE = Failure(
+    code="INTERNAL_ERROR", message="The call failed, and the server did not say why.", origin="inferred", confidence=0.0
+)
 
 Message = dict[str, Any]
+
+_ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
+_REPLACED = frozenset(("content", "isError", "_meta"))
 
 
 class Rewriter:
@@ -93,12 +102,15 @@ class Rewriter:
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
+        return self._failure_in(call, _with_safe_json(message, is_failing=is_failing(message)))
+
+    def _failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         if is_object(error := message.get("error")):
             if call.is_task or error.get("code") in PROTOCOL_ERRORS:
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None
-        return self._read(call, message)
+        return self._read(call, message) or _UNREADABLE
 
     def unflagged_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that the server calls a success, if such answers are to be read; or None."""
@@ -124,14 +136,37 @@ class Rewriter:
         """Return the structured answer in place of the server's, or None: pass that on as it is.
 
         *attempts* says how often the call was tried, if it was tried again, and *run* knows what came of all tries.
+        What fails and is not rewritten is redacted, and what cannot be is replaced: None means that nothing in it was
+        to be hidden, or that the server calls it a success.
         """
+        try:
+            return self._answer(call, message, attempts, run)
+        except Exception:
+            log.exception("an answer could not be rewritten; a minimal error takes its place")
+            return self.minimal(call, message)
+
+    def minimal(self, call: ProxiedCall, message: Message) -> Message | None:
+        """Return what takes the place of an answer that cannot be rewritten; None: it is a success, and passes."""
+        if self.dry_run or not is_failing(message):
+            return None
+        return minimal_error(call.id, is_call="error" not in message or not call.is_task, is_modern=call.is_modern)
+
+    def redacted(self, message: Message) -> Message | None:
+        """Return a failing answer that is not rewritten, redacted; None: there is nothing to hide."""
+        if self.dry_run or not is_failing(message):
+            return None
+        found = redacted(message)
+        return None if found == message else found
+
+    def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
         kind: EventKind = "failure"
-        failure = self.failure_in(call, message)
+        message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
+        failure = self._failure_in(call, message)
         if failure is None:
             failure = self.unflagged_in(call, message)
             if failure is None:
                 self._report_success(call, message, attempts)
-                return None
+                return self.redacted(message)
             kind = "flipped" if self.flips(call.tool) else "unflagged"
         if run is not None:
             failure = run.with_gravest_outcome(failure)
@@ -162,15 +197,15 @@ class Rewriter:
         return Hints(idempotent=True) if tool in self._safe else hints_of(self.tools.get(tool))
 
     def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Failure | None:
-        known = self.tools.get(call.tool)
-        found = read(
-            message,
-            tool=call.tool,
-            arguments=call.arguments,
-            input_schema=known.input_schema,
-            annotations=known.annotations,
-            unflagged=unflagged,
-        )
+        try:
+            return self._read_or_raise(call, message, unflagged=unflagged)
+        except Exception:
+            log.exception("a failure could not be read")
+            return None if unflagged else _UNREADABLE.replace(tool=call.tool)
+
+    def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
+        schema = self.tools.get(call.tool).input_schema
+        found = read(message, tool=call.tool, arguments=call.arguments, input_schema=schema, unflagged=unflagged)
         if found is None or found.origin != "inferred":
             return found
         if found.code == "UNKNOWN_TOOL":
@@ -197,29 +232,40 @@ class Rewriter:
         return failure.replace(fields=(*checked.fields, *named))
 
     def _check(self, call: ProxiedCall) -> Failure | None:
+        if call.is_unread:
+            return None
         if self._checks is None:
             from failwell.server._schemas import SchemaChecks  # only now: most failures need no validator
 
             self._checks = SchemaChecks()
-        return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
+        try:
+            return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
+        except Exception:
+            log.exception("the arguments of a call could not be checked; it passes")
+            return None
 
     def _rewrite(self, call: ProxiedCall, message: Message, failure: Failure, attempts: int | None) -> Message | None:
         before: Message = message["result"] if is_object(message.get("result")) else {}
         after = self._result(call, failure, attempts)
         blocks = before.get("content")
         rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
-        after["content"] += rest
+        after["content"] += redacted_part(rest, "result", "content") if rest else rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
         is_same = blocks == after["content"] and before.get("isError") is after["isError"]
         if META_KEY in meta and is_same and _outcome(meta) == _outcome(after["_meta"]):
-            return None  # the server uses failwell itself
-        result: Message = {**before, **after, "_meta": {**meta, **after["_meta"]}}
-        original: Message = {"error": message["error"]} if "error" in message else {"content": blocks}
+            return self.redacted(message)  # the server uses failwell itself
+        more = redacted_part({key: value for key, value in before.items() if key not in _REPLACED}, "result")
+        extra = redacted_part({key: value for key, value in message.items() if key not in _ENVELOPE})
+        result: Message = {**{key: None for key in before if key in _REPLACED or key in more}, **more, **after}
+        result["_meta"] = {**redacted_part(_without_own(meta), "result", "_meta"), **after["_meta"]}
+        original: Message = (
+            {"error": redacted_part(message["error"], "error")} if "error" in message else {"content": blocks}
+        )
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
             original["structuredContent"] = result.pop("structuredContent")
         result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
-        return {**{key: value for key, value in message.items() if key != "error"}, "result": result}
+        return {**{key: message[key] for key in ("jsonrpc", "id") if key in message}, **extra, "result": result}
 
     def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
         has_schema = self.tools.get(call.tool).has_output_schema
@@ -237,14 +283,19 @@ def attempts_detail(attempts: int | None) -> dict[str, int]:
 
 
 def hints_of(tool: ListedTool) -> Hints:
-    """Return whether a tool may run twice; annotations of a wrong type promise nothing."""
-    return Hints.of(tool.annotations if is_object(tool.annotations) else None)
+    """Return whether a tool may run twice."""
+    return Hints.of(dict.fromkeys(tool.annotations, True))
 
 
 def _outcome(meta: Message) -> Any:
     """Return the outcome that a failure in `_meta` states."""
     failure = meta[META_KEY]
     return failure.get("outcome") if is_object(failure) else None
+
+
+def _without_own(meta: Message) -> Message:
+    """Return `_meta` without the server's own failure, which is written anew."""
+    return {key: value for key, value in meta.items() if key not in (META_KEY, ORIGINAL_KEY)}
 
 
 def _has_succeeded(message: Message) -> bool:
@@ -254,6 +305,21 @@ def _has_succeeded(message: Message) -> bool:
 
 def _is_text(block: Any) -> bool:
     return is_object(block) and block.get("type") == "text"
+
+
+def _with_safe_json(message: Message, *, is_failing: bool) -> Message:
+    """Return a failing answer whose texts are redacted where they hold JSON: words made of it do not tell its names."""
+    result = message.get("result")
+    blocks = result.get("content") if is_failing and is_object(result) else None
+    if not is_array(blocks) or not any(_holds_json(block) for block in blocks):
+        return message
+    safe = [{**block, "text": redact_whole(block["text"])} if _holds_json(block) else block for block in blocks]
+    return {**message, "result": {**message["result"], "content": safe}}
+
+
+def _holds_json(block: Any) -> bool:
+    text = block.get("text") if _is_text(block) else None
+    return isinstance(text, str) and holds_json(text)
 
 
 def _redact(original: Message, failure: Failure, message: str) -> Message:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from failwell.proxy.bounds import MAX_TOOL_NAME_CHARACTERS
+from failwell.proxy.bounds import MAX_COUNTED_TOOLS, MAX_TOOL_NAME_CHARACTERS
 
 if TYPE_CHECKING:
     from failwell.proxy.events import ProxyEvent
@@ -17,7 +17,14 @@ _WORDS = {
     "retry": "retried",
     "recovered": "recovered by retrying",
 }
+_OTHERS = "other tools"
 _UNCOUNTED = ("started", "success")
+
+
+def counted_name(tool: str, counts: Mapping[str, object]) -> str:
+    """Return the name that a tool is counted under: its own, unless that is too long or there are too many."""
+    name = tool[:MAX_TOOL_NAME_CHARACTERS]
+    return name if name in counts or len(counts) < MAX_COUNTED_TOOLS else _OTHERS
 
 
 class CallSummary:
@@ -35,7 +42,7 @@ class CallSummary:
         if event.kind == "failure" and event.failure is not None:
             names.append(event.failure.type)
         with self._lock:
-            counts = self._counts.setdefault(event.tool, {})
+            counts = self._counts.setdefault(counted_name(event.tool, self._counts), {})
             for name in names:
                 counts[name] = counts.get(name, 0) + 1
 
@@ -48,7 +55,7 @@ class CallSummary:
         """Add what another process counted."""
         with self._lock:
             for tool, counts in others.items():
-                own = self._counts.setdefault(tool, {})
+                own = self._counts.setdefault(counted_name(tool, self._counts), {})
                 for name, count in counts.items():
                     own[name] = own.get(name, 0) + count
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from failwell._json import is_array, is_object, parse_json
 from failwell._spelling import closest, normalised
 from failwell.failure import ROOT, Failure, FieldProblem, join_path, split_path
+from failwell.schema.complexity import SchemaGraph
 from failwell.schema.tree import SchemaTree
 from failwell.schema.words import json_type, types_of
 
@@ -58,6 +59,7 @@ def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
 
 
 def _repair(failure: Failure, arguments: dict[str, Any], schema: dict[str, Any]) -> Repair | None:
+    SchemaGraph(schema)  # without a validator too, a schema that is too complex is not followed
     correction = _Correction(copy.deepcopy(arguments), SchemaPart.of(schema))
     known = _schema_problems(arguments, schema)
     for problem in _problems_to_mend(failure, known)[:_MOST_REPAIRED]:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from failwell._json import is_array, is_mapping, is_object
+from failwell.schema.complexity import REFERENCES
 
-REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 _WITH_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"))
 _IN_PLACE = REFERENCES | {"allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "dependencies"}
 # With these, names that `properties` does not list may be meant: unknown ones are left to the schema.

@@ -1,6 +1,7 @@
 """Check arguments against a JSON Schema with jsonschema-rs: every problem at once, each with what to send instead.
 
-Needs jsonschema-rs: `pip install 'failwell[validation]'`. References are never fetched, formats are checked.
+Needs jsonschema-rs: `pip install 'failwell[validation]'`. References are never fetched, formats are checked. Schemas
+and arguments may come from anywhere: `BoundedValidator` is the only way to the library, and bounds what it may cost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import UNSET
 
 from failwell._json import is_array, is_mapping, is_object, members
+from failwell._log import log
 from failwell.failure import ROOT, Failure, FieldProblem, join_path
+from failwell.schema.complexity import DEEPEST, REFERENCES, SchemaGraph, holds_more_than
 from failwell.schema.problems import (
     MOST_PROBLEMS,
     Argument,
@@ -23,7 +26,7 @@ from failwell.schema.problems import (
     unknown_problem,
     wrong_type_problem,
 )
-from failwell.schema.tree import REFERENCES, SchemaLocation, SchemaTree, closed_names, key_of
+from failwell.schema.tree import SchemaLocation, SchemaTree, closed_names, key_of
 from failwell.schema.words import (
     array_in_words,
     counted_in_words,
@@ -41,16 +44,22 @@ try:
 except ImportError as missing:
     raise ImportError("checking arguments needs jsonschema-rs: pip install 'failwell[validation]'") from missing
 
-__all__ = ["Checker", "check_arguments"]
+__all__ = ["BoundedValidator", "Checker", "check_arguments"]
 
 Schema: TypeAlias = Mapping[str, Any] | bool
 """A JSON Schema as Python values."""
 
-# A recursive schema follows the arguments down on the stack; at some 20 000 levels that ends the process.
-_DEEPEST = 200
-# jsonschema-rs gathers all errors before it gives the first, at 12 µs each.
-_MOST_VALUES = 5_000
 _MOST_CHECKERS = 512
+# A step takes some 50 ns where only a yes or no is asked for, ten times as long where steps must be counted first, and
+# up to 20 µs where errors are gathered and worded.
+MOST_STEPS = 200_000
+MOST_STEPS_EXPLAINED = 5_000
+_CHEAP = 64  # steps for a value, which cost no more than it took to decode it
+# Patterns that look around or back may take quadratic time; nothing else bounds it.
+MOST_PATTERNED_VALUES = 256
+MOST_PATTERNED_CHARACTERS = 8_192
+MOST_BACKTRACKS = 10_000
+_LARGEST_PATTERN = 1 << 20  # compiled, in bytes
 
 # What says most about a value comes first, where several problems share a path.
 _RANKS = {"missing": 0, "enum": 1, "const": 1, "type": 2, "format": 3}
@@ -58,13 +67,79 @@ _JSON = "null, true, false, a number, a string, an array or an object"
 _UNEXPLAINED = FieldProblem(path=ROOT, kind="other", message="The arguments do not match the schema")
 
 
+class BoundedValidator:
+    """One compiled schema, evaluated only where that surely takes little time and memory.
+
+    Attributes:
+        is_valid: tells whether the schema accepts a value; None if telling would take too long. It raises a ValueError
+            for what is not JSON.
+
+    Raises:
+        ValueError: the schema is invalid, or too complex to be checked; the message says which part, and why.
+    """
+
+    def __init__(self, schema: Any, *, tool: str | None = None) -> None:
+        whose = f" of {tool}" if tool else ""
+        try:
+            graph = SchemaGraph(schema)
+        except ValueError as bound:
+            raise ValueError(f"invalid schema{whose}: {bound}") from None
+        self._validator, self._looks_around = _compiled(schema, whose)
+        if graph.unresolved is not None:
+            raise ValueError(f"invalid schema{whose}: what {graph.unresolved} refers to is not part of it")
+        self._graph = graph
+        self._is_careful = self._looks_around or graph.checks_patterns
+        self._is_cheap = graph.cost <= _CHEAP and not self._is_careful
+        self.is_valid: Callable[[Any], bool | None] = self._validator.is_valid if self._is_cheap else self._judge
+
+    def _judge(self, value: Any) -> bool | None:
+        if not self._can_judge(value, MOST_STEPS):
+            return None
+        found = self._validator.is_valid(value)
+        return None if not found and self._looks_around and self._gives_up(value) else found
+
+    def errors(self, value: Any) -> Iterable[ValidationError] | None:
+        """Return the errors in a value that is not valid, or the first; None if finding them would take too long.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        if self._can_judge(value, MOST_STEPS_EXPLAINED, in_words=True):
+            return self._validator.iter_errors(value)
+        if self._graph.has_unions or not (self._is_cheap or self._can_judge(value, MOST_STEPS)):
+            return None
+        try:
+            self._validator.validate(value)
+        except ValidationError as first:
+            return (first,)
+        return ()
+
+    def _can_judge(self, value: Any, most_steps: int, *, in_words: bool = False) -> bool:
+        if self._graph.recurs and is_deeper_than(value, DEEPEST):
+            return False
+        if self._is_careful:
+            if holds_more_than(value, MOST_PATTERNED_VALUES):
+                return False
+            if sum(map(len, _texts(value))) > MOST_PATTERNED_CHARACTERS:
+                return False
+        return self._graph.is_within(value, most_steps, in_words=in_words)
+
+    def _gives_up(self, value: Any) -> bool:
+        """Tell whether some pattern may have been given up on some text: then nobody knows what a refusal means."""
+        compiled = (_compiled({"pattern": pattern}, "") for pattern in self._graph.patterns)
+        patterns = [pattern for pattern, looks_around in compiled if looks_around]
+        errors = (error for text in _texts(value) for pattern in patterns for error in pattern.iter_errors(text))
+        return any(type(error.kind).__name__ in _UNCHECKED for error in errors)
+
+
 class Checker:
     """Checks arguments against one schema, compiled once.
 
-    Arguments that the schema does not know are refused, also where it is silent about them.
+    Arguments that the schema does not know are refused, also where it is silent about them. Arguments that cannot be
+    judged in a short time are let pass.
 
     Raises:
-        ValueError: the schema is invalid; the message says which part, and why.
+        ValueError: the schema is invalid, or too complex to be checked; the message says which part, and why.
         TypeError: the schema is not a dict or a boolean.
     """
 
@@ -77,13 +152,13 @@ class Checker:
             schema = dict(schema)
         self._tree = SchemaTree(schema)
         self._names = closed_names(schema)
-        recurs = any(True for _ in _references(schema))
-        if self._names is not None and not recurs and is_mapping(schema):
+        refers = any(True for _ in _references(schema))
+        if self._names is not None and not refers and is_mapping(schema):
             # Said in the schema it costs nothing. Where references lead to the root, it would hold deeper down too.
             properties = {**dict.fromkeys(self._names, True), **schema["properties"]}
             schema, self._names = {**schema, "properties": properties, "additionalProperties": False}, None
-        self._validator = _compiled(schema, tool)
-        self._is_valid = self._is_valid_with_care if recurs else self._validator.is_valid
+        self._validator = BoundedValidator(schema, tool=tool)
+        self._is_valid = self._validator.is_valid if self._names is None else self._is_valid_with_names
 
     def check(self, arguments: Any) -> Failure | None:
         """Return the failure of a call with these arguments, or None if they are valid."""
@@ -97,37 +172,38 @@ class Checker:
                 return (wrong_type_problem(Argument((), arguments), ["object"]),)
             arguments = dict(arguments or {})
         try:
-            if self._is_valid(arguments):
+            is_valid = self._is_valid(arguments)
+            if is_valid:
                 return ()
-            if not _is_deeper_than(arguments, _DEEPEST):
-                return self._explain(arguments)
+            if not is_deeper_than(arguments, DEEPEST):
+                return () if is_valid is None else self._explain(arguments)
         except (ValueError, OverflowError):
             pass
+        except BaseException as panic:
+            if not _is_panic(panic):
+                raise
+            log.error("the validator broke on the arguments of tool %s; they pass unchecked", self.tool)
+            return ()
         # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond any limit.
-        copy, problems = _plain_copy(arguments, _DEEPEST)
-        return problems or self._explain(copy)
+        copy, problems = _plain_copy(arguments, DEEPEST)
+        return problems or (self._explain(copy) if self._is_valid(copy) is False else ())
 
-    def _is_valid_with_care(self, arguments: dict[str, Any]) -> bool:
+    def _is_valid_with_names(self, arguments: dict[str, Any]) -> bool | None:
         if self._names is not None and not arguments.keys() <= self._names:
             return False
-        return not _is_deeper_than(arguments, _DEEPEST) and self._validator.is_valid(arguments)
+        return self._validator.is_valid(arguments)
 
     def _explain(self, arguments: dict[str, Any]) -> tuple[FieldProblem, ...]:
-        problems = _problems_in(self._errors(arguments), arguments, self._tree)
+        """Return what is wrong with arguments that are not valid."""
+        problems: tuple[FieldProblem, ...] = ()
+        errors = self._validator.errors(arguments)
+        try:
+            problems = _problems_in(errors or (), arguments, self._tree)
+        except Exception:
+            log.exception("what is wrong with arguments could not be explained")
         if self._names is not None:
             problems += tuple(self._unknown(arguments, self._names))
-        if not problems and not self._is_valid(arguments):
-            return (_UNEXPLAINED,)
-        return problems[:MOST_PROBLEMS]
-
-    def _errors(self, arguments: dict[str, Any]) -> Iterable[ValidationError]:
-        if not _holds_more_than(arguments, _MOST_VALUES):
-            return self._validator.iter_errors(arguments)
-        try:
-            self._validator.validate(arguments)
-        except ValidationError as first:
-            return (first,)
-        return ()
+        return problems[:MOST_PROBLEMS] or (_UNEXPLAINED,)
 
     def _unknown(self, arguments: dict[str, Any], names: KeysView[str]) -> Iterable[FieldProblem]:
         free = [name for name in names if name not in arguments]
@@ -135,7 +211,7 @@ class Checker:
         return (unknown_problem(Argument((name,), arguments[name]), free) for name in strange[:MOST_PROBLEMS])
 
 
-_checkers: dict[int, tuple[Any, Checker]] = {}
+_checkers: dict[int, tuple[Any, Checker | ValueError]] = {}
 _changing = Lock()
 
 
@@ -148,17 +224,23 @@ def check_arguments(
     not change it in place.
 
     Raises:
-        ValueError: the schema is invalid; the message says which part, and why.
+        ValueError: the schema is invalid, or too complex to be checked; the message says which part, and why.
         TypeError: the schema is not a dict or a boolean.
     """
     held = _checkers.get(id(schema))
     checker = held[1] if held is not None else _remember(schema, tool)
+    if isinstance(checker, ValueError):
+        raise ValueError(*checker.args)
     problems = checker.problems(arguments)
     return invalid(problems, tool=tool, action=action) if problems else None
 
 
-def _remember(schema: Schema, tool: str | None) -> Checker:
-    checker = Checker(schema, tool=tool)
+def _remember(schema: Schema, tool: str | None) -> Checker | ValueError:
+    checker: Checker | ValueError
+    try:
+        checker = Checker(schema, tool=tool)
+    except ValueError as refused:  # finding that out takes time too
+        checker = refused.with_traceback(None)
     with _changing:
         while len(_checkers) >= _MOST_CHECKERS:
             del _checkers[next(iter(_checkers))]
@@ -167,18 +249,39 @@ def _remember(schema: Schema, tool: str | None) -> Checker:
     return checker
 
 
-def _compiled(schema: Any, tool: str | None) -> jsonschema_rs.Validator:
-    try:
-        return jsonschema_rs.validator_for(schema, validate_formats=True, offline=True)
-    except (ValueError, RecursionError) as error:
-        whose = f" of {tool}" if tool else ""
-        raise ValueError(f"invalid schema{whose}: {_reason(error, schema)}") from None
+_LINEAR = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN)
+_BACKTRACKING = jsonschema_rs.FancyRegexOptions(
+    backtrack_limit=MOST_BACKTRACKS, size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN
+)
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Tell whether an exception is a bug in Rust, which is raised beside all exceptions and has no class to import."""
+    return type(error).__name__ == "PanicException"
+
+
+def _compiled(schema: Any, whose: str) -> tuple[jsonschema_rs.Validator, bool]:
+    """Return a compiled schema, and whether it has patterns that only a backtracking engine can match."""
+    for options in (_LINEAR, _BACKTRACKING):
+        try:
+            validator = jsonschema_rs.validator_for(
+                schema, validate_formats=True, offline=True, pattern_options=options
+            )
+        except (ValueError, RecursionError) as error:
+            refused = error
+        except BaseException as panic:
+            if not _is_panic(panic):
+                raise
+            raise ValueError(f"invalid schema{whose}: the validator broke on it") from None
+        else:
+            return validator, options is _BACKTRACKING
+    raise ValueError(f"invalid schema{whose}: {_reason(refused, schema)}")
 
 
 def _reason(error: Exception, schema: Any) -> str:
     """Return which part of a schema is wrong, and why."""
     if not isinstance(error, ValidationError):
-        found = _plain_copy(schema, _DEEPEST).problems
+        found = _plain_copy(schema, DEEPEST).problems
         return f"{found[0].path}: {found[0].message}" if found else str(error)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
         said = error.message
@@ -429,11 +532,10 @@ def _content(violation: SchemaViolation) -> Iterator[FieldProblem]:
 
 
 def _other(violation: SchemaViolation) -> Iterator[FieldProblem]:
-    message = "Value could not be checked" if violation.kind.name in _UNCHECKED else "Value is not allowed"
-    yield violation.place.problem("other", message)
+    yield violation.place.problem("other", "Value is not allowed")
 
 
-_UNCHECKED = ("backtrackLimitExceeded", "regexEngineFailure")
+_UNCHECKED = ("BacktrackLimitExceeded", "RegexEngineFailure")
 _READERS: dict[str, _Reader] = {
     "required": _required,
     "type": _type,
@@ -530,7 +632,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _is_deeper_than(value: Any, levels: int) -> bool:
+def is_deeper_than(value: Any, levels: int) -> bool:
     """Tell whether arrays and objects nest more than *levels* deep."""
     waiting: list[tuple[Any, int]] = [(value, 1)]
     while waiting:
@@ -541,13 +643,14 @@ def _is_deeper_than(value: Any, levels: int) -> bool:
     return False
 
 
-def _holds_more_than(value: Any, count: int) -> bool:
-    """Tell whether there are more than *count* values in arrays and objects, at any depth."""
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts and names in a value."""
     waiting = [value]
     while waiting:
-        held = members(waiting.pop())
-        count -= len(held)
-        if count < 0:
-            return True
-        waiting += [item for _, item in held if isinstance(item, dict | list | tuple)]
-    return False
+        here = waiting.pop()
+        if isinstance(here, str):
+            yield here
+        for key, item in members(here):
+            if isinstance(key, str):
+                yield key
+            waiting.append(item)

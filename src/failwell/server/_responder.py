@@ -105,7 +105,10 @@ class Responder(NamedTuple):
         """Return the result for a failure, and the failure with the tool's name."""
         if failure.tool is None:
             failure = failure.replace(tool=self.tool)
-        failure = advised(failure, self.hints)
+        try:
+            failure = advised(failure, self.hints)
+        except Exception:
+            log.exception("the next step after a failure of tool %s could not be worded", self.tool)
         return encode(failure, self.dialect, **self.settings), failure
 
 

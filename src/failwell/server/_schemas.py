@@ -70,7 +70,10 @@ class SchemaChecks:
 
     def _strict(self, arguments: Any, schema: Any, tool: str) -> tuple[FieldProblem, ...]:
         """Return all that is wrong with arguments, names that the schema does not mention among it."""
-        failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
+        try:
+            failure: Failure | None = self._validation.check_arguments(arguments, schema, tool=tool)
+        except (ValueError, TypeError):  # what was refused without these names is told without them
+            return ()
         return failure.fields if failure else ()
 
     def _checker(self, schema: Any, tool: str) -> Any:

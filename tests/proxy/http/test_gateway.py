@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, web
+from multidict import CIMultiDict
 
 from failwell.proxy.http.gateway import AllowedHosts
 from tests.proxy.http.scripts import answering, streaming, through
@@ -134,6 +135,13 @@ def test_a_second_answer_to_the_same_call_is_dropped() -> None:
     assert answer.messages == [success(text="first")]
 
 
+def test_a_second_answer_in_a_batch_is_dropped() -> None:
+    twice = [success(id=1, text="first"), success(id=2), success(id=1, text="second")]
+    answer = through(answering(twice), [call(id=1), call(id=2)])
+
+    assert answer.message == twice[:2]
+
+
 def test_redirects_within_the_origin_are_followed_and_keep_the_call() -> None:
     bodies: list[Any] = []
     moved = web.Response(status=307, headers={"Location": "/mcp/"})
@@ -255,29 +263,153 @@ def test_a_call_of_a_megabyte_and_its_answer_pass() -> None:
     assert answer.message == success(text=text)
 
 
+LOCAL = ("127.0.0.1:8080",)
+
+
 @pytest.mark.parametrize(
-    ("host", "origin", "is_let_in"),
+    ("hosts", "origins", "is_let_in"),
     [
-        ("127.0.0.1:8080", None, True),
-        ("localhost:8080", "http://localhost:6274", True),
-        ("[::1]:8080", None, True),
-        ("localhost.", None, True),
-        ("evil.example:8080", None, False),
-        ("localhost.evil.example", None, False),
-        (None, None, False),
-        ("127.0.0.1:8080", "https://evil.example", False),
-        ("127.0.0.1:8080", "null", False),
-        ("127.0.0.1:8080", "https://app.example", True),
+        (LOCAL, (), True),
+        (("localhost:8080",), ("http://localhost:6274",), True),
+        (("[::1]:8080",), (), True),
+        (("localhost.",), (), True),
+        (("evil.example:8080",), (), False),
+        (("localhost.evil.example",), (), False),
+        (("evil.example@127.0.0.1:8080",), (), False),
+        (("user:word@localhost",), (), False),
+        (("localhost/evil.example",), (), False),
+        (("localhost", "evil.example"), (), False),
+        (("localhost", "localhost"), (), False),
+        ((), (), False),
+        (LOCAL, ("https://evil.example",), False),
+        (LOCAL, ("null",), False),
+        (LOCAL, ("https://app.example",), True),
+        (LOCAL, ("http://localhost:6274", "https://evil.example"), False),
+        (LOCAL, ("https://evil.example", "http://localhost:6274"), False),
+        (LOCAL, ("http://evil.example@localhost:6274",), False),
+        (LOCAL, ("http://localhost:6274, https://evil.example",), False),
     ],
 )
-def test_strangers_pages_are_kept_out_on_loopback(host: str | None, origin: str | None, is_let_in: bool) -> None:
+def test_strangers_pages_are_kept_out_on_loopback(
+    hosts: tuple[str, ...], origins: tuple[str, ...], is_let_in: bool
+) -> None:
     allowed_hosts = AllowedHosts("127.0.0.1", origins=("https://app.example",))
+    headers = [("Host", host) for host in hosts] + [("Origin", origin) for origin in origins]
 
-    assert (allowed_hosts.objection(host, origin) is None) is is_let_in
+    assert (allowed_hosts.objection(CIMultiDict(headers)) is None) is is_let_in
+
+
+@pytest.mark.parametrize(
+    ("site", "origin", "words", "is_let_in"),
+    [
+        ("cross-site", None, (), False),
+        ("same-site", None, (), False),
+        ("something new", None, (), False),
+        ("same-origin", None, (), True),
+        ("none", None, (), True),
+        ("cross-site", "https://evil.example", (), False),
+        ("cross-site", "http://localhost:6274", (), True),
+        ("cross-site", "https://app.example", ("--allow-origin", "https://app.example"), True),
+        ("cross-site", None, ("--allow-origin", "https://app.example"), False),
+        ("cross-site", None, ("--allow-origin", "*"), True),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_page_of_another_site_is_kept_out_even_if_its_browser_names_no_origin(
+    method: str, site: str, origin: str | None, words: tuple[str, ...], is_let_in: bool
+) -> None:
+    seen: list[web.Request] = []
+
+    async def run() -> Answered:
+        named = {"Sec_Fetch_Site": site, **({} if origin is None else {"Origin": origin})}
+        handler = answering(web.Response(status=202), seen=seen)
+        async with scripted(handler) as url, gateway(url + "/mcp", *words) as base:
+            return await ask(method, base + "/mcp", **named)
+
+    status = asyncio.run(run()).status
+
+    assert (status, len(seen)) == ((202, 1) if is_let_in else (403, 0))
 
 
 def test_on_other_addresses_any_host_is_served_and_its_own_pages_come_in() -> None:
     allowed_hosts = AllowedHosts("0.0.0.0")
+    own, foreign = "http://proxy.example:8080", "http://evil.example"
 
-    assert allowed_hosts.objection("proxy.example:8080", "http://proxy.example:8080") is None
-    assert allowed_hosts.objection("proxy.example:8080", "http://evil.example") is not None
+    assert allowed_hosts.objection(CIMultiDict({"Host": "proxy.example:8080", "Origin": own})) is None
+    assert allowed_hosts.objection(CIMultiDict({"Host": "proxy.example:8080", "Origin": foreign})) is not None
+    assert allowed_hosts.objection(CIMultiDict({"Host": "evil.example@proxy.example"})) is not None
+
+
+OPERATOR = ("--header", "X-Operator: operator-token")
+
+
+def reached(method: str, target: str, *, path: str = "/mcp") -> tuple[int, list[tuple[str, bool]]]:
+    """The status that a client gets, and what the server saw: the target, and whether the operator's header came."""
+    seen: list[tuple[str, bool]] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen.append((request.raw_path, "X-Operator" in request.headers or "Authorization" in request.headers))
+        return web.Response(status=202)
+
+    async def run() -> int:
+        async with scripted(handle) as url, gateway(url.replace("//", "//user:word@") + path, *OPERATOR) as base:
+            port = int(base.rpartition(":")[2])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            head = await reader.read()
+            writer.close()
+            return int(head.split()[1])
+
+    return asyncio.run(run()), seen
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "HEAD"])
+@pytest.mark.parametrize("target", ["/", "/mcp", "/mcp/", "http://localhost/mcp"])
+def test_the_operator_s_credentials_go_to_the_endpoint(method: str, target: str) -> None:
+    assert reached(method, target) == (202, [("/mcp", True)])
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server/mcp?a=1",
+        "/mcp/.well-known/openid-configuration",
+    ],
+)
+def test_metadata_pass_without_the_operator_s_credentials(target: str) -> None:
+    assert reached("GET", target) == (202, [(target, False)])
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "HEAD"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/admin/keys",
+        "/mcp/admin",
+        "/mcp/../admin/keys",
+        "/mcp%2F..%2Fadmin",
+        "//admin/keys",
+        "/.well-known/../admin/keys",
+        "/.well-known/%2e%2e/admin/keys",
+        "/.well-known/..\\admin",
+        "/.well-known/..",
+        "/.well-known",
+        "/messages?session=1",
+        "http://localhost/admin/keys",
+        "http://evil.example/x",
+    ],
+)
+def test_no_other_path_of_the_server_can_be_reached(method: str, target: str) -> None:
+    assert reached(method, target) == (404, [])
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE"])
+def test_no_other_method_reaches_the_server(method: str) -> None:
+    assert reached(method, "/mcp") == (405, [])
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_metadata_can_only_be_read(method: str) -> None:
+    assert reached(method, "/.well-known/oauth-protected-resource") == (405, [])

@@ -14,13 +14,14 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
+from failwell.proxy.http import remote
 from failwell.proxy.http.remote import run_stdio
 from failwell.proxy.options import parse
 from tests.proxy.http.scripts import answering
 from tests.proxy.http.setting import Handler, asgi, call, event, failing, listed, scripted, success
 from tests.proxy.http.test_gateway import held_until_closed
 from tests.proxy.http.test_real_servers import APPS, SAMPLED, Stored, official
-from tests.proxy.http.test_streams import Older
+from tests.proxy.http.test_streams import DONE, NOTE, Older
 
 COMMAND = [sys.executable, "-m", "failwell", "proxy", "--quiet"]
 
@@ -77,7 +78,9 @@ class Host:
         self._lines = os.fdopen(self._from, "rb")
 
     def write(self, message: Any) -> None:
-        os.write(self._to, json.dumps(message).encode() + b"\n")
+        line = json.dumps(message).encode() + b"\n"
+        while line:
+            line = line[os.write(self._to, line) :]
 
     async def read(self) -> Any:
         line = await asyncio.to_thread(self._lines.readline)
@@ -189,6 +192,90 @@ def test_a_cancelled_request_of_the_newer_era_closes_its_stream_and_has_no_answe
             return await host.end()
 
     assert asyncio.run(run()) == (0, [])
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_call_gets_one_answer_though_the_server_sends_another_on_its_own_stream(is_cancelled: bool) -> None:
+    async def run() -> list[Any]:
+        called, answered = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            if request.method == "GET":
+                await response.prepare(request)
+                await answered.wait()
+                await response.write(event(success(text="again")) + event(DONE))
+                return response
+            message = json.loads(await request.read() or b"{}")
+            if message.get("method") == "initialize":
+                return web.json_response({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}})
+            if message.get("method") == "tools/call":
+                await response.prepare(request)
+                called.set()
+                await response.write(event(failing()) + event(failing()))
+                await response.write_eof()
+                answered.set()
+                return response
+            return web.Response(status=202)
+
+        async with scripted(handle) as url:
+            host = Host(url)
+            found = [await host.ask(INITIALIZE)]
+            host.write(INITIALIZED)
+            host.write(call())
+            await called.wait()
+            if is_cancelled:
+                host.write(NOTE)
+            found += [await host.read(), await host.read()]
+            return [*found, *(await host.end())[1]]
+
+    hello, answer, after = asyncio.run(run())
+
+    assert (hello["id"], answer["id"], after) == (0, 1, DONE)
+    assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
+
+
+@pytest.mark.parametrize("size", [1, 200_000])
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_an_answer_in_pieces_arrives_whole(kind: str, size: int) -> None:
+    """Its length is not known before it ends, and no piece is a message."""
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"text": "x" * size}}
+    data = json.dumps(answer).encode() if kind == "application/json" else event(answer)
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        await request.read()
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(request)
+        for piece in (data[:20], data[20:-7], data[-7:]):
+            await response.write(piece)
+            await asyncio.sleep(0)
+        return response
+
+    assert lines(handle, {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}) == [answer]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [call(id=7, text="x" * 200_000), dict(reversed(call(id="seven", text="x" * 200_000).items()))],
+    ids=["the id first", "the id last"],
+)
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_passes(
+    message: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MAX_POSTED_BODY", 1000)
+    bodies: list[Any] = []
+
+    async def run() -> list[Any]:
+        async with scripted(answering(lambda body: success(id=body["id"]), bodies=bodies)) as url:
+            host = Host(url + "/mcp")
+            await asyncio.to_thread(host.write, message)
+            return [await host.read(), await host.ask(call(id=1)), await host.end()]
+
+    refused, answer, end = asyncio.run(run())
+
+    assert (refused["id"], refused["error"]["code"]) == (message["id"], -32600)
+    assert (answer, end) == (success(id=1), (0, []))
+    assert bodies == [call(id=1)]
 
 
 def test_retry_after_becomes_the_delay_of_a_failure() -> None:

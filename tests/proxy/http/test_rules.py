@@ -257,3 +257,32 @@ def test_a_call_that_waits_for_its_next_try_can_be_cancelled() -> None:
 def test_a_suspended_tool_names_its_server_only_where_that_has_a_name() -> None:
     assert suspended(("", "work"), 5.0, most=3).details == {"tool": "work", "failures": 3}
     assert suspended(("tickets", "work"), 5.0, most=3).details == {"tool": "work", "server": "tickets", "failures": 3}
+
+
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+SAFE, UNSAFE = {"readOnlyHint": True}, {"readOnlyHint": False}
+
+
+@pytest.mark.parametrize("with_notice", [False, True])
+@pytest.mark.parametrize(
+    ("lists", "tries"),
+    [([UNSAFE, SAFE], 1), ([SAFE, UNSAFE], 1), ([SAFE, {"readOnlyHint": 1}, SAFE], 1), ([SAFE, SAFE], 2)],
+    ids=["widened", "narrowed", "narrowed and widened again", "the same"],
+)
+def test_a_tool_that_is_listed_anew_never_gains_the_right_to_run_twice(
+    lists: list[dict[str, Any]], tries: int, with_notice: bool
+) -> None:
+    left, calls = list(lists), list[Any]()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        if body["method"] == "tools/list":
+            answer = {**listed("work", **left.pop(0)), "id": body["id"]}
+            notice = event(CHANGED) if with_notice and left else b""
+            return web.Response(body=event(answer) + notice, content_type="text/event-stream")
+        calls.append(body)
+        return web.json_response(success(id=body["id"])) if len(calls) > 1 else busy(body)
+
+    in_a_session(handle, *[LIST] * len(lists), call(), words=("--retry",))
+
+    assert len(calls) == tries

@@ -206,3 +206,55 @@ def test_tools_that_changed_are_forgotten() -> None:
 
     assert before["result"]["isError"] is True
     assert after == success()
+
+
+NOTE = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+DONE = {"jsonrpc": "2.0", "method": "notifications/done"}
+
+
+@pytest.mark.parametrize("first", [success(), failing()], ids=["a success", "a failure"])
+@pytest.mark.parametrize("is_cancelled", [False, True])
+@pytest.mark.parametrize("words", [(), ("--retry",)])
+def test_a_call_gets_one_answer_on_the_stream_though_the_server_sends_two(
+    words: tuple[str, ...], is_cancelled: bool, first: Any
+) -> None:
+    async def twice(server: Older, message: Any) -> web.StreamResponse:
+        if (message["method"] == "notifications/cancelled") is is_cancelled:
+            for one in (first, failing(text="again"), DONE):
+                await server.say(one)
+        return web.Response(status=202)
+
+    async def run() -> list[Any]:
+        async with (
+            scripted(Older(twice)) as url,
+            gateway(url + "/sse", *words) as base,
+            ClientSession() as session,
+            session.get(base + "/sse", headers=ACCEPT) as stream,
+        ):
+            await stream.content.readuntil(b"\n\n")
+            for message in (call(), NOTE):
+                await post(base + "/messages?session=1", message)
+            return [await next_message(stream), await next_message(stream)]
+
+    heard, after = asyncio.run(run())
+
+    assert heard["id"] == 1
+    assert ("dev.failwell/failure" in heard["result"].get("_meta", {})) is (first != success())
+    assert after == DONE
+
+
+@pytest.mark.parametrize("resumed", [{}, {"Last-Event-ID": "7"}], ids=["new", "resumed"])
+def test_an_answer_that_was_given_is_repeated_only_on_a_stream_that_is_resumed(resumed: dict[str, str]) -> None:
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "POST":
+            return web.json_response(success())
+        body = event(success(text="again")) + event(DONE)
+        return web.Response(body=body, content_type="text/event-stream")
+
+    async def run() -> list[Any]:
+        async with scripted(handle) as url, gateway(url + "/mcp") as base, ClientSession() as session:
+            await post(base, call(), Mcp_Session_Id="s")
+            async with session.get(base, headers={**ACCEPT, "Mcp-Session-Id": "s", **resumed}) as stream:
+                return [json.loads(line[6:]) for line in (await stream.read()).splitlines() if line[:6] == b"data: "]
+
+    assert asyncio.run(run()) == ([success(text="again")] if resumed else []) + [DONE]

@@ -24,6 +24,9 @@ class Noting:
     def filter_progress(self, _: bytes) -> bytes | None:
         return None
 
+    def redacted(self, id: Any, line: bytes) -> bytes | None:
+        return None
+
 
 def lazy_tracker(**options: bool) -> tuple[LazyTracker, Tracker, Noting]:
     handler = Noting()

@@ -497,3 +497,61 @@ def test_a_successor_that_dies_at_once_is_not_waited_for(tmp_path: Path, monkeyp
         rest = client.rest()
 
     assert (failure(answer).outcome, rest, client.code) == ("unknown", [], 7)
+
+
+@pytest.mark.parametrize("with_notice", [False, True])
+@pytest.mark.parametrize(
+    ("annotations", "is_retried"),
+    [
+        ([{}, {"readOnlyHint": True}], False),
+        ([{"readOnlyHint": True}, {}], False),
+        ([{"readOnlyHint": True}, {"readOnlyHint": 1}, {"readOnlyHint": True}], False),
+        ([{"readOnlyHint": True}] * 2, True),
+    ],
+    ids=["widened", "narrowed", "narrowed and widened again", "the same"],
+)
+def test_a_tool_that_is_listed_anew_never_gains_the_right_to_run_twice(
+    annotations: list[Any], is_retried: bool, with_notice: bool
+) -> None:
+    with Client("--retry", server=("--annotations", json.dumps(annotations))) as client:
+        for _ in annotations[1:]:
+            if with_notice:
+                client.call("act", n=1, do="changed")
+                client.receive()
+            client.request("tools/list")
+        calls = len(annotations) - 1 if with_notice else 0
+        answer = client.call("act", n=1, do=f"fail until:{calls + 2}")
+
+    assert ("isError" not in answer["result"]) is is_retried
+
+
+def test_a_call_on_its_way_loses_the_right_to_run_twice_with_its_tool() -> None:
+    with Client("--retry", server=("--annotations", json.dumps([{"readOnlyHint": True}, {}]))) as client:
+        id = client.ask_call("act", n=1, do="fail once, after the next list")
+        client.request("tools/list")
+        answer = client.receive()
+
+    assert (answer["id"], answer["result"]["isError"]) == (id, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--retry",), ("--flip-unflagged", "act")])
+def test_a_cancelled_call_gets_one_answer_at_most_though_the_server_sends_two(options: tuple[str, ...]) -> None:
+    with Client(*options, server=("--answers-cancelled",)) as client:
+        id = client.ask_call("act", n=1, do="silence")
+        client.notify("notifications/cancelled", {"requestId": id})
+        answers = [client.receive()]
+        last = client.ask("ping")
+        answers.append(client.receive())
+
+    assert [answer["id"] for answer in answers] == [id, last]
+    assert answers[0]["result"]["_meta"]["dev.failwell/failure"]["code"] == "NOT_FOUND"
+
+
+def test_a_cancelled_call_is_not_answered_when_the_server_ends() -> None:
+    with Client() as client:
+        id = client.ask_call("act", n=1, do="silence")
+        client.notify("notifications/cancelled", {"requestId": id})
+        client.request("ping")
+        client.hang_up()
+
+        assert client.rest() == []

@@ -21,6 +21,9 @@ class Refusing:
         self.answered.append((request.id, request.tool, line))
         return b"upgraded\n"
 
+    def redacted(self, id: Any, line: bytes) -> bytes | None:
+        return None
+
 
 def tracker() -> tuple[Tracker, Refusing]:
     handler = Refusing()
@@ -98,13 +101,26 @@ def test_a_call_without_a_name_is_not_a_tool_s() -> None:
     assert handler.answered == []
 
 
-def test_a_cancelled_call_is_forgotten() -> None:
+def test_a_cancelled_call_is_not_pending_and_one_answer_to_it_is_structured() -> None:
     one, _handler = tracker()
     one.from_client(call(1))
     one.from_client(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
 
     assert one.pending == {}
-    assert one.from_server(failing(1)) is None
+    assert [one.from_server(failing(1)) for _ in range(2)] == [b"upgraded\n", b""]
+
+
+def test_cancelled_calls_do_not_pile_up() -> None:
+    one, _ = tracker()
+    for id in range(2 * MAX_PENDING):
+        one.from_client(call(id))
+        one.from_client(
+            encode({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}) + b"\n"
+        )
+        one.note_all_sent()
+
+    assert one.from_server(failing(0)) is None
+    assert one.from_server(failing(2 * MAX_PENDING - 1)) == b"upgraded\n"
 
 
 def test_calls_that_nobody_answers_do_not_pile_up() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jsonschema_rs
 from msgspec import Struct
 
 from failwell._json import is_object
@@ -12,6 +11,7 @@ from failwell.advice import Hints
 from failwell.check.arguments import NOTHING, Keys, SchemaField, Values, schema_fields, shapes, value_at, with_value
 from failwell.failure import join_path
 from failwell.schema.tree import SchemaTree, key_of
+from failwell.schema.validator import BoundedValidator
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -87,15 +87,15 @@ class CheckedTool:
         self.is_task = is_object(execution) and execution.get("taskSupport") == "required"
         self.tree = SchemaTree(self.schema)
         self.values = Values(self.tree, given=given, careful=self.careful)
-        self._validator = jsonschema_rs.validator_for(self.schema, validate_formats=True, offline=True)
+        self._validator = BoundedValidator(self.schema, tool=self.name)
 
     def is_valid(self, arguments: Any) -> bool:
-        """Tell whether the schema accepts arguments."""
-        return self._validator.is_valid(arguments)
+        """Tell whether the schema accepts arguments, or nobody can say that it does not."""
+        return self._validator.is_valid(arguments) is not False
 
-    def errors(self, arguments: Any) -> list[jsonschema_rs.ValidationError]:
+    def errors(self, arguments: Any) -> "list[ValidationError]":
         """Return the errors that the schema finds in arguments."""
-        return list(self._validator.iter_errors(arguments))
+        return list(self._validator.errors(arguments) or ())
 
     @cached_property
     def field_names(self) -> tuple[str, ...]:

@@ -5,6 +5,9 @@ An event is kept as the bytes that arrived, with the empty line after it, so tha
 
 import re
 
+from failwell.proxy.bounds import MAX_ANSWER
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong
+
 _BORDER = re.compile(rb"\r\n\r\n|\n\n|\r\r|\r\n\n|\n\r\n")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LONGEST_BORDER = 4
@@ -12,21 +15,32 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventSplitter:
-    """Splits a stream into events."""
+    """Splits a stream into events.
 
-    def __init__(self) -> None:
+    Args:
+        share: counts the bytes that are held, if they are counted.
+    """
+
+    def __init__(self, share: BodyShare | None = None) -> None:
+        self._share = share
         self._held = bytearray()
         self._searched = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take in a chunk, and return the events that are complete now."""
+        """Take in a chunk, and return the events that are complete now.
+
+        Raises:
+            BodyTooLong: an event has no end.
+            TooManyBodies: all bodies together hold too many bytes.
+        """
         if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
             return [chunk]
         held = self._held
         held += chunk
         found: list[bytes] = []
         start, at = 0, max(0, self._searched - _LONGEST_BORDER)
-        while border := _BORDER.search(held, at):
+        has_line_end = b"\n" in chunk or b"\r" in chunk  # to look for that is quicker
+        while has_line_end and (border := _BORDER.search(held, at)):
             at = border.end()
             if at == len(held) and held.endswith(b"\r\r"):
                 break  # the second may be half of a line end
@@ -35,6 +49,10 @@ class EventSplitter:
         if start:
             del held[:start]
         self._searched = len(held)
+        if len(held) > MAX_ANSWER:
+            raise BodyTooLong(MAX_ANSWER)
+        if self._share is not None:
+            self._share.resize(len(held))
         return found
 
     @property

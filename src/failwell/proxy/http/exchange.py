@@ -10,13 +10,19 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell.advice import Hints, advised, decide
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_ERROR_BODY, MAX_TOOL_LIST_WAIT
+from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
+from failwell.proxy.channels import may_be_failing
 from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_start
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
+    ANSWER_TOO_LONG,
+    BOUND_FAILURES,
     CONNECTION_LOST,
     NO_ANSWER,
     PROXY_ENDED,
+    PROXY_FULL,
+    UNREADABLE_ANSWER,
     failure_from_exception,
     failure_from_response,
     failure_passed_on,
@@ -24,34 +30,55 @@ from failwell.proxy.http.failures import (
     rpc_error_in,
 )
 from failwell.proxy.http.headers import to_client
+from failwell.proxy.http.redaction import redacted_body, redacted_event, redacted_message, redacting
 from failwell.proxy.http.reply import Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
 from failwell.proxy.http.tools import tool_list_wait
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import Id, decode, decode_or_raise, encode, glance_at_server, with_id
+from failwell.proxy.messages import Id, ServerGlance, decode, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
-_SMALL = 1 << 16
 _OK = 200
 _NO_BODY = (202, 204)
 
 
-async def pass_on(response: ClientResponse, reply: Reply) -> None:
-    """Write a response to the client as it arrives."""
+async def pass_on(response: ClientResponse, reply: Reply, share: BodyShare) -> None:
+    """Write a response to the client as it arrives.
+
+    Raises:
+        BodyTooLong: the client takes whole messages, and one is too long; also `TooManyBodies`.
+    """
     length, headers = response.content_length, to_client(response.headers.items())
     if response.method == "HEAD":
         headers.extend({} if length is None else {"Content-Length": str(length)})
         await reply.start(response.status, headers)
         return
-    if length is not None and length <= _SMALL:
+    is_packed = "Content-Encoding" in response.headers  # so that its length says little
+    if length is not None and length <= MAX_SMALL_BODY and not is_packed:
         await reply.send(response.status, headers, await response.read())
         return
-    if length is not None and "Content-Encoding" not in response.headers:
+    if reply.takes_messages:
+        await _pass_messages(response, reply, share)
+        return
+    if length is not None and not is_packed:
         headers["Content-Length"] = str(length)
     await reply.start(response.status, headers)
     async for chunk in response.content.iter_any():
         await reply.write(chunk)
+
+
+async def _pass_messages(response: ClientResponse, reply: Reply, share: BodyShare) -> None:
+    """Write the messages in a response, each in one piece."""
+    headers = to_client(response.headers.items())
+    if response.content_type != "text/event-stream":
+        await reply.send(response.status, headers, await read_body(response.content, share, most=MAX_ANSWER))
+        return
+    await reply.start(response.status, headers)
+    events = EventSplitter(share)
+    async for chunk in response.content.iter_any():
+        for event in events.feed(chunk):
+            await reply.write(event)
 
 
 class CallAnswer(Struct):
@@ -86,7 +113,9 @@ class StreamScanner:
         data = data_of(event)
         if not data:
             return None
-        glance = glance_at_server(data)
+        glance = glance_at_server(data, is_lenient=len(data) <= MAX_DECODED)
+        if len(data) > MAX_DECODED:
+            return self._scan_long(glance, event)
         if glance is None:
             return self._scan_fully(event, data)
         if glance.method is not None:
@@ -99,6 +128,21 @@ class StreamScanner:
         if glance.is_failed or self.must_read(pending):
             return self._scan_fully(event, data)
         self._session.remove(pending)
+        self._session.note_answered(pending)
+        pending.is_answered = True
+        return None
+
+    def _scan_long(self, glance: ServerGlance | None, event: bytes) -> CallAnswer | bool | None:
+        """Return what becomes of an event that is too long to be decoded in full."""
+        if glance is None or glance.method is not None:
+            return None
+        pending = None if glance.id is None else self._waiting.get(glance.id)
+        if pending is None or pending.is_answered:
+            return None if pending is None else False
+        if glance.is_failed or pending.sent_as != pending.id:
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
+        self._session.remove(pending)
+        self._session.note_answered(pending)
         pending.is_answered = True
         return None
 
@@ -110,7 +154,10 @@ class StreamScanner:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            return None
+            pending = next((one for one in self._waiting.values() if not one.is_answered), None)
+            if pending is None or self._rules.dry_run or not may_be_failing(data):
+                return None
+            return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
         if pending is None or not is_object(message):
@@ -214,6 +261,7 @@ class Exchange:
         self._next_id = next_id
         self._list_tools = list_tools
         self._sleep = sleep
+        self._share = BodyShare(upstream.memory)
         self._started = time.monotonic()
         self._is_given_up = False
         self._last: CallAnswer | None = None
@@ -231,6 +279,7 @@ class Exchange:
                 raise
             await self._answer_lost()
         finally:
+            self._share.resize(0)
             if not self._scanner.is_resumable and not self._is_accepted:
                 for pending in self._request.posted.calls:
                     self._rules.note_end(pending)
@@ -286,6 +335,8 @@ class Exchange:
     def _untrack(self, pending: PendingCall, *, is_answered: bool = True) -> None:
         self._request.session.remove(pending)
         pending.is_answered = is_answered
+        if is_answered:
+            self._request.session.note_answered(pending)
 
     async def _attempt(self, body: bytes) -> tuple[CallAnswer, float] | None:
         """Make the calls once. Return an answer that is not the last one, and when to try again."""
@@ -299,6 +350,9 @@ class Exchange:
             return await self._read_response(response)
         except BROKEN as exc:
             return None if self._scanner.is_resumable else await self._fail_all(failure_from_exception(exc))
+        except (BodyTooLong, TooManyBodies) as exc:
+            self._scanner.is_resumable = False  # it would be as long again
+            return await self._fail_all(ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL)
         finally:
             response.release()
 
@@ -306,14 +360,14 @@ class Exchange:
         status = response.status
         if status in _NO_BODY:
             self._is_accepted = True
-            await pass_on(response, self._reply)
+            await pass_on(response, self._reply, self._share)
             return None
         kind = response.content_type
         if status != _OK or kind not in ("application/json", "text/event-stream"):
             return await self._read_error(response)
         if kind == "application/json":
             self._writer.headers = to_client(response.headers.items())
-            return await self._read_json(await response.read())
+            return await self._read_json(await read_body(response.content, self._share, most=MAX_ANSWER))
         if not self._reply.is_started:
             await self._reply.start(status, to_client(response.headers.items()))
         return await self._read_stream(response)
@@ -324,9 +378,10 @@ class Exchange:
         if self._rules.dry_run or is_for_client(status, self._request.headers, headers):
             for pending in list(self._waiting.values()):
                 self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
-            await pass_on(response, self._reply)
+            async with redacting(self._reply, is_off=self._rules.dry_run) as reply:
+                await pass_on(response, reply, self._share)
             return None
-        data = await response.content.read(MAX_ERROR_BODY)
+        data = await read_start(response.content, most=MAX_ERROR_BODY)
         body = decode(data) if "json" in response.content_type else None
         self._writer.headers = json_headers(to_client(headers.items()))
         if status >= 400 and not self._writer.is_batch and (error := rpc_error_in(body, status, headers)) is not None:
@@ -334,7 +389,7 @@ class Exchange:
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._request.session.rewriter.failure_in(pending.call, message) is None:
                 self._report_passed(pending, failure_from_response(status, headers, body))
-                await self._reply.send(status, to_client(headers.items()), data)
+                await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
                 return None
             return await self._handle_answer(CallAnswer(pending, message))
         return await self._fail_all(failure_from_response(status, headers, body if body is not None else data))
@@ -349,15 +404,22 @@ class Exchange:
 
     async def _read_json(self, data: bytes) -> tuple[CallAnswer, float] | None:
         """Handle a JSON body."""
-        glance = glance_at_server(data)
+        glance = glance_at_server(data, is_lenient=len(data) <= MAX_DECODED)
         pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
         if pending is not None and not self._scanner.must_read(pending):
             self._untrack(pending)
             await self._writer.raw(data)
             return None
+        if len(data) > MAX_DECODED:
+            if pending is not None:
+                await self._pass_unread(data)
+                return None
+            return await self._fail_all(UNREADABLE_ANSWER)
         try:
             message = decode_or_raise(data)
         except RecursionError:
+            if may_be_failing(data) and not self._rules.dry_run:
+                return await self._fail_all(UNREADABLE_ANSWER)
             await self._pass_unread(data)
             return None
         messages = message if is_array(message) else [message]
@@ -371,8 +433,8 @@ class Exchange:
             if isinstance(id, int | str) and (pending := self._waiting.get(id)) and not pending.is_answered:
                 if (again := await self._handle_answer(CallAnswer(pending, one, body=body))) is not None:
                     return again
-            elif self._writer.is_batch:
-                await self._writer.message(one)
+            elif self._writer.is_batch and id not in self._waiting and (safe := redacted_message(encode(one))):
+                await self._writer.raw(safe)
         return await self._fail_all(NO_ANSWER)
 
     async def _pass_unread(self, data: bytes) -> None:
@@ -386,13 +448,14 @@ class Exchange:
 
     async def _read_stream(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
         """Handle an event stream."""
-        events = EventSplitter()
+        events = EventSplitter(self._share)
         async for chunk in response.content.iter_any():
             passed: list[bytes] = []
             for event in events.feed(chunk):
                 answer = self._scanner.scan(event)
                 if answer is None:
-                    passed.append(event)
+                    if safe := event if self._rules.dry_run else redacted_event(event):
+                        passed.append(safe)
                 elif isinstance(answer, CallAnswer):
                     if passed:
                         await self._reply.write(b"".join(passed))
@@ -421,8 +484,9 @@ class Exchange:
             await self._list_tools(
                 self._request, MAX_TOOL_LIST_WAIT if is_decisive else tool_list_wait(time.monotonic() - self._started)
             )
-        delay = await self._rules.delay(answer.pending, self._request.session, answer.message)
-        if delay is not None:
+        if answer.failure in BOUND_FAILURES:
+            self._rules.note_end(answer.pending)  # it says nothing about the tool, which others call too
+        elif (delay := await self._rules.delay(answer.pending, self._request.session, answer.message)) is not None:
             return answer, delay
         await self._write_answer(answer)
         return None

@@ -1,5 +1,6 @@
 """HTTP errors and broken connections as failures of a call."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
+from failwell.proxy.bounds import MAX_ANSWER
 from failwell.proxy.messages import Id
 
 _SESSION_IS_GONE = 404
@@ -39,6 +41,19 @@ NO_ANSWER = Failure(
     message="The server answered with something that is no answer to the call.",
     origin="mapped",
 )
+
+ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
+UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")
+PROXY_FULL = Failure(
+    code="SERVER_BUSY",
+    message="The proxy holds too many long answers at the same time to take in another.",
+    outcome="unknown",
+    origin="mapped",
+)
+BOUND_FAILURES = (ANSWER_TOO_LONG, UNREADABLE_ANSWER, PROXY_FULL)
+"""What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
+
+_FAILED = re.compile(rb'"isError"\s*:\s*true|"error"\s*:')
 
 
 def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:

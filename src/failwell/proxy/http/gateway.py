@@ -1,30 +1,57 @@
 """`Gateway`: a reverse proxy in front of one MCP server. Everything but the failures of its tools passes unchanged."""
 
 import asyncio
+import re
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientResponse, web
-from multidict import CIMultiDict
+from multidict import MultiMapping
 
 from failwell._net import hostname_in, is_loopback
-from failwell.proxy.bounds import MAX_KNOWN_HOSTS, MAX_PARSED_BODY
+from failwell.failure import Failure
+from failwell.phrases.rpc_codes import INTERNAL_ERROR, INVALID_REQUEST
+from failwell.proxy.bounds import (
+    BODY_TIMEOUT,
+    MAX_ANSWER,
+    MAX_KNOWN_HOSTS,
+    MAX_POSTED_BODY,
+    MAX_STREAMS,
+    MAX_STREAMS_OF_CLIENT,
+)
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, UnknownEncoding, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import PROXY_ENDED, failure_from_exception, rpc_error
-from failwell.proxy.http.headers import to_client, to_server
+from failwell.proxy.http.failures import (
+    ANSWER_TOO_LONG,
+    PROXY_ENDED,
+    PROXY_FULL,
+    failure_from_exception,
+    rpc_error,
+)
+from failwell.proxy.http.headers import identity, to_client, to_server
+from failwell.proxy.http.redaction import redacted_message, redacting
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
-from failwell.proxy.http.sessions import HttpSession, PostedBody, Sessions, UpstreamRequest
+from failwell.proxy.http.sessions import PostedBody, Sessions, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import ToolLister
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import decode, encode
+from failwell.proxy.messages import encode
 from failwell.proxy.rewriter import Rewriter
+
+Texts = tuple[str, ...]
 
 _POLL_INTERVAL = 0.02
 _ANY = "*"
+# Neither may hold credentials: what stands before the @ is no host.
+_HOST = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]*)?", re.IGNORECASE)
+_ORIGIN = re.compile(rf"[a-z][a-z0-9+.-]*://{_HOST.pattern}", re.IGNORECASE)
+# What browsers call a request that no other site's page makes; other clients say nothing.
+_OWN_SITES = frozenset(("same-origin", "none"))
 
 
 class AllowedHosts:
@@ -39,27 +66,36 @@ class AllowedHosts:
         self._is_local = is_loopback(host)
         self._host = host.lower()
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        self._known: dict[tuple[str | None, str | None], str | None] = {}
+        self._known: dict[tuple[Texts, ...], str | None] = {}
 
-    def objection(self, host: str | None, origin: str | None) -> str | None:
+    def objection(self, headers: MultiMapping[str]) -> str | None:
         """Return why a request with these headers is not let in, or None."""
-        pair = (host, origin)
-        if pair not in self._known:
+        said = tuple(tuple(headers.getall(name, ())) for name in ("Host", "Origin", "Sec-Fetch-Site"))
+        if said not in self._known:
             if len(self._known) >= MAX_KNOWN_HOSTS:
                 self._known.clear()
-            self._known[pair] = self._objection(host, origin)
-        return self._known[pair]
+            self._known[said] = self._objection(*said)
+        return self._known[said]
 
-    def _objection(self, host: str | None, origin: str | None) -> str | None:
-        name = hostname_in(f"//{host}") if host else None
-        if self._is_local and (name is None or not (is_loopback(name) or name == self._host)):
+    def _objection(self, hosts: Texts, origins: Texts, sites: Texts) -> str | None:
+        host = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        name = hostname_in(f"//{host.group()}") if host else None
+        if (hosts and host is None) or (self._is_local and not self._is_own(name)):
             return "this host is not served here"
-        if origin is None or _ANY in self._origins or origin.lower() in self._origins:
-            return None
-        page = hostname_in(origin)
-        if page is not None and (page == name or is_loopback(page)):
-            return None
-        return "this origin may not come in; failwell proxy --allow-origin lets it"
+        if not all(self._is_allowed(origin, name) for origin in origins):
+            return "this origin may not come in; failwell proxy --allow-origin lets it"
+        if not origins and _ANY not in self._origins and not _OWN_SITES.issuperset(sites):
+            return "a page of another site may not come in; failwell proxy --allow-origin lets it"
+        return None
+
+    def _is_own(self, name: str | None) -> bool:
+        return name is not None and (is_loopback(name) or name == self._host)
+
+    def _is_allowed(self, origin: str, name: str | None) -> bool:
+        if _ANY in self._origins or origin.lower() in self._origins:
+            return True
+        page = hostname_in(origin) if _ORIGIN.fullmatch(origin) else None
+        return page is not None and (page == name or is_loopback(page))
 
 
 class RunningExchanges:
@@ -92,7 +128,31 @@ class RunningExchanges:
 
 
 _SESSION = "Mcp-Session-Id"
-_BAD_GATEWAY, _FORBIDDEN = 502, 403
+_FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED, _BAD_GATEWAY, _UNAVAILABLE = 403, 404, 405, 502, 503
+# The methods that pass, by what the target is.
+_METHODS = {
+    "endpoint": ("POST", "GET", "HEAD", "DELETE", "OPTIONS"),
+    "stream": ("POST", "OPTIONS"),
+    "metadata": ("GET", "HEAD", "OPTIONS"),
+}
+
+
+class BodyTooSlow(Exception):
+    """The body of a request takes too long to arrive."""
+
+
+class TooManyStreams(Exception):
+    """A client opens a stream, and there are as many as there may be."""
+
+
+# What a client gets for a request that is not passed on: the status, and a sentence.
+_REFUSALS: dict[type[Exception], tuple[int, str]] = {
+    BodyTooLong: (413, "the body of the request is {}"),
+    BodyTooSlow: (408, f"the body of the request took longer than {BODY_TIMEOUT:g} seconds"),
+    UnknownEncoding: (415, "{}"),
+    TooManyBodies: (_UNAVAILABLE, "too many long bodies are held at the same time"),
+    TooManyStreams: (_UNAVAILABLE, "too many streams are open"),
+}
 
 
 class Gateway:
@@ -119,7 +179,8 @@ class Gateway:
         self._rules = rules
         self._allowed_hosts = allowed_hosts
         self._sessions = Sessions(make_rewriter)
-        self._streams: dict[str, ListeningStream] = {}
+        self._streams: dict[str, dict[bytes, ListeningStream]] = {}
+        self._open_streams: Counter[bytes] = Counter()
         self._tool_lister = ToolLister(upstream)
         self._running = RunningExchanges()
         basic = upstream.server_url.authorization
@@ -127,29 +188,46 @@ class Gateway:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        objection = self._allowed_hosts.objection(request.headers.get("Host"), request.headers.get("Origin"))
-        if objection is not None:
+        if (objection := self._allowed_hosts.objection(request.headers)) is not None:
             return web.Response(status=_FORBIDDEN, text=f"failwell: {objection}\n")
+        if (kind := self._kind(request.raw_path)) is None:
+            return web.Response(status=_NOT_FOUND, text=f"failwell: only {self._upstream.server_url.path} is served\n")
+        if request.method not in _METHODS[kind]:
+            return web.Response(status=_NOT_ALLOWED, headers={"Allow": ", ".join(_METHODS[kind])})
         reply = HttpReply(request)
-        headers = to_server(request.headers.items(), more=self._headers)
+        has_credentials = kind != "metadata" and request.method != "OPTIONS"  # which browsers ask without them too
+        headers = to_server(request.headers.items(), more=self._headers if has_credentials else ())
         try:
-            if request.method == "POST" and (request.content_length or 0) <= MAX_PARSED_BODY:
-                await self._post(request, headers, reply)
-            else:
-                await self._pass_other(request, headers, reply)
+            with self._upstream.memory.share() as share:
+                if request.method == "POST":
+                    await self._post(request, headers, reply, share)
+                else:
+                    await self._pass_other(request, headers, reply, share)
         except ClientGone:
             pass  # there is nobody left to answer
+        except tuple(_REFUSALS) as refused:
+            status, sentence = _REFUSALS[type(refused)]
+            await self._refuse(status, sentence.format(refused), reply)
         except Exception as failed:  # whatever it is, this client gets an answer and the others are served
-            await self._answer_broken(failed, None, reply)
+            await self._answer_broken(failure_from_exception(failed), None, reply)
         return reply.response or web.Response(status=_BAD_GATEWAY)
 
-    async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply) -> None:
-        body = await _body(request)
+    def _kind(self, target: str) -> str | None:
+        """Return what a request target is; None: nothing that clients of the server need."""
+        if self._upstream.server_url.is_endpoint(target):
+            return "endpoint"
+        if target in self._streams:
+            return "stream"
+        return "metadata" if self._upstream.server_url.is_metadata(target) else None
+
+    async def _post(self, request: web.BaseRequest, headers: Headers, http: HttpReply, share: BodyShare) -> None:
+        body = await _body(request, share)
         posted = PostedBody.of(body)
         target = request.raw_path
-        stream = self._streams.get(target) if self._streams else None
+        client = _identity(request, headers)
+        stream = self._streams.get(target, {}).get(_identity(request, headers, query="")) if self._streams else None
         key = headers.get(_SESSION)
-        session = stream.session if stream is not None else self._session(key, headers)
+        session = stream.session if stream is not None else self._sessions.get(client, id=key)
         reply: Reply = http if stream is None else StreamReply(http, stream.reply)
         url = self._upstream.server_url.url_for(target)
         if not posted.calls:
@@ -157,7 +235,7 @@ class Gateway:
                 stream.add_tool_request(posted)
             if posted.cancels is not None and (key is not None or stream is not None):
                 body = session.cancel(posted) or body
-            await self._pass(posted, url, headers, body, session, http)
+            await self._pass(UpstreamRequest(posted, url, headers, session, is_tracked=False), body, http)
             return
         upstream_request = UpstreamRequest(
             posted, url, headers, session, is_tracked=key is not None or stream is not None
@@ -176,88 +254,142 @@ class Gateway:
 
     async def end(self, *, grace: float, hurried: asyncio.Event) -> None:
         """Let running calls end for so many seconds, or until *hurried* is set, and answer the others."""
-        await self._running.end(tuple(self._streams.values()), grace=grace, hurried=hurried)
+        streams = tuple(stream for posters in self._streams.values() for stream in posters.values())
+        await self._running.end(streams, grace=grace, hurried=hurried)
 
-    async def _pass(
-        self, posted: PostedBody, url: str, headers: Headers, body: bytes, session: HttpSession, reply: HttpReply
-    ) -> None:
+    async def _pass(self, request: UpstreamRequest, body: bytes, reply: HttpReply) -> None:
         """Pass on what is no call, and learn the tools that the server lists."""
         try:
-            response = await self._upstream.send("POST", url, headers, body)
+            response = await self._upstream.send("POST", request.url, request.headers, body)
             try:
-                if posted.is_list and response.status == 200:
-                    await self._pass_tools(posted, response, session, reply)
-                else:
-                    await pass_on(response, reply)
+                with self._upstream.memory.share() as share:
+                    if request.posted.is_list and response.status == 200:
+                        await self._pass_tools(request, response, reply, share)
+                    else:
+                        async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                            await pass_on(response, safe, share)
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._answer_broken(exc, posted, reply)
+            await self._answer_broken(failure_from_exception(exc), request.posted, reply)
+        except (BodyTooLong, TooManyBodies) as exc:
+            failure = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
+            await self._answer_broken(failure, request.posted, reply)
 
     async def _pass_tools(
-        self, posted: PostedBody, response: ClientResponse, session: HttpSession, reply: HttpReply
+        self, request: UpstreamRequest, response: ClientResponse, reply: HttpReply, share: BodyShare
     ) -> None:
         """Pass on an answer to `tools/list` in either form, and learn the tools."""
+        learn = partial(request.session.learn, is_page=request.posted.is_page)
         if response.content_type == "application/json":
-            data = await response.read()
-            session.learn(decode(data), is_page=posted.is_page)
+            data = await read_body(response.content, share, most=MAX_ANSWER)
+            learn(data)
+            data = data if self._rules.dry_run else redacted_message(data)
             await reply.send(response.status, to_client(response.headers.items()), data)
             return
         await reply.start(response.status, to_client(response.headers.items()))
-        events = EventSplitter()
+        events: EventSplitter | None = EventSplitter(share)
         async for chunk in response.content.iter_any():
-            for event in events.feed(chunk):
-                session.learn(decode(data_of(event)), is_page=posted.is_page)
+            try:
+                for event in events.feed(chunk) if events is not None else ():
+                    request.session.note_notification(data_of(event))
+                    learn(data_of(event))
+            except (BodyTooLong, TooManyBodies):
+                events = None  # it passes, and nothing more is learnt from it
+                share.resize(0)
             await reply.write(chunk)
 
-    async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply) -> None:
+    async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply, share: BodyShare) -> None:
         """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
         url, key = self._upstream.server_url.url_for(request.raw_path), headers.get(_SESSION)
-        body = request.content if request.can_read_body else None
+        body = await _body(request, share) if request.can_read_body else None
         try:
             response = await self._upstream.send(request.method, url, headers, body)
             try:
                 if response.status == 200 and response.content_type == "text/event-stream":
-                    await self._listen(response, self._session(key, headers), key, reply)
+                    await self._listen(request, response, headers, reply)
                 else:
-                    await pass_on(response, reply)
+                    async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                        await pass_on(response, safe, share)
             finally:
                 response.release()
         except BROKEN as exc:
-            await self._answer_broken(exc, None, reply)
+            await self._answer_broken(failure_from_exception(exc), None, reply)
         if request.method == "DELETE" and key is not None:
-            self._sessions.end(key)
+            self._sessions.end(_identity(request, headers))
 
-    async def _listen(self, response: ClientResponse, session: HttpSession, key: str | None, reply: HttpReply) -> None:
-        if key is None:  # the older transport: a stream is a session
-            session = self._sessions.new()
+    async def _listen(
+        self, request: web.BaseRequest, response: ClientResponse, headers: Headers, reply: HttpReply
+    ) -> None:
+        key = headers.get(_SESSION)
+        # Without an id it is the older transport, where a stream is a session.
+        session = self._sessions.new() if key is None else self._sessions.get(_identity(request, headers), id=key)
+        poster = _identity(request, headers, query="")
+        if self._open_streams.total() >= MAX_STREAMS or self._open_streams[poster] >= MAX_STREAMS_OF_CLIENT:
+            raise TooManyStreams
         stream = ListeningStream(
-            session, reply, upstream=self._upstream, rules=self._rules, next_id=self._sessions.next_id
+            session,
+            reply,
+            upstream=self._upstream,
+            rules=self._rules,
+            next_id=self._sessions.next_id,
+            is_resumed="Last-Event-ID" in headers,
         )
         await reply.start(response.status, to_client(response.headers.items()))
+        session.streams += 1
+        self._open_streams[poster] += 1
         try:
-            await stream.run(response, on_endpoint=self._add_stream)
+            await stream.run(response, on_endpoint=partial(self._add_stream, poster))
         finally:
-            if stream.endpoint is not None:
-                self._streams.pop(stream.endpoint, None)
+            session.streams -= 1
+            self._open_streams[poster] -= 1
+            self._open_streams += Counter()  # which forgets those who have none
+            self._remove_stream(poster, stream)
 
-    def _add_stream(self, stream: ListeningStream) -> None:
+    def _add_stream(self, poster: bytes, stream: ListeningStream) -> None:
+        """Note who may post where for a stream: another client that posts there does not speak for this one."""
         if stream.endpoint is not None:
-            self._streams[stream.endpoint] = stream
+            self._streams.setdefault(stream.endpoint, {})[poster] = stream
 
-    async def _answer_broken(self, exc: BaseException, posted: PostedBody | None, reply: HttpReply) -> None:
+    def _remove_stream(self, poster: bytes, stream: ListeningStream) -> None:
+        posters = self._streams.get(stream.endpoint or "", {})
+        if posters.get(poster) is stream:
+            del posters[poster]
+        if not posters:
+            self._streams.pop(stream.endpoint or "", None)
+
+    async def _answer_broken(self, failure: Failure, posted: PostedBody | None, reply: HttpReply) -> None:
+        if not reply.is_started:
+            body = encode(rpc_error(posted.id if posted is not None else None, failure))
+            await reply.send(_BAD_GATEWAY, json_headers(), body)
+
+    async def _refuse(self, status: int, sentence: str, reply: HttpReply) -> None:
+        """Answer a request that is not passed on."""
         if reply.is_started:
             return
-        body = encode(rpc_error(posted.id if posted is not None else None, failure_from_exception(exc)))
-        await reply.send(_BAD_GATEWAY, json_headers(CIMultiDict()), body)
+        error = {"code": INVALID_REQUEST if status < 500 else INTERNAL_ERROR, "message": f"failwell: {sentence}"}
+        headers = json_headers()
+        if status == _UNAVAILABLE:
+            headers["Retry-After"] = "1"
+        await reply.send(status, headers, encode({"jsonrpc": "2.0", "id": None, "error": error}))
 
-    def _session(self, key: str | None, headers: Headers) -> HttpSession:
-        """Return the session of a client; without an id, clients with the same credentials share one."""
-        return self._sessions.get(key or f"{hash(headers.get('Authorization'))}", id=key)
+
+def _identity(request: web.BaseRequest, headers: Headers, *, query: str | None = None) -> bytes:
+    """Return what tells a client apart: all that a server may know it by."""
+    tls = request.get_extra_info("ssl_object")
+    certificate = None if tls is None else tls.getpeercert(binary_form=True)
+    said = request.raw_path.partition("?")[2] if query is None else query
+    return identity(headers.items(), query=said, certificate=certificate)
 
 
-async def _body(request: web.BaseRequest) -> bytes:
+async def _body(request: web.BaseRequest, share: BodyShare) -> bytes:
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = await request.content.readany()
-    return body if request.content.at_eof() else body + await request.content.read()
+    if (request.content_length or 0) > MAX_POSTED_BODY:
+        raise BodyTooLong(MAX_POSTED_BODY)
+    encoding = ", ".join(request.headers.getall("Content-Encoding", ())) or None
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            return await read_body(request.content, share, most=MAX_POSTED_BODY, encoding=encoding)
+    except TimeoutError:
+        raise BodyTooSlow from None

@@ -1,7 +1,9 @@
 """Which headers pass the proxy, and those that it writes for a client on standard input and output."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 from multidict import CIMultiDict
@@ -30,6 +32,19 @@ _ENCODING_HEADERS = frozenset(("accept-encoding", "content-encoding"))
 _CONNECTION_OPTIONS = frozenset(("", "keep-alive", "close"))
 _NOT_SENT = _CONNECTION_HEADERS | _ENCODING_HEADERS
 _NOT_RETURNED = _CONNECTION_HEADERS | {"content-encoding"}
+# Headers that differ between requests of one client and say nothing about who it is. Any other may.
+_NOT_IDENTIFYING = _NOT_SENT | frozenset(
+    (
+        *("accept", "cache-control", "content-language", "content-type", "idempotency-key", "pragma"),
+        *("baggage", "b3", "traceparent", "tracestate", "sentry-trace", "uber-trace-id"),
+        *("x-amzn-trace-id", "x-cloud-trace-context", "x-correlation-id", "x-request-id"),
+        *("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version"),
+    )
+)
+_NOT_IDENTIFYING_PREFIXES = ("mcp-param-", "x-b3-", "x-datadog-")
+
+# Parsers let these through in a value, and no writer takes them: the whole response would be lost for one character.
+_UNWRITABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 Pairs = Iterable[tuple[str, str]]
 
@@ -48,13 +63,24 @@ def to_client(headers: Pairs) -> CIMultiDict[str]:
     return _filter(headers, _NOT_RETURNED)
 
 
+def identity(headers: Pairs, *, query: str, certificate: bytes | None) -> bytes:
+    """Return a digest that differs between clients that a server can tell apart."""
+    kept = sorted(
+        (lower, value)
+        for name, value in headers
+        if (lower := name.lower()) not in _NOT_IDENTIFYING and not lower.startswith(_NOT_IDENTIFYING_PREFIXES)
+    )
+    return blake2b(repr((kept, query, certificate)).encode(errors="backslashreplace"), digest_size=16).digest()
+
+
 def _filter(headers: Pairs, left_out: frozenset[str]) -> CIMultiDict[str]:
     kept: list[tuple[str, str]] = []
     named = ""
     for name, value in headers:
         lower = name.lower()
         if lower not in left_out:
-            kept.append((name, value))
+            is_plain = value.isascii() and value.isprintable()
+            kept.append((name, value if is_plain else _UNWRITABLE.sub("?", value)))
         elif lower == "connection":
             named += f",{value.lower()}"
     if named and (others := {part.strip() for part in named.split(",")} - _CONNECTION_OPTIONS):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
@@ -13,11 +14,20 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
-from failwell.proxy.bounds import ENDPOINT_TIMEOUT, MAX_RESUMPTIONS, SESSION_END_TIMEOUT
+from failwell.phrases.rpc_codes import INVALID_REQUEST
+from failwell.proxy.bounds import (
+    ENDPOINT_TIMEOUT,
+    MAX_PENDING,
+    MAX_POSTED_BODY,
+    MAX_RESUMPTIONS,
+    SESSION_END_TIMEOUT,
+)
 from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception
+from failwell.proxy.http.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
+from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.server import CANNOT_SERVE, Setup
@@ -33,26 +43,61 @@ _CHUNK = 1 << 16
 _RESUME_DELAY = 1.0
 
 
+_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*'
+_NAMED = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*'
+_FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _NAMED + rb",\s*)*" + _ID + b",")
+_LAST_ID = re.compile(_ID + rb"(?:,\s*" + _NAMED + rb")*\}\s*\Z")
+
+
+class LongLine:
+    """A line that is too long to be held: its start and its end."""
+
+    def __init__(self, start: bytes) -> None:
+        self._start, self._end = start[:_CHUNK], start[-_CHUNK:]
+
+    def __add__(self, more: bytes) -> "LongLine":
+        self._end = (self._end + more)[-_CHUNK:]
+        return self
+
+    def __len__(self) -> int:
+        return len(self._start) + len(self._end)
+
+    @property
+    def id(self) -> Id | None:
+        """The id of the request, if it stands before or behind all that is long."""
+        found = _FIRST_ID.match(self._start) or _LAST_ID.search(self._end)
+        return None if found is None else decode(found[1])
+
+
 class LineReader:
     """The lines that a client sends, read in a thread, which works for a pipe, a file and a terminal alike."""
 
     def __init__(self, source: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[bytes | LongLine | None] = asyncio.Queue()
+        self._room = threading.Condition()
+        self._held = 0
         self.ended = asyncio.Event()
         threading.Thread(target=self._read, args=(source,), daemon=True, name="failwell lines").start()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes | LongLine]:
         while (line := await self._queue.get()) is not None:
+            with self._room:
+                self._held -= len(line)
+                self._room.notify()
             yield line
 
     def _read(self, source: int) -> None:
-        held = b""
+        held: bytearray | LongLine = bytearray()
         try:
             while chunk := os.read(source, _CHUNK):
-                *lines, held = (held + chunk).split(b"\n")
+                *lines, rest = chunk.split(b"\n")
                 for line in lines:
-                    self._put(line)
+                    self._put(held + line)
+                    held = bytearray()
+                held = held + rest
+                if isinstance(held, bytearray) and len(held) > MAX_POSTED_BODY:
+                    held = LongLine(bytes(held))
             self._put(held)
         except (OSError, RuntimeError):  # nothing to read from, or the loop is over
             pass
@@ -62,9 +107,13 @@ class LineReader:
         except RuntimeError:
             return
 
-    def _put(self, line: bytes) -> None:
-        if line := line.strip():
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
+    def _put(self, line: "bytearray | LongLine") -> None:
+        found = line if isinstance(line, LongLine) else bytes(line.strip())
+        if len(found):
+            with self._room:
+                self._room.wait_for(lambda: self._held <= MAX_POSTED_BODY)
+                self._held += len(found)
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, found)
 
 
 class HeaderSource(Protocol):
@@ -84,6 +133,7 @@ class ServerStreams:
         upstream: the server.
         rules: which calls are retried.
         session: what is known of the client.
+        output: where the client reads.
         headers: gives the headers of a request.
         next_id: gives ids that no client uses.
     """
@@ -93,6 +143,7 @@ class ServerStreams:
         upstream: Upstream,
         rules: Rules,
         session: HttpSession,
+        output: LineWriter,
         *,
         headers: HeaderSource,
         next_id: Callable[[], Id],
@@ -104,7 +155,7 @@ class ServerStreams:
         self._session = session
         self._headers = headers
         self._next_id = next_id
-        self._stream_reply: StdioReply | None = None
+        self._output = output
         self._unanswered: list[StdioReply] = []
 
     async def listen(self, reply: StdioReply) -> None:
@@ -142,7 +193,7 @@ class ServerStreams:
             task.cancel()
             response.close()
             return None
-        self.stream, self._stream_reply = stream, reply
+        self.stream = stream
         self.url = self._upstream.server_url.url_for(stream.endpoint)
         return task
 
@@ -159,7 +210,7 @@ class ServerStreams:
                 await reply.fail(CONNECTION_LOST.message)
 
     def _is_answered(self, reply: StdioReply) -> bool:
-        return reply.is_answered or (self._stream_reply is not None and reply.request_id in self._stream_reply.answered)
+        return reply.is_answered or self._output.has_answered(reply.request_id)
 
     async def _listen_once(self, reply: StdioReply) -> int:
         resumed = {"Last-Event-ID": reply.last_event.decode("utf-8", "replace")} if reply.last_event else {}
@@ -222,11 +273,12 @@ class RenewingUpstream(Upstream):
                 return request_headers.session
             response = await super().send("POST", url, start.headers({"method": "initialize"}), start.initialize)
             try:
-                message = await answer_in(response) if response.status == _OK else None
+                with self.memory.share() as share:
+                    message = decode(await answer_in(response, share)) if response.status == _OK else None
             finally:
                 response.release()
             session = response.headers.get(_SESSION)
-            result = None if message is None else message.get("result")
+            result = message.get("result") if is_object(message) else None
             if session is None or not is_object(result):
                 return None
             request_headers.session, request_headers.version = session, result.get("protocolVersion")
@@ -295,7 +347,7 @@ class RemoteSession:
         self._session = HttpSession(setup.make_rewriter())
         self._request_headers = RequestHeaders(self._session.rewriter.tools)
         self._streams = ServerStreams(
-            upstream, self._rules, self._session, headers=self._make_headers, next_id=self._next_id
+            upstream, self._rules, self._session, output, headers=self._make_headers, next_id=self._next_id
         )
         self._tasks: dict[Id, asyncio.Task[None]] = {}
         self._listener: asyncio.Task[None] | None = None
@@ -321,7 +373,10 @@ class RemoteSession:
 
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
-            await self._pass_line(line)
+            if isinstance(line, LongLine):
+                await self._refuse(line.id, f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
+            else:
+                await self._pass_line(line)
 
     async def _wait_for_answers(self, grace: float) -> None:
         if self._tasks:
@@ -337,12 +392,28 @@ class RemoteSession:
             response = await self._upstream.send("DELETE", self._streams.url, self._make_headers(None))
             response.release()
 
+    async def _refuse(self, id: Id | None, sentence: str) -> None:
+        """Answer a request that is not passed on."""
+        error = {"code": INVALID_REQUEST, "message": f"failwell: {sentence}"}
+        with self._until_client_gone():
+            await self._output.message(encode({"jsonrpc": "2.0", "id": id, "error": error}))
+
     async def _pass_line(self, line: bytes) -> None:
+        try:
+            posted = PostedBody.of(line)
+        except BodyTooLong as exc:
+            await self._refuse(None, f"the batch is {exc}")
+            return
+        if posted.id is not None and len(self._tasks) >= MAX_PENDING:
+            await self._refuse(posted.id, f"more than {MAX_PENDING} requests have no answer yet")
+            return
         message = decode(line)
-        posted = PostedBody.of(line)
         method = message.get("method") if is_object(message) else None
         if posted.cancels is not None and self._is_cancelled_by_closing(posted.cancels):
             return
+        for id in [posted.id] if posted.id is not None else [pending.id for pending in posted.calls]:
+            if id is not None:
+                self._output.note_request(id)
         reply = StdioReply(
             self._output,
             posted.id,
@@ -418,7 +489,7 @@ class RemoteSession:
                 if posted.is_list:
                     await self._pass_tools(posted, response, reply)
                 else:
-                    await pass_on(response, reply)
+                    await self._pass_on(response, reply)
             finally:
                 response.release()
             self.code = 0
@@ -439,10 +510,19 @@ class RemoteSession:
 
         def learn(data: bytes) -> None:
             on_message(data)
-            self._session.learn(decode(data), is_page=posted.is_page)
+            self._session.learn(data, is_page=posted.is_page)
 
         reply.on_message = learn
-        await pass_on(response, reply)
+        await self._pass_on(response, reply)
+
+    async def _pass_on(self, response: ClientResponse, reply: StdioReply) -> None:
+        try:
+            with self._upstream.memory.share() as share:
+                async with redacting(reply, is_off=self._rules.dry_run) as safe:
+                    await pass_on(response, safe, share)
+        except (BodyTooLong, TooManyBodies) as exc:
+            too_long = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
+            await reply.fail(f"failwell: {too_long.message}")
 
     async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:

@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 
 from failwell._json import is_object
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
-from failwell.proxy.bounds import MAX_ANSWERED_IDS
+from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_SMALL_BODY, READ_TIMEOUT
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, name_of, retry_of
 from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
 from failwell.proxy.stdio.pump import write_all
@@ -30,6 +30,8 @@ class Reply(Protocol):
     """An answer: sent at once, or started and then written piece by piece."""
 
     is_started: bool
+    takes_messages: bool
+    """Whether it takes whole messages and events only."""
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Send all of it."""
@@ -46,12 +48,18 @@ class HttpReply:
 
     def __init__(self, request: web.BaseRequest) -> None:
         self.is_started = False
+        self.takes_messages = False
         self.response: web.StreamResponse | None = None
         self._request = request
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
-        """Keep it: the server writes it in one piece when the request was handled."""
-        self.response = web.Response(status=status, headers=headers, body=body)
+        """Keep it: the server writes it in one piece when the request was handled. A long one is written now."""
+        if len(body) <= MAX_SMALL_BODY:
+            self.response = web.Response(status=status, headers=headers, body=body)
+            return
+        headers["Content-Length"] = str(len(body))
+        await self.start(status, headers)
+        await self.write(body)
 
     async def start(self, status: int, headers: Headers) -> None:
         """Write the head."""
@@ -66,8 +74,11 @@ class HttpReply:
         """Write a piece, and wait until the client has taken enough of it."""
         assert self.response is not None
         try:
-            await self.response.write(data)
-        except OSError as gone:
+            async with asyncio.timeout(READ_TIMEOUT):
+                await self.response.write(data)
+        except OSError as gone:  # also a `TimeoutError`
+            if self._request.transport is not None:
+                self._request.transport.abort()
             raise ClientGone from gone
 
 
@@ -81,6 +92,7 @@ class StreamReply:
 
     def __init__(self, reply: Reply, stream: Reply) -> None:
         self.is_started = False
+        self.takes_messages = False
         self._reply = reply
         self._stream = stream
 
@@ -103,18 +115,36 @@ class StreamReply:
 
 
 class LineWriter:
-    """Writes lines to the client, in a thread, so that a client that does not read stops nothing else."""
+    """Writes lines to the client, in a thread, so that a client that does not read stops nothing else.
+
+    Each request is answered once, whichever stream an answer comes on.
+    """
 
     def __init__(self, target: int) -> None:
         self._target = target
+        self._answered: dict[Id, None] = {}
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="failwell output")
 
-    async def message(self, data: bytes) -> None:
-        """Write one message.
+    def note_request(self, id: Id) -> None:
+        """Note that the client waits for an answer to this id, be it a new one or used before."""
+        self._answered.pop(id, None)
+
+    def has_answered(self, id: Id | None) -> bool:
+        """Return whether a request has its answer."""
+        return id is not None and id in self._answered
+
+    async def message(self, data: bytes, *, answers: Id | None = None) -> None:
+        """Write one message, unless what it answers has its answer already.
 
         Raises:
             ClientGone: nobody reads any more.
         """
+        if self.has_answered(answers):
+            return
+        if answers is not None:
+            self._answered[answers] = None
+            if len(self._answered) > MAX_ANSWERED_IDS:
+                self._answered.pop(next(iter(self._answered)))
         line = b" ".join(data.splitlines()) + b"\n"  # in JSON, line ends are spaces
         taken = await asyncio.get_running_loop().run_in_executor(self._writer, write_all, line, self._target)
         if taken < len(line):
@@ -134,12 +164,12 @@ class StdioReply:
         self, output: LineWriter, request_id: Id | None, *, on_message: Callable[[bytes], object] = lambda _: None
     ) -> None:
         self.is_started = False
+        self.takes_messages = True
         self.is_answered = request_id is None
         self.status = 0
         self.last_event: bytes | None = None
         self.resume_delay: float | None = None
         self.request_id = request_id
-        self.answered: dict[Id, None] = {}
         self._output = output
         self.on_message = on_message
 
@@ -180,12 +210,10 @@ class StdioReply:
 
     async def _message(self, data: bytes) -> None:
         self.on_message(data)
-        if (glance := glance_at_server(data)) is not None and glance.method is None and glance.id is not None:
-            self.answered[glance.id] = None
-            if len(self.answered) > MAX_ANSWERED_IDS:
-                self.answered.pop(next(iter(self.answered)))
-            self.is_answered = self.is_answered or glance.id == self.request_id
-        await self._output.message(data)
+        glance = glance_at_server(data)
+        answers = glance.id if glance is not None and glance.method is None else None
+        self.is_answered = self.is_answered or (answers is not None and answers == self.request_id)
+        await self._output.message(data, answers=answers)
 
     def _error(self, sentence: str) -> dict[str, object]:
         return {"jsonrpc": "2.0", "id": self.request_id, "error": {"code": INTERNAL_ERROR, "message": sentence}}

@@ -12,6 +12,7 @@ from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.sessions import HttpSession, PendingCall
 from failwell.proxy.rewriter import Message, Rewriter
+from failwell.proxy.summary import counted_name
 from failwell.reading.reader import attempts_below
 from failwell.retry import Limits, Policy, Run, Shared
 
@@ -54,7 +55,8 @@ class Rules:
 
     async def refusal(self, pending: PendingCall, session: HttpSession) -> Message | None:
         """Return the answer to a call that must not be made: wrong arguments, or an open breaker. None: make it."""
-        self.calls[pending.tool] = self.calls.get(pending.tool, 0) + 1
+        name = counted_name(pending.tool, self.calls)
+        self.calls[name] = self.calls.get(name, 0) + 1
         rewriter = session.rewriter
         is_read = self.validates or rewriter.reports_all
         if is_read and (refused := rewriter.refusal(pending.call)) is not None:

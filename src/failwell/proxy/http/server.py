@@ -10,10 +10,9 @@ from hashlib import blake2b
 from socket import socket
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
-from failwell.proxy.bounds import MAX_HEADER, REACH_TIMEOUT, SHUTDOWN_TIMEOUT
+from failwell.proxy.bounds import REACH_TIMEOUT, SHUTDOWN_TIMEOUT
 from failwell.proxy.events import ProxyEvent
+from failwell.proxy.http.connections import Connections, max_connections
 from failwell.proxy.http.gateway import AllowedHosts, Gateway
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.upstream import ServerUrl, Upstream
@@ -124,16 +123,12 @@ async def listening(
             allowed_hosts=AllowedHosts(host, origins=options.allow_origin),
             headers=options.header,
         )
-        server = web.Server(
-            gateway,
-            handler_cancellation=True,
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-            access_log=None,
-        )
+        connections = Connections(gateway, most=max_connections())
+        server = connections.server
         try:
             create = asyncio.get_running_loop().create_server
-            listeners = [await create(server, sock=one) for one in sockets] or [await create(server, host, port)]
+            found = [await create(connections, sock=one) for one in sockets]
+            listeners = found or [await create(connections, host, port)]
         except OSError as failed:
             raise CannotServe(f"cannot listen on {host}:{port}: {describe_error(failed)}") from None
         try:

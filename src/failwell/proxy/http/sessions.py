@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_PENDING, MAX_SESSIONS
+from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_BATCH, MAX_DECODED, MAX_LEARNT, MAX_PENDING, MAX_SESSIONS
 from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.http.bodies import BodyTooLong
 from failwell.proxy.http.reply import Headers
 from failwell.proxy.messages import Id, decode, encode, glance_at_client, glance_at_server
 from failwell.proxy.rewriter import Message, Rewriter
@@ -31,8 +31,9 @@ class PendingCall(Struct, eq=False):
 
     @property
     def call(self) -> ProxiedCall:
-        """The whole call, decoded when it is needed."""
-        return ProxiedCall.of(decode(self.body)) or ProxiedCall(id=self.id, tool=self.tool)
+        """The whole call, decoded when it is needed; of one that is too long, only what is known already."""
+        found = ProxiedCall.of(decode(self.body)) if len(self.body) <= MAX_DECODED else None
+        return found or ProxiedCall(id=self.id, tool=self.tool, is_unread=True)
 
     @property
     def attempts(self) -> int | None:
@@ -57,9 +58,15 @@ class PostedBody(Struct):
 
     @classmethod
     def of(cls, body: bytes) -> "PostedBody":
-        """Return what is in a body."""
+        """Return what is in a body.
+
+        Raises:
+            BodyTooLong: it is no plain message, and too long to be decoded.
+        """
         found = glance_at_client(body)
         if found is None:
+            if len(body) > MAX_DECODED:
+                raise BodyTooLong(MAX_DECODED)
             return cls._batch(body)
         params = found.params
         if found.method == "notifications/cancelled" and params is not None:
@@ -68,12 +75,14 @@ class PostedBody(Struct):
             return cls(body)
         if found.method == "tools/call" and params is not None and params.name is not None:
             return cls(body, (PendingCall(body, found.id, params.name, found.id),), found.id)
-        is_page = params is not None and params.cursor is not None
+        is_page = params is not None and params.has_cursor
         return cls(body, id=found.id, is_list=found.method == "tools/list", is_page=is_page)
 
     @classmethod
     def _batch(cls, body: bytes) -> "PostedBody":
         messages = decode(body)
+        if is_array(messages) and len(messages) > MAX_BATCH:
+            raise BodyTooLong(MAX_BATCH, "messages")
         written = [(encode(one), one) for one in messages] if is_array(messages) else [(body, messages)]
         found = tuple(
             PendingCall(one, call.id, call.tool, call.id)
@@ -95,13 +104,32 @@ class HttpSession:
         self.rewriter = rewriter
         self.tool_listing: asyncio.Future[None] | None = None
         self.is_listing_slow = False
+        self.streams = 0
+        self.learnt = 0
         self._pending: dict[Id, PendingCall] = {}
+        self._answered: dict[Id, None] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is on its way, or a stream is open."""
+        return bool(self._pending or self.streams)
 
     def add(self, pending: PendingCall) -> None:
         """Note a call, or another attempt of one, under the id that the server knows it by."""
         if len(self._pending) >= MAX_PENDING:
             self._pending.pop(next(iter(self._pending)))
         self._pending[pending.sent_as] = pending
+        self._answered.pop(pending.sent_as, None)
+
+    def note_answered(self, pending: PendingCall) -> None:
+        """Note that a call has its answer: another one that comes on a stream is dropped."""
+        self._answered[pending.sent_as] = None
+        if len(self._answered) > MAX_ANSWERED_IDS:
+            self._answered.pop(next(iter(self._answered)))
+
+    def has_answered(self, id: Id | None) -> bool:
+        """Return whether the call that the server knows by an id has its answer."""
+        return id is not None and id in self._answered
 
     def remove(self, pending: PendingCall) -> None:
         """Forget a call that has its answer, or will get none."""
@@ -140,11 +168,16 @@ class HttpSession:
             self.rewriter.tools.forget()
             self.tool_listing = None
 
-    def learn(self, message: Any, *, is_page: bool) -> None:
-        """Learn the tools from an answer to `tools/list`."""
+    def learn(self, data: bytes, *, is_page: bool) -> Message | None:
+        """Learn the tools from an answer to `tools/list`, and return it, unless it is too long or no answer."""
+        is_too_long = len(data) + (self.learnt if is_page else 0) > MAX_DECODED
+        message = None if is_too_long else decode(data)
         result = message.get("result") if is_object(message) else None
         if is_object(result):
-            self.rewriter.tools.learn(result, is_whole=not is_page and result.get("nextCursor") is None)
+            is_whole = not is_page and result.get("nextCursor") is None
+            self.learnt = len(data) + (0 if is_whole else self.learnt)
+            self.rewriter.tools.learn(result, is_whole=is_whole)
+        return message if is_object(message) else None
 
     def failed(self, pending: PendingCall, failure: Failure) -> Message:
         """Return a failure that the proxy found as if the server had answered with it."""
@@ -165,26 +198,32 @@ class UpstreamRequest(Struct):
 
 
 class Sessions:
-    """The sessions of all clients, by their id or, where there is none, by the client's credentials."""
+    """The sessions of all clients, by what tells these apart."""
 
     def __init__(self, make: Callable[[str | None], Rewriter]) -> None:
         self._make = make
-        self._known: dict[str, HttpSession] = {}
+        self._known: dict[bytes, HttpSession] = {}
         self._numbers = count(1)
 
-    def get(self, key: str, *, id: str | None) -> HttpSession:
-        """Return a session, a new one if it is not known; the one that was used least recently is forgotten."""
-        found = self._known.pop(key, None) or HttpSession(self._make(id))
+    def get(self, key: bytes, *, id: str | None) -> HttpSession:
+        """Return a session, a new one if it is not known; the oldest without a call or a stream makes room for it."""
+        found = self._known.pop(key, None)
+        if found is None:
+            found = HttpSession(self._make(id))
+            learnt = sum(session.learnt for session in self._known.values())
+            while len(self._known) >= MAX_SESSIONS or learnt > MAX_LEARNT:
+                idle = next((one for one, session in self._known.items() if not session.is_busy), None)
+                if idle is None:
+                    return found
+                learnt -= self._known.pop(idle).learnt
         self._known[key] = found
-        if len(self._known) > MAX_SESSIONS:
-            self._known.pop(next(iter(self._known)))
         return found
 
     def new(self) -> HttpSession:
         """Return a session that is not shared."""
         return HttpSession(self._make(None))
 
-    def end(self, key: str) -> None:
+    def end(self, key: bytes) -> None:
         """Forget a session."""
         self._known.pop(key, None)
 

@@ -5,21 +5,30 @@ Answers may arrive here: those of a stream that is resumed and, with the older t
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from aiohttp import ClientResponse
 
 from failwell._json import is_object
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_TOOL_REQUESTS
+from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_REQUESTS
+from failwell.proxy.channels import may_be_failing
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, name_of, with_data
-from failwell.proxy.http.failures import CONNECTION_LOST, failure_from_exception, failure_from_response
+from failwell.proxy.http.failures import (
+    ANSWER_TOO_LONG,
+    CONNECTION_LOST,
+    PROXY_FULL,
+    UNREADABLE_ANSWER,
+    failure_from_exception,
+    failure_from_response,
+)
+from failwell.proxy.http.redaction import redacted_event
 from failwell.proxy.http.reply import Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import Id, decode, decode_or_raise, encode, glance_at_server, with_id
+from failwell.proxy.messages import Id, ServerGlance, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
 
@@ -32,14 +41,23 @@ class ListeningStream:
         upstream: the server, to which calls are made again.
         rules: which calls are retried.
         next_id: gives ids that no client uses.
+        is_resumed: it repeats what its client may not have got.
     """
 
     def __init__(
-        self, session: HttpSession, reply: Reply, *, upstream: Upstream, rules: Rules, next_id: Callable[[], Id]
+        self,
+        session: HttpSession,
+        reply: Reply,
+        *,
+        upstream: Upstream,
+        rules: Rules,
+        next_id: Callable[[], Id],
+        is_resumed: bool = False,
     ) -> None:
         self.session = session
         self.reply = reply
         self.endpoint: str | None = None
+        self._is_resumed = is_resumed
         self._requests: dict[Id, UpstreamRequest] = {}
         self._tool_requests: dict[Id, PostedBody] = {}
         self._upstream = upstream
@@ -61,16 +79,20 @@ class ListeningStream:
 
     async def run(self, response: ClientResponse, *, on_endpoint: Callable[["ListeningStream"], object]) -> None:
         """Pass the stream on until it ends; *on_endpoint* is called when it says where to post to."""
+        reason = CONNECTION_LOST
         try:
-            await self._pass(response, on_endpoint)
+            with self._upstream.memory.share() as share:
+                await self._pass(response, share, on_endpoint)
         except BROKEN:
             pass  # what it leaves unanswered is answered below
+        except (BodyTooLong, TooManyBodies) as exc:
+            reason = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
         finally:
             response.close()
             for task in self._retries:
                 task.cancel()
         if self.endpoint is not None:
-            await self.give_up(CONNECTION_LOST)
+            await self.give_up(reason)
 
     @property
     def is_busy(self) -> bool:
@@ -82,8 +104,10 @@ class ListeningStream:
         for pending in self.session.all_pending():
             await self._write_failure(pending, failure)
 
-    async def _pass(self, response: ClientResponse, on_endpoint: Callable[["ListeningStream"], object]) -> None:
-        events = EventSplitter()
+    async def _pass(
+        self, response: ClientResponse, share: BodyShare, on_endpoint: Callable[["ListeningStream"], object]
+    ) -> None:
+        events = EventSplitter(share)
         async for chunk in response.content.iter_any():
             for event in events.feed(chunk):
                 if name_of(event) == b"endpoint":
@@ -101,22 +125,54 @@ class ListeningStream:
 
     async def _pass_event(self, event: bytes) -> None:
         data = data_of(event)
-        glance = glance_at_server(data) if data else None
+        is_long = len(data) > MAX_DECODED
+        glance = glance_at_server(data, is_lenient=not is_long) if data else None
         if glance is not None and glance.method is not None:
             self.session.note_notification(data)
         elif glance is not None and glance.id in self._tool_requests:
-            self.session.learn(decode(data), is_page=self._tool_requests.pop(glance.id).is_page)
+            self.session.learn(data, is_page=self._tool_requests.pop(glance.id).is_page)
+        if is_long:
+            await self._pass_long(glance, event)
+            return
         message: Any = None
         if data and (glance is None or self.session.pending(glance.id) is not None):
-            with suppress(RecursionError):
+            try:
                 message = decode_or_raise(data)
+            except RecursionError:
+                if may_be_failing(data):
+                    await self._drop_unreadable()
+                    return
         pending = self._answered_by(message) if is_object(message) else None
         if pending is None:
-            await self.reply.write(event)
+            is_second = glance is not None and glance.method is None and self.session.has_answered(glance.id)
+            safe = event if self._rules.dry_run else redacted_event(event)
+            if safe and (not is_second or self._is_resumed):  # one that is resumed repeats what its client may lack
+                await self.reply.write(safe)
             return
         self.session.remove(pending)
+        self.session.note_answered(pending)
         if not await self._is_retried(pending, message):
             await self._write_answer(pending, message, event)
+
+    async def _pass_long(self, glance: ServerGlance | None, event: bytes) -> None:
+        """Pass on an event that is too long to be decoded in full, unless it answers a call with a failure."""
+        id = None if glance is None or glance.method is not None else glance.id
+        pending = self.session.pending(id)
+        if pending is not None and glance is not None:
+            self.session.note_answered(pending)
+            if glance.is_failed or pending.sent_as != pending.id:
+                await self._write_failure(pending, UNREADABLE_ANSWER)
+                return
+            self._forget(pending)
+        elif self.session.has_answered(id) and not self._is_resumed:
+            return
+        await self.reply.write(event)
+
+    async def _drop_unreadable(self) -> None:
+        """Let the only call without an answer fail for one that is too deep to be read; of several, none is blamed."""
+        pending = self.session.all_pending()
+        if len(pending) == 1:
+            await self._write_failure(pending[0], UNREADABLE_ANSWER)
 
     def _answered_by(self, message: Message) -> PendingCall | None:
         id = message.get("id")

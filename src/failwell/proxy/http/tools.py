@@ -8,12 +8,12 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
-from failwell.proxy.bounds import MAX_TOOL_LIST_WAIT, MAX_TOOL_PAGES, MIN_TOOL_LIST_WAIT, TOOL_LIST_TIMEOUT
+from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_LIST_WAIT, MAX_TOOL_PAGES, MIN_TOOL_LIST_WAIT, TOOL_LIST_TIMEOUT
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.sessions import UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream
-from failwell.proxy.messages import decode, encode
-from failwell.proxy.rewriter import Message
+from failwell.proxy.messages import decode, encode, glance_at_server
 
 _CALL_HEADERS = ("mcp-name", "mcp-param-")
 
@@ -55,11 +55,17 @@ class ToolLister:
     async def _list(self, request: UpstreamRequest) -> None:
         try:
             async with asyncio.timeout(TOOL_LIST_TIMEOUT):
-                await self._list_all(request)
-        except (*BROKEN, RuntimeError):  # the latter is aiohttp's: the proxy has ended meanwhile
+                with self._upstream.memory.share() as share:
+                    await self._list_all(request, share)
+        except (
+            *BROKEN,
+            BodyTooLong,
+            TooManyBodies,
+            RuntimeError,
+        ):  # the latter is aiohttp's: the proxy has ended meanwhile
             return  # the call itself finds out what is wrong
 
-    async def _list_all(self, request: UpstreamRequest) -> None:
+    async def _list_all(self, request: UpstreamRequest, share: BodyShare) -> None:
         headers = _headers(request)
         params = _params(request)
         for _ in range(MAX_TOOL_PAGES):
@@ -67,10 +73,10 @@ class ToolLister:
             body = encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params})
             response = await self._upstream.send("POST", request.url, headers, body)
             try:
-                message = await answer_in(response) if response.status == 200 else None
+                data = await answer_in(response, share) if response.status == 200 else b""
             finally:
                 response.release()
-            request.session.learn(message, is_page=True)
+            message = request.session.learn(data, is_page=True)
             result = message.get("result") if is_object(message) else None
             cursor = result.get("nextCursor") if is_object(result) else None
             if not isinstance(cursor, str):
@@ -95,15 +101,19 @@ def _params(request: UpstreamRequest) -> dict[str, Any]:
     return {"_meta": kept} if kept else {}
 
 
-async def answer_in(response: ClientResponse) -> Message | None:
-    """Return the message in a response, in either form."""
+async def answer_in(response: ClientResponse, share: BodyShare) -> bytes:
+    """Return the message in a response, in either form; empty: there is none.
+
+    Raises:
+        BodyTooLong: it is too long to be decoded; also `TooManyBodies`.
+    """
     if response.content_type != "text/event-stream":
-        message = decode(await response.read())
-        return message if is_object(message) else None
-    events = EventSplitter()
+        return await read_body(response.content, share, most=MAX_DECODED)
+    events = EventSplitter(share)
     async for chunk in response.content.iter_any():
         for event in events.feed(chunk):
-            message = decode(data_of(event))
-            if is_object(message) and "id" in message and "method" not in message:
-                return message
-    return None
+            data = data_of(event)
+            glance = glance_at_server(data, is_lenient=False)
+            if glance is not None and glance.id is not None and glance.method is None:
+                return data
+    return b""

@@ -1,6 +1,7 @@
 """`Upstream`: the connections to the server behind the proxy; `ServerUrl`: which of its URLs a path means."""
 
 import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
@@ -25,6 +26,7 @@ from yarl import URL
 
 from failwell._net import is_loopback
 from failwell.proxy.bounds import CONNECT_TIMEOUT, MAX_HEADER, MAX_REDIRECTS
+from failwell.proxy.http.bodies import BodyMemory
 
 BROKEN = (ClientError, OSError, TimeoutError, asyncio.IncompleteReadError)
 """What is raised when the server cannot be reached or the connection breaks."""
@@ -34,6 +36,11 @@ _REDIRECTS = (307, 308)  # those that keep the method
 # Servers close idle connections after five seconds (uvicorn, Node): no call must be sent at that moment.
 _IDLE_SECONDS = 4.0
 _CHUNK = 1 << 18
+
+
+# Where clients look for what a server says about itself and its authorization: no dots that lead elsewhere.
+_PART = r"/(?!\.\.?(?:/|$))[\w.~-]+"
+_METADATA = re.compile(rf"(?:{_PART})*?/\.well-known(?:{_PART})+", re.ASCII)
 
 
 class ServerUrl:
@@ -55,12 +62,18 @@ class ServerUrl:
         self.url = self.url_for("/")
         self.authorization = _basic(parts)
 
+    def is_endpoint(self, target: str) -> bool:
+        """Return whether a request target means the URL itself; a slash at the end of its path does not matter."""
+        return _split(target)[0].rstrip("/") in ("", self.path.rstrip("/"))
+
+    def is_metadata(self, target: str) -> bool:
+        """Return whether a request target means what the server publishes about itself."""
+        return _METADATA.fullmatch(_split(target)[0]) is not None
+
     def url_for(self, target: str) -> str:
         """Return the URL that a request target (a path with its query) means."""
-        if not target.startswith("/"):  # a whole URL, or an attack: `@evil.example` after the host names another host
-            target = "/" + (target.partition("://")[2].partition("/")[2] if "://" in target else "")
-        path, _, query = target.partition("?")
-        if path in ("/", self.path):
+        path, query = _split(target)
+        if self.is_endpoint(target):
             path, query = self.path, query or self.query
         return f"{self.root}{path}?{query}" if query else f"{self.root}{path}"
 
@@ -81,6 +94,14 @@ class ServerUrl:
         return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
 
 
+def _split(target: str) -> tuple[str, str]:
+    """Return the path and the query of a request target."""
+    if not target.startswith("/"):  # a whole URL, or an attack: `@evil.example` after the host names another host
+        target = "/" + (target.partition("://")[2].partition("/")[2] if "://" in target else "")
+    path, _, query = target.partition("?")
+    return path, query
+
+
 def _origin(parts: SplitResult) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
@@ -92,7 +113,7 @@ def _basic(parts: SplitResult) -> str | None:
 
 
 class Upstream:
-    """A pool of connections to one server.
+    """A pool of connections to one server, and the memory of what passes between it and its clients.
 
     Redirects are followed only where they stay on the server's origin and keep the method, so that no credential
     reaches another server. Cookies are kept for one client only: a gateway has many.
@@ -104,6 +125,7 @@ class Upstream:
 
     def __init__(self, server_url: ServerUrl, *, keeps_cookies: bool = False) -> None:
         self.server_url = server_url
+        self.memory = BodyMemory()
         self._proxy = None if is_loopback(server_url.host) else _proxy_for(server_url)
         self._session = ClientSession(
             connector=TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),

@@ -13,8 +13,9 @@ from failwell._log import log
 from failwell.dialects._placement import RETRY_KEY
 from failwell.failure import Failure
 from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.events import ProxyEvent
-from failwell.proxy.messages import Id, decode, encode
+from failwell.proxy.messages import Id, decode, decode_line, encode, with_id
 from failwell.proxy.rewriter import Rewriter, attempts_detail
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
@@ -88,23 +89,51 @@ class FailureHandler:
         if failure is None or self._rewriter.dry_run:
             return None
         self._retries.end(request)
+        return self.refuse(call, failure)
+
+    def refuse(self, call: ProxiedCall, failure: Failure) -> bytes:
+        """Return the answer to a call that the proxy cannot make."""
         self._report(self._rewriter.event("refused", call, failure))
         return _line(self._rewriter.failed(call, failure))
 
     def answer(self, request: PendingRequest, line: bytes) -> bytes | None:
         """Return what the client gets for an answer; None: as it is. Empty: nothing yet, the call is made again."""
-        message = decode(line)
+        message = decode_line(line)
         if not is_object(message):
-            return None
+            return self._unread_answer(request, line)
         try:
             return self._handle_answer(request, message)
         except Exception:
-            log.exception("an answer could not be rewritten; it passes as it is")
-            return None if request.sent_as is None else _line({**message, "id": request.id})
+            log.exception("an answer could not be handled; a minimal error takes its place if it failed")
+            self._forget(request)
+            changed = self._rewriter.minimal(self._call(request), message)
+            if changed is None and request.sent_as is not None:
+                changed = {**message, "id": request.id}
+            return None if changed is None else _line(changed)
+
+    def redacted(self, id: Id | None, line: bytes) -> bytes | None:
+        """Return what the client gets for an error that answers no call; None: as it is."""
+        message = decode_line(line)
+        try:
+            changed = self._rewriter.redacted(message) if is_object(message) else minimal_error(id, is_call=False)
+        except Exception:
+            log.exception("an error could not be redacted; a minimal one takes its place")
+            changed = minimal_error(id, is_call=False)
+        return None if changed is None or self._rewriter.dry_run else _line(changed)
+
+    def _unread_answer(self, request: PendingRequest, line: bytes) -> bytes | None:
+        """Return what the client gets for an answer that is too deep or too long to be decoded; None: as it is."""
+        self._forget(request)
+        if not self._rewriter.dry_run and may_be_failing(line):
+            return _line(minimal_error(request.id, is_call=True))
+        try:
+            return None if request.sent_as is None else with_id(line, request.id)
+        except (ValueError, RecursionError):  # nobody can say where its id stands
+            return _line(minimal_error(request.id, is_call=True))
 
     def _handle_answer(self, request: PendingRequest, message: dict[str, Any]) -> bytes | None:
         call = self._call(request)
-        if request.run is None:
+        if request.run is None or request.is_cancelled:
             return self._rewrite(request, call, message)
         failure = self._failure(call, message)
         if failure is None:
@@ -151,19 +180,21 @@ class FailureHandler:
             self._retries.end(request)
             if is_first:
                 return None
-            if request.sent_as is None or self._tracker.take(request.sent_as) is None:
+            if request.sent_as is None or not self._tracker.cancel(request.sent_as):
                 return b""  # it waits for its next try: the server knows nothing of it
-        message = decode(line)
+        message = decode_line(line)
+        if message is None:
+            return b""
         message["params"]["requestId"] = request.sent_as
         return _line(message)
 
     def filter_progress(self, line: bytes) -> bytes | None:
         """Return None to pass on a notification of progress; empty: a later try has not come as far as the first."""
-        return None if self._retries is None or self._retries.is_progress(decode(line)) else b""
+        return None if self._retries is None or self._retries.is_progress(decode_line(line)) else b""
 
     def _call(self, request: PendingRequest) -> ProxiedCall:
         found = ProxiedCall.of(decode(request.line)) if request.line is not None else None
-        return found or ProxiedCall(id=request.id, tool=request.tool)
+        return found or ProxiedCall(id=request.id, tool=request.tool, is_unread=True)
 
     def _failure(self, call: ProxiedCall, message: dict[str, Any]) -> Failure | None:
         failure = self._rewriter.failure_in(call, message)
@@ -189,6 +220,7 @@ class FailureHandler:
         give_up: Callable[[], bytes | None],
     ) -> bool:
         assert self._retries is not None
+        request.run.hints = self._rewriter.hints(call.tool)  # they may be narrower than when the call was made
         below = _attempts_below(message) > 1
         now, jitter = self._outputs.clock(), self._outputs.jitter()
         decision = request.run.failed(failure, now, jitter=jitter, retried_below=below)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from failwell.proxy.bounds import MAX_FIRST_LINES
+from failwell.proxy.bounds import MAX_FIRST_LINES, MAX_UNREAD_LENGTH
 from failwell.proxy.stdio.process import start_thread
 from failwell.proxy.stdio.pump import Pump, split_lines
 
@@ -134,7 +134,8 @@ class TrackerLoader:
 
     def _is_kept(self, line: bytes, *, is_from_client: bool) -> bool:
         with self._lock:
-            is_kept = self._tracker is None and len(self._first_lines) < MAX_FIRST_LINES
+            has_room = len(self._first_lines) < MAX_FIRST_LINES and len(line) <= MAX_UNREAD_LENGTH
+            is_kept = self._tracker is None and has_room
             if is_kept:
                 self._first_lines.append((is_from_client, line))
         return is_kept

@@ -9,7 +9,7 @@ from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from failwell.proxy.bounds import WRITE_TIMEOUT
+from failwell.proxy.bounds import MAX_LINE, WRITE_TIMEOUT
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.loader import TrackerLoader
@@ -17,35 +17,63 @@ if TYPE_CHECKING:
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
 _PIECE = 1 << 16
+_END = 1 << 12
+
+
+class LongLine:
+    """What is kept of a line that is too long: how it begins, and how it ends so far."""
+
+    def __init__(self, start: bytes) -> None:
+        self.head = start[:_END]
+        self.tail = b""
+        self.is_over = False
+        self.is_answered = False
+
+    def add(self, chunk: bytes) -> None:
+        """Take in more of it."""
+        self.tail = (self.tail + chunk[-_END:])[-_END:]
 
 
 class Pump:
     """Passes lines on until their source ends.
 
-    Lines that come together and stay as they are leave together. A line may have any length.
+    Lines that come together and stay as they are leave together. What is longer than a line may be is dropped as it
+    comes.
 
     Args:
         source: where lines are read.
         rewrite: returns what to write in place of a line; None: the line as it is. Empty: nothing.
         write: takes what goes on.
+        replace: returns what takes the place of a line that is too long; None: that cannot be told before it is over.
     """
 
-    def __init__(self, source: int, rewrite: Callable[[bytes], bytes | None], write: Callable[[bytes], object]) -> None:
+    def __init__(
+        self,
+        source: int,
+        rewrite: Callable[[bytes], bytes | None],
+        write: Callable[[bytes], object],
+        replace: Callable[[LongLine], bytes | None] = lambda _: b"",
+    ) -> None:
         self.is_reading = False
         self.source = source
         self.rewrite = rewrite
+        self.long: LongLine | None = None
         self._write = write
-        self._held: list[bytes] = []
+        self._replace = replace
+        self._held: list[bytes | bytearray] = []
+        self._held_length = 0
 
     @property
     def is_holding(self) -> bool:
         """Whether part of a line has come."""
-        return bool(self._held)
+        return bool(self._held) or self.long is not None
 
     def run(self) -> bytes:
         """Pass lines on, and return what follows the last newline."""
         read, source, write, held = os.read, self.source, self._write, self._held
         while True:
+            if self.long is not None and (lines := self.settle()):
+                write(self.rewrite_all(lines))
             self.is_reading = True
             try:
                 chunk = read(source, LARGE_CHUNK if held else CHUNK)
@@ -66,18 +94,54 @@ class Pump:
 
     def cut(self, chunk: bytes) -> bytes:
         """Return the whole lines that a chunk completes, and hold what is behind them."""
+        if self.long is not None:
+            return self._cut_long(self.long, chunk)
         held = self._held
         end = chunk.rfind(b"\n") + 1
         if not end:
-            held.append(chunk)
+            self._hold(chunk)
             return b""
         lines = chunk if end == len(chunk) else chunk[:end]
         if held:
             lines = b"".join((*held, lines))
             held.clear()
+            self._held_length = 0
         if end < len(chunk):
-            held.append(chunk[end:])
+            self._hold(chunk[end:])
         return lines
+
+    def _hold(self, chunk: bytes) -> None:
+        if len(chunk) >= _PIECE:
+            self._held.append(chunk)
+        else:  # many small ones would take many times their length
+            if not self._held or not isinstance(self._held[-1], bytearray) or len(self._held[-1]) >= LARGE_CHUNK:
+                self._held.append(bytearray())
+            self._held[-1] += chunk
+        self._held_length += len(chunk)
+        if self._held_length > MAX_LINE:
+            self.long = LongLine(b"".join(self._held[:2]))
+            self._held.clear()
+            self._held_length = 0
+
+    def _cut_long(self, long: LongLine, chunk: bytes) -> bytes:
+        end = chunk.find(b"\n")
+        if end < 0:
+            long.add(chunk)
+            return b""
+        long.add(chunk[:end])
+        long.is_over = True
+        replaced = self.settle()
+        self.long = None
+        rest = chunk[end + 1 :]
+        return replaced + (self.cut(rest) if rest else b"")
+
+    def settle(self) -> bytes:
+        """Return the line that takes the place of one that is too long, once, as soon as it is known."""
+        if self.long is None or self.long.is_answered:
+            return b""
+        found = self._replace(self.long)
+        self.long.is_answered = found is not None
+        return found or b""
 
     def rewrite_all(self, lines: bytes) -> bytes:
         """Return what is written in place of lines."""
@@ -272,6 +336,10 @@ class Duplex:
                     if not chunk:
                         return
                     lines = (up if source == client else down).cut(chunk)
+                    if up.long is not None:
+                        return  # the client gets an answer, which only another thread may wait to write
+                    if down.long is not None and source != client:
+                        lines += down.settle()
                     size = LARGE_CHUNK if up.is_holding or down.is_holding else CHUNK
                     if not lines:
                         continue

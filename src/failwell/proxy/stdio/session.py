@@ -12,11 +12,12 @@ from threading import Event, Lock
 from time import sleep
 from typing import TYPE_CHECKING
 
-from failwell.proxy.bounds import FIRST_LINE_WAIT, LAST_ANSWERS_WAIT, LAST_LINES_WAIT
+from failwell.proxy.bounds import FIRST_LINE_WAIT, LAST_ANSWERS_WAIT, LAST_LINES_WAIT, MAX_LINE
 from failwell.proxy.stdio.loader import TrackerLoader
 from failwell.proxy.stdio.process import Child, ServerProcess, enlarge, start_thread
 from failwell.proxy.stdio.pump import (
     Duplex,
+    LongLine,
     Pump,
     client_outlet,
     is_stream,
@@ -133,8 +134,8 @@ class StdioSession:
 
     def _start(self) -> None:
         loader, child = self._loader, self._server.child
-        loader.up = Pump(self._source, loader.from_client, self.to_server)
-        loader.down = Pump(child.stdout, loader.from_server, self.to_client)
+        loader.up = Pump(self._source, loader.from_client, self.to_server, self._refuse_long)
+        loader.down = Pump(child.stdout, loader.from_server, self.to_client, self._replace_long)
         client = client_outlet(self._target) if loader.is_lazy and is_stream(self._source) else None
         if client is None:
             loader.read_each_line()
@@ -168,7 +169,7 @@ class StdioSession:
 
     def _start_down(self) -> None:
         child, self._output_closed = self._server.child, Event()
-        self._loader.down = Pump(child.stdout, self._loader.from_server, self.to_client)
+        self._loader.down = Pump(child.stdout, self._loader.from_server, self.to_client, self._replace_long)
         start_thread(self._down, child, self._loader.down, self._output_closed)
 
     def _down(self, child: Child, pump: Pump, closed: Event, begin: Callable[[], object] = lambda: None) -> None:
@@ -189,6 +190,25 @@ class StdioSession:
                 self._loader.tracker.give_up_own_requests()
                 sleep(_POLL_INTERVAL)
             self._server.end_silent(child)
+
+    def _refuse_long(self, line: LongLine) -> bytes | None:
+        """Answer a request that is too long, which the server does not get; None: whose it is is not known yet."""
+        from failwell.proxy.stdio.long_lines import refusal  # only now: most sessions have none
+
+        self._loader.client_spoke.set()
+        answer = refusal(line, self._loader.tracker)
+        if answer:
+            self.to_client(answer)
+        return None if answer is None else b""
+
+    def _replace_long(self, line: LongLine) -> bytes | None:
+        """Return the error in place of an answer that is too long; None: whose it is is not known yet."""
+        from failwell.proxy.stdio.long_lines import replacement  # only now: most sessions have none
+
+        found = replacement(line, self._loader.tracker)
+        if found == b"":
+            self._restarts().report_dropped(MAX_LINE)
+        return found
 
     def _write_last(self, answers: bytes, *, until: Event | None = None) -> None:
         """Write to a client that may have stopped reading; wait for it a little, or *until* an event is set."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell.proxy.bounds import (
     MAX_ANSWERED_IDS,
+    MAX_KEPT_LINES,
     MAX_PENDING,
     MAX_RETRIED_LINE,
     MAX_SUBSCRIPTIONS,
@@ -27,8 +28,8 @@ from failwell.proxy.messages import (
     UNREADABLE,
     Id,
     Params,
-    decode,
     decode_all_sent,
+    decode_line,
     decode_success,
     decode_successes,
     encode,
@@ -37,6 +38,7 @@ from failwell.proxy.messages import (
     glance_loosely,
 )
 from failwell.proxy.stdio.pump import split_lines
+from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.failures import FailureHandler
@@ -59,6 +61,7 @@ class PendingRequest(Struct, eq=False):
     line: bytes | None = None
     is_page: bool = False
     is_sent: bool = False
+    is_cancelled: bool = False
     sent_as: Id | None = None
     run: Any = None
     give_up: Callable[[], bytes | None] | None = None
@@ -93,6 +96,7 @@ class Tracker:
         self.lasting: dict[str | None, bytes] = {}
         self.answered_ids: set[Id] = set()
         self._recently_answered: set[Id] = set()
+        self._cancelled: dict[Id, PendingRequest] = {}
         self._unsent: deque[PendingRequest] = deque()
         self._make_handler = make_handler
         self._answer = answer
@@ -126,14 +130,15 @@ class Tracker:
         if id is None:
             return self._read_client_notification(method, params, line)
         if method == "tools/call" and params is not None and params.name is not None:
-            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE  # what is encoded again must mean the same
+            # What is encoded again must mean the same, and what is kept for many calls must be short.
+            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE and len(line) * len(self.pending) <= MAX_KEPT_LINES
             return self._read_call(PendingRequest(id, method, params.name, line if is_kept else None))
         if method in _LASTING_METHODS:
             self._remember_lasting(method, line)
         is_first = method == "initialize"
-        if is_first:
+        if is_first and len(line) <= MAX_RETRIED_LINE:
             self.handshake = [line]
-        is_page = params is not None and params.cursor is not None
+        is_page = params is not None and params.has_cursor
         self._remember(PendingRequest(id, method, line=line if is_first else None, is_page=is_page))
         return None
 
@@ -145,21 +150,36 @@ class Tracker:
         if message.method is not None:
             return self._read_server_notification(message.method, line)
         if message.id is None:
-            return None
+            return self._redacted(None, line) if message.is_failed else None
         return self._read_answer(message.id, line, is_failed=message.is_failed)
 
     @staticmethod
     def is_message(line: bytes) -> bool:
         """Return whether a line without its end is a whole message."""
-        return decode(line) is not None
+        return decode_line(line) is not None or glance_at_server(line) is not None
 
     def count(self, tool: str) -> None:
         """Count a call."""
-        self.calls[tool] = self.calls.get(tool, 0) + 1
+        known = self.calls.get(tool)
+        if known is None:
+            tool = counted_name(tool, self.calls)
+            known = self.calls.get(tool, 0)
+        self.calls[tool] = known + 1
 
     def take(self, id: Id) -> PendingRequest | None:
         """Return a pending request and forget it."""
         return self.pending.pop(id, None)
+
+    def cancel(self, id: Id) -> bool:
+        """Note that nobody waits for the answer to a request any more: one that comes all the same passes, once."""
+        request = self.pending.pop(id, None)
+        if request is None:
+            return False
+        request.is_cancelled = True
+        self._cancelled[id] = request
+        if len(self._cancelled) > MAX_PENDING:
+            self._cancelled.pop(next(iter(self._cancelled)))
+        return True
 
     def give_up_own_requests(self) -> None:
         """Let go whoever waits for the answer to a request of the proxy itself."""
@@ -185,6 +205,7 @@ class Tracker:
                 pending.pop(next(iter(pending)), None)
         pending[request.id] = request
         self._unsent.append(request)
+        self._cancelled.pop(request.id, None)
         self.answered_ids.discard(request.id)
         self._recently_answered.discard(request.id)
 
@@ -202,7 +223,9 @@ class Tracker:
     def note_only_sent(self, lines: bytes) -> None:
         """Note that the server has these lines, and none of the others that were read."""
         for line in lines.splitlines():
-            message = decode(line)
+            message = decode_line(line)
+            if message is None and (glance := glance_at_client(line)) is not None:
+                message = {"id": glance.id}
             for one in message if is_array(message) else (message,):
                 id: Any = one.get("id") if is_object(one) else None
                 if _is_id(id) and (request := self.pending.get(id)) is not None:
@@ -215,16 +238,20 @@ class Tracker:
             changed = self._handler.cancel(params.request_id, line) if self._handler is not None else None
             if changed is not None:
                 return changed
-            self.take(params.request_id)
+            self.cancel(params.request_id)
         return None
 
     def _remember_lasting(self, method: str, line: bytes) -> None:
-        message = decode(line)
+        message = decode_line(line)
         params = message.get("params") if is_object(message) else None
         uri = params.get("uri") if is_object(params) else None
         key = uri if isinstance(uri, str) else None
         self.lasting.pop(key, None)
-        if method != "resources/unsubscribe" and len(self.lasting) < MAX_SUBSCRIPTIONS:
+        if (
+            method != "resources/unsubscribe"
+            and len(self.lasting) < MAX_SUBSCRIPTIONS
+            and len(line) <= MAX_UNREAD_LENGTH
+        ):
             self.lasting[key] = line
 
     def _read_server_notification(self, method: str, line: bytes) -> bytes | None:
@@ -235,9 +262,9 @@ class Tracker:
         return None
 
     def _read_answer(self, id: Id, line: bytes, *, is_failed: bool) -> bytes | None:
-        request = self.pending.pop(id, None)
+        request = self.pending.pop(id, None) or self._cancelled.pop(id, None)
         if request is None:
-            return b"" if id in self.answered_ids else None
+            return b"" if id in self.answered_ids else self._redacted(id, line) if is_failed else None
         self.note_answered(id)
         if request.tool:
             if is_failed or self.reads_successes or request.run is not None:
@@ -247,7 +274,10 @@ class Tracker:
         elif not request.method and request.give_up is not None:
             request.give_up()
             return b""  # the answer to a request of the proxy itself
-        return None
+        return self._redacted(id, line) if is_failed else None
+
+    def _redacted(self, id: Id | None, line: bytes) -> bytes | None:
+        return self.handler.redacted(id, line)
 
     def note_answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
@@ -261,20 +291,20 @@ class Tracker:
 
     def note_passed(self, id: Id, *, is_requested: bool) -> None:
         """Note that an answer has passed of which only the id was read."""
-        if self.pending.pop(id, None) is not None or is_requested:
+        if self.pending.pop(id, None) or self._cancelled.pop(id, None) or is_requested:
             self.note_answered(id)
         else:
             self.answered_ids.discard(id)  # nobody requested it: another answer passes too
 
     def _read_tools(self, request: PendingRequest, line: bytes) -> None:
-        message = decode(line)
+        message = decode_line(line)
         result = message.get("result") if is_object(message) else None
         if is_object(result):
             self.tools.learn(result, is_whole=not request.is_page and result.get("nextCursor") is None)
 
     def _read_odd_from_client(self, line: bytes) -> None:
         """Read a line whose parts are not what they should be, and each message of a batch."""
-        message = decode(line)
+        message = decode_line(line)
         for one in message if is_array(message) else (message,):
             if not is_object(one) or not isinstance(one.get("method"), str) or not _is_id(one.get("id")):
                 continue
@@ -286,7 +316,9 @@ class Tracker:
             self._remember(request)
 
     def _read_odd_from_server(self, line: bytes) -> bytes | None:
-        message = decode(line)
+        message = decode_line(line)
+        if message is None:
+            return self._read_unreadable(line)
         if not is_array(message):
             return self._read_odd_answer(message, line)
         found = [self._read_odd_answer(one, encode(one) + b"\n") for one in message]
@@ -294,6 +326,16 @@ class Tracker:
             return None
         kept = (encode(one) if new is None else new.rstrip(b"\n") for one, new in zip(message, found, strict=True))
         return b"[" + b",".join(one for one in kept if one) + b"]\n"
+
+    def _read_unreadable(self, line: bytes) -> bytes | None:
+        """Read an answer that is too deep or too long, as far as its ends tell whose it is."""
+        from failwell.proxy.stdio.long_lines import id_at_ends  # only now: it is seldom needed
+
+        id = id_at_ends(line)
+        request = None if id is None else self.pending.get(id)
+        if id is None or request is None or not request.tool:
+            return None
+        return self._read_answer(id, line, is_failed=True)
 
     def _read_odd_answer(self, message: Any, line: bytes) -> bytes | None:
         if not is_object(message) or "method" in message or not _is_id(message.get("id")):

@@ -1,0 +1,86 @@
+"""What of a server's failing answer reaches the client: all of it, redacted, but for one table of exceptions."""
+
+import re
+from typing import Any
+
+from failwell._json import is_object
+from failwell.phrases.rpc_codes import INTERNAL_ERROR
+from failwell.proxy.messages import glance_at_server
+from failwell.redact.whole import BINARY, VERBATIM, redact_whole
+
+Message = dict[str, Any]
+
+PASSED_VERBATIM: dict[tuple[str, ...], tuple[str, str]] = {
+    ("id",): (VERBATIM, "the client finds its request by it"),
+    ("error", "data", "elicitations", "*", "url"): (VERBATIM, "the client opens it for its user"),
+    ("error", "data", "elicitations", "*", "elicitationId"): (VERBATIM, "the client hears of its end by it"),
+    ("result", "content", "*", "data"): (BINARY, "an image or a sound: changed bytes are broken ones"),
+    ("result", "content", "*", "resource", "blob"): (BINARY, "a file: changed bytes are broken ones"),
+    ("result", "_meta", "progressToken"): (VERBATIM, "the client's own, by which it finds its request"),
+    ("result", "_meta", "io.modelcontextprotocol/related-task", "taskId"): (VERBATIM, "the task is asked for by it"),
+    ("result", "task", "taskId"): (VERBATIM, "the task is asked for by it"),
+}
+"""Every place in a failing answer where a text or number is not redacted, how, and why. `*` is any item.
+
+What is binary passes only as such: bytes that are a text are redacted as one. Words of the protocol need no row, since
+they hold no secret.
+"""
+
+
+def _tree() -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for path, (how, _) in PASSED_VERBATIM.items():
+        here = tree
+        for key in path[:-1]:
+            here = here.setdefault(key, {})
+        here[path[-1]] = how
+    return tree
+
+
+_EXCEPTIONS = _tree()
+_FAILING = re.compile(rb'"isError"\s*:\s*true|"error"\s*:')
+
+
+def is_failing(message: Message) -> bool:
+    """Tell whether an answer is a JSON-RPC error, or a result that is flagged as an error."""
+    if "error" in message:
+        return True
+    result = message.get("result")
+    return is_object(result) and result.get("isError") is True
+
+
+def mentions_error(data: bytes) -> bool:
+    """Tell whether a message, or what holds it, may be an error: nothing else need be looked at."""
+    return _FAILING.search(data) is not None
+
+
+def may_be_failing(data: bytes) -> bool:
+    """Tell whether a message that cannot be decoded in full is an error, or looks like one."""
+    glance = glance_at_server(data)
+    return mentions_error(data) if glance is None else glance.is_failed
+
+
+def redacted(message: Message) -> Message:
+    """Return a failing answer with every secret redacted, in whatever place."""
+    found: Message = redact_whole(message, _EXCEPTIONS)
+    return found
+
+
+def redacted_part(value: Any, *path: str) -> Any:
+    """Return a part of a failing answer redacted, given where in it the part stands."""
+    if not value:
+        return value
+    exceptions: Any = _EXCEPTIONS
+    for key in path:
+        exceptions = exceptions.get(key, {})
+    return redact_whole(value, exceptions)
+
+
+def minimal_error(id: Any, *, is_call: bool, is_modern: bool = False) -> Message:
+    """Return the answer that takes the place of one that could not be made safe."""
+    if not is_call:
+        error = {"code": INTERNAL_ERROR, "message": "The request failed, and its error cannot be shown."}
+        return {"jsonrpc": "2.0", "id": id, "error": error}
+    text = "The tool failed, and its error cannot be shown."
+    result: Message = {"content": [{"type": "text", "text": text}], "isError": True}
+    return {"jsonrpc": "2.0", "id": id, "result": {**result, "resultType": "complete"} if is_modern else result}

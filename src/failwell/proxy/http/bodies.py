@@ -1,0 +1,133 @@
+"""Bodies, held no longer than their bounds: what clients post, what the server answers, and all of them together."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+from aiohttp import StreamReader
+
+from failwell.proxy.bounds import MAX_HELD, MAX_RATIO, MAX_SMALL_BODY
+
+_PIECE = 1 << 18
+_MAX_UNSUSPICIOUS = 4 * _PIECE
+_ZLIB_OR_GZIP, _RAW = 47, -15
+_ENCODINGS = ("gzip", "x-gzip", "deflate")
+
+
+class BodyTooLong(Exception):
+    """A body, a batch, or an event of a stream goes beyond its bound; the text says which bound."""
+
+    def __init__(self, most: int, unit: str = "bytes") -> None:
+        is_large = unit == "bytes" and most >= 1 << 20
+        super().__init__(f"longer than {most >> 20} MiB" if is_large else f"longer than {most} {unit}")
+
+
+class TooManyBodies(Exception):
+    """The bodies that are held at the same time go beyond their bound."""
+
+
+class UnknownEncoding(Exception):
+    """A body is packed in a way that is not known here, or not packed as it says."""
+
+
+class BodyMemory:
+    """Counts the bytes of all bodies that are held. Small ones are not counted: their number is bounded already."""
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    @contextmanager
+    def share(self) -> "Iterator[BodyShare]":
+        """Give a share that is given back after the block."""
+        share = BodyShare(self)
+        try:
+            yield share
+        finally:
+            share.resize(0)
+
+    def change(self, count: int) -> None:
+        """Take more bytes, or give some back.
+
+        Raises:
+            TooManyBodies: there are none left.
+        """
+        if count > 0 and self._held + count > MAX_HELD:
+            raise TooManyBodies
+        self._held += count
+
+
+class BodyShare:
+    """The bytes that one exchange holds."""
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
+        self._counted = 0
+
+    def resize(self, length: int) -> None:
+        """Note how many bytes are held now.
+
+        Raises:
+            TooManyBodies: all exchanges together hold too many.
+        """
+        counted = length if length > MAX_SMALL_BODY else 0
+        if counted != self._counted:
+            self._memory.change(counted - self._counted)
+            self._counted = counted
+
+
+async def read_body(content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None) -> bytes:
+    """Return a whole body, unpacked.
+
+    Raises:
+        BodyTooLong: it goes beyond *most* bytes.
+        TooManyBodies: all bodies together hold too many.
+        UnknownEncoding: it cannot be unpacked.
+    """
+    body = bytearray()
+    async for piece in _pieces(content, encoding):
+        body += piece
+        if len(body) > most:
+            raise BodyTooLong(most)
+        share.resize(len(body))
+    return bytes(body)
+
+
+async def read_start(content: StreamReader, *, most: int) -> bytes:
+    """Return a body, or as much of it as is read at most."""
+    body = bytearray()
+    while len(body) < most and (chunk := await content.readany()):
+        body += chunk
+    return bytes(body[:most])
+
+
+async def _pieces(content: StreamReader, encoding: str | None) -> AsyncIterator[bytes]:
+    packed = (encoding or "identity").strip().lower()
+    if packed == "identity":
+        while chunk := await content.readany():
+            yield chunk
+        return
+    if packed not in _ENCODINGS:
+        raise UnknownEncoding("a body may be packed with gzip or deflate")
+    unpack, is_begun = zlib.decompressobj(_ZLIB_OR_GZIP), False
+    taken, given = 0, 0
+    while chunk := await content.readany():
+        while chunk:
+            try:
+                # A little input may be much to unpack: in a thread, a piece at a time, so that others go on meanwhile.
+                piece = await asyncio.to_thread(unpack.decompress, chunk, _PIECE)
+            except zlib.error:
+                if is_begun or packed != "deflate":
+                    raise UnknownEncoding(f"the body is not packed with {packed}") from None
+                unpack, is_begun = zlib.decompressobj(_RAW), True  # as some clients understand the word
+                continue
+            yield piece
+            is_begun = True
+            taken, given = taken + len(chunk) - len(unpack.unconsumed_tail), given + len(piece)
+            if given > max(MAX_RATIO * taken, _MAX_UNSUSPICIOUS):
+                raise BodyTooLong(MAX_RATIO, "times its packed length")
+            chunk = unpack.unconsumed_tail
+            if unpack.eof:
+                chunk, unpack, is_begun = unpack.unused_data, zlib.decompressobj(_ZLIB_OR_GZIP), False
+    if is_begun:
+        raise UnknownEncoding("the body ends before its packing does")

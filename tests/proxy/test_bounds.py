@@ -1,0 +1,36 @@
+"""The page for operators states the bounds that hold."""
+
+from pathlib import Path
+
+import pytest
+
+from failwell.proxy import bounds
+from failwell.redact import whole
+from failwell.schema import complexity, validator
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("row", "stated"),
+    [
+        ("a line over standard input or output", f"{bounds.MAX_LINE >> 20} MiB"),
+        ("a line that a proxy decodes in full", f"{bounds.MAX_DECODED_LINE >> 20} MiB"),
+        ("calls kept until they are answered", f"{bounds.MAX_KEPT_LINES >> 20} MiB"),
+        ("requests of one proxied session without an answer", f"{bounds.MAX_PENDING:,}"),
+        ("what a proxy redacts", f"{whole.MOST_CHARACTERS:,} characters"),
+        ("a schema that arguments are checked against", f"{complexity.MOST_SCHEMA_VALUES:,} values"),
+        ("a schema that arguments are checked against", f"{complexity.DEEPEST} levels"),
+        ("a schema that arguments are checked against", f"{complexity.MOST_PATTERNS} patterns"),
+        ("a schema that arguments are checked against", f"{complexity.MOST_IN_PLACE:,} parts"),
+        ("work for checking one call", f"{validator.MOST_STEPS:,} steps"),
+        ("work for checking one call", f"{validator.MOST_STEPS_EXPLAINED:,} to say"),
+        ("work for checking one call", f"{validator.MOST_BACKTRACKS:,} times"),
+        ("work for checking one call", f"{validator.MOST_PATTERNED_VALUES} values"),
+        ("work for checking one call", f"{validator.MOST_PATTERNED_CHARACTERS:,} characters"),
+    ],
+)
+def test_a_bound_is_stated_as_it_is(row: str, stated: str) -> None:
+    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| {row}")]
+
+    assert stated in line

@@ -1,0 +1,312 @@
+"""Nothing that must not be seen passes a proxy with a failure, in whatever place it stands."""
+
+import asyncio
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from failwell.proxy import rewriter as rewriting
+from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.channels import PASSED_VERBATIM
+from failwell.proxy.rewriter import Rewriter
+from failwell.redact import whole
+from tests.proxy.clients import Client
+from tests.proxy.http.setting import ask, call, event, gateway, post, scripted
+from tests.proxy.http.test_remote import Host
+from tests.proxy.plants import CHANNELS, HIDDEN, SECRETS, TEXT, found_in
+
+# Answers each request with what its parameters say.
+ECHO = [
+    sys.executable,
+    "-I",
+    "-c",
+    """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        params = asked.get("params", {})
+        answer = params.get("arguments", params).get("answer", {"result": {"tools": []}})
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+""",
+]
+IMAGE = base64.b64encode(bytes(range(256)) * 4).decode()
+
+
+def test_enough_is_planted() -> None:
+    assert len(SECRETS) >= 20
+    assert all(core in TEXT or core in HIDDEN for core in HIDDEN)
+    assert all(found_in(json.dumps(answer)) for answer in CHANNELS.values())
+
+
+@pytest.mark.parametrize("options", [(), ("--validate",), ("--retry",)], ids=["plain", "validate", "retry"])
+def test_nothing_passes_over_standard_output(options: tuple[str, ...]) -> None:
+    with Client(*options, command=ECHO) as client:
+        answers = {}
+        for name, answer in CHANNELS.items():
+            client.ask_call("work", answer=answer)
+            answers[name] = client.line()
+
+    assert {name: found for name, line in answers.items() if (found := found_in(line))} == {}
+    assert [json.loads(line)["id"] for line in answers.values()] == list(range(3, 3 + len(CHANNELS)))
+
+
+@pytest.mark.parametrize("method", ["resources/read", "tools/list", "prompts/get"])
+def test_nothing_passes_with_an_error_that_answers_no_call(method: str) -> None:
+    errors = {name: answer for name, answer in CHANNELS.items() if "error" in answer}
+    with Client(command=ECHO) as client:
+        lines = []
+        for answer in errors.values():
+            client.ask(method, {"answer": answer})
+            lines.append(client.line())
+
+    assert [found_in(line) for line in lines] == [[]] * len(lines)
+
+
+def test_nothing_passes_with_an_answer_that_nobody_asked_for() -> None:
+    with Client(command=ECHO) as client:
+        answer = {**CHANNELS["a protocol error"], "id": None}
+        client.ask("tools/list", {"answer": answer})
+        line = client.line()
+        client.ask("tools/list", {"answer": {**CHANNELS["text"], "id": 99}})
+        other = client.line()
+
+    assert found_in(line) == found_in(other) == []
+
+
+def _served(answer: dict[str, Any], *, as_event: bool) -> Any:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        asked = await request.json() if request.method == "POST" else {}
+        message = {"jsonrpc": "2.0", "id": asked.get("id"), **answer}
+        if as_event:
+            return web.Response(body=event(message), content_type="text/event-stream")
+        return web.json_response(message)
+
+    return handle
+
+
+@pytest.mark.parametrize("as_event", [False, True], ids=["json", "events"])
+@pytest.mark.parametrize("words", [(), ("--retry",)], ids=["plain", "retry"])
+def test_nothing_passes_a_gateway(as_event: bool, words: tuple[str, ...]) -> None:
+    async def run() -> dict[str, list[str]]:
+        leaks = {}
+        for name, answer in CHANNELS.items():
+            async with scripted(_served(answer, as_event=as_event)) as url, gateway(url + "/mcp", *words) as front:
+                answered = await post(front + "/mcp", call())
+                assert b"jsonrpc" in answered.body
+                leaks[name] = found_in(answered.body)
+                if "error" in answer:
+                    other = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
+                    leaks[f"{name}, no call"] = found_in((await post(front + "/mcp", other)).body)
+        return {name: found for name, found in leaks.items() if found}
+
+    assert asyncio.run(run()) == {}
+
+
+@pytest.mark.parametrize("as_event", [False, True], ids=["json", "events"])
+def test_nothing_passes_from_a_url_to_standard_output(as_event: bool) -> None:
+    async def run() -> dict[str, list[str]]:
+        leaks = {}
+        for name, answer in CHANNELS.items():
+            async with scripted(_served(answer, as_event=as_event)) as url:
+                host = Host(url + "/mcp")
+                leaks[name] = found_in(json.dumps(await host.ask(call())))
+                await host.end()
+        return {name: found for name, found in leaks.items() if found}
+
+    assert asyncio.run(run()) == {}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 503])
+@pytest.mark.parametrize("kind", ["text", "json", "rpc", "chunks"])
+def test_nothing_passes_with_the_body_of_an_http_error(status: int, kind: str) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        headers = {"WWW-Authenticate": "Bearer"}
+        if kind == "text":
+            return web.Response(status=status, text=TEXT, headers=headers)
+        if kind == "chunks":
+            response = web.StreamResponse(status=status, headers=headers)
+            await response.prepare(request)
+            for start in range(0, len(TEXT), 7):
+                await response.write(TEXT[start : start + 7].encode())
+            return response
+        answer = {"detail": TEXT} if kind == "json" else {"id": 1, **CHANNELS["a protocol error"]}
+        return web.json_response(answer, status=status, headers=headers)
+
+    async def run() -> list[Any]:
+        async with scripted(handle) as url, gateway(url + "/mcp") as front:
+            known = {"Mcp_Session_Id": "s-1"}
+            other = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
+            return [
+                await post(front + "/mcp", call()),
+                await post(front + "/mcp", call(), **known),
+                await post(front + "/mcp", other),
+                await ask("GET", front + "/mcp"),
+            ]
+
+    answers = asyncio.run(run())
+
+    assert [found_in(answer.body) for answer in answers] == [[]] * 4
+    assert all(answer.body for answer in answers)
+    assert {answer.status for answer in answers} <= {200, status}
+
+
+@pytest.mark.parametrize("name", ["structured content", "text", "an embedded text"])
+def test_a_success_passes_untouched(name: str) -> None:
+    result = {**CHANNELS[name]["result"], "isError": False}
+    with Client(command=ECHO) as client:
+        client.ask_call("work", answer={"result": result})
+        answer = client.receive()
+
+    assert answer["result"] == result
+
+
+@pytest.mark.parametrize("name", [name for name, answer in CHANNELS.items() if "error" not in answer])
+def test_a_success_that_is_made_an_error_passes_redacted(name: str) -> None:
+    blocks = [{"type": "text", "text": "Error: 404 Not Found"}]
+    result = {"content": blocks, **CHANNELS[name]["result"], "isError": False}
+    result["content"] = [*blocks, *(result["content"] if isinstance(result["content"], list) else [])]
+    rewriter = Rewriter(flip_unflagged=["*"])
+
+    found = rewriter.answer(ProxiedCall(id=1, tool="work"), {**CHANNELS[name], "id": 1, "result": result})
+
+    assert found is None or found_in(json.dumps(found)) == []
+
+
+def _rewritten(result: dict[str, Any]) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "isError": True, **result}}
+    found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)
+    assert found is not None
+    return found["result"]
+
+
+def test_what_must_pass_verbatim_does() -> None:
+    secret = SECRETS["github"][0]
+    image = {"type": "image", "data": IMAGE, "mimeType": "image/png"}
+    file = {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": IMAGE}}
+    task = {"io.modelcontextprotocol/related-task": {"taskId": secret}, "progressToken": secret}
+
+    result = _rewritten({"content": [image, file], "_meta": task, "task": {"taskId": secret}})
+
+    assert result["content"][1:] == [image, file]
+    assert {key: result["_meta"][key] for key in task} == task
+    assert result["task"] == {"taskId": secret}
+
+
+def test_an_id_that_looks_like_a_secret_stays_the_id() -> None:
+    id = SECRETS["github"][0]
+    found = Rewriter().answer(ProxiedCall(id=id, tool="work"), {"id": id, **CHANNELS["a protocol error"]})
+
+    assert found is not None
+    assert found["id"] == id
+    assert found["error"]["code"] == -32600
+
+
+def test_an_address_that_the_user_is_asked_to_open_stays_whole() -> None:
+    asked = {"mode": "url", "url": f"https://login.example/?token={SECRETS['github'][0]}", "elicitationId": "e-1"}
+    data = {"elicitations": [{**asked, "message": TEXT}]}
+    message = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32042, "message": "URL needed", "data": data}}
+
+    found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)
+
+    assert found is not None
+    (elicitation,) = found["error"]["data"]["elicitations"]
+    assert {key: elicitation[key] for key in asked} == asked
+    assert found_in(elicitation["message"]) == []
+
+
+def test_what_passes_verbatim_has_its_reason() -> None:
+    assert all(reason for _, reason in PASSED_VERBATIM.values())
+
+
+def test_what_holds_no_secret_is_not_changed() -> None:
+    more = {"structuredContent": {"a": [1, 2.5, None, "text", {"deep": True}]}, "other": {"x": "y"}}
+
+    result = _rewritten(more)
+
+    assert {key: result[key] for key in more} == more
+
+
+def test_a_dry_run_changes_nothing() -> None:
+    rewriter = Rewriter(dry_run=True)
+
+    assert all(
+        rewriter.answer(ProxiedCall(id=1, tool="x"), {"id": 1, **answer}) is None for answer in CHANNELS.values()
+    )
+
+
+class TestWhenRewritingBreaks:
+    """Something in our own path raises: what passes then is a minimal error, never the server's words."""
+
+    @pytest.fixture(params=["read", "encode", "redact_whole", "advised", "json_safe"])
+    def broken(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+        def fail(*_: Any, **__: Any) -> Any:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(rewriting, request.param, fail)
+        monkeypatch.setattr(whole, "clean", fail)
+        return str(request.param)
+
+    @pytest.mark.parametrize("name", CHANNELS)
+    def test_a_minimal_error_goes_out(self, broken: str, name: str) -> None:
+        found = Rewriter().answer(ProxiedCall(id=1, tool="work"), {"jsonrpc": "2.0", "id": 1, **CHANNELS[name]})
+
+        assert found is not None, broken
+        assert found_in(json.dumps(found)) == []
+        assert (found["id"], found["result"]["isError"]) == (1, True)
+
+    @pytest.mark.usefixtures("broken")
+    def test_it_does_over_standard_output(self) -> None:
+        with Client(command=ECHO) as client:
+            client.ask_call("work", answer=CHANNELS["structured content"])
+            line = client.line()
+            client.ask("resources/read", {"answer": CHANNELS["a protocol error"]})
+            other = client.line()
+            fine = client.call("work", answer={"result": {"content": []}})
+
+        assert found_in(line) == found_in(other) == []
+        assert json.loads(line)["result"]["isError"] is True
+        assert json.loads(other)["error"]["code"] == -32603
+        assert fine["result"] == {"content": []}
+
+
+DEEP = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%s}],"isError":true,"x":' + (
+    b"[" * 100_000 + b"]" * 100_000 + b"}}"
+)
+
+
+def test_a_failing_answer_that_is_too_deep_to_be_read_passes_as_a_minimal_error(tmp_path: Path) -> None:
+    server = "import os, sys\nsys.stdin.readline()\nos.write(1, open(sys.argv[1], 'rb').read())\nsys.stdin.read()"
+    path = tmp_path / "answer"
+    path.write_bytes(DEEP % (1, json.dumps(TEXT).encode()) + b"\n")
+    client = Client(command=[sys.executable, "-I", "-c", server, str(path)])
+    client.ask_call("work")
+    line = client.line()
+    client.close()
+
+    assert found_in(line) == []
+    assert json.loads(line)["result"]["isError"] is True
+
+
+@pytest.mark.parametrize("as_event", [False, True], ids=["json", "events"])
+def test_so_it_does_through_a_gateway(as_event: bool) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        data = DEEP % (1, json.dumps(TEXT).encode())
+        kind = "text/event-stream" if as_event else "application/json"
+        return web.Response(body=b"data: " + data + b"\n\n" if as_event else data, content_type=kind)
+
+    async def run() -> Any:
+        async with scripted(handle) as url, gateway(url + "/mcp") as front:
+            return await post(front + "/mcp", call())
+
+    answer = asyncio.run(run())
+
+    assert found_in(answer.body) == []
+    assert answer.failure["type"] == "INTERNAL"
