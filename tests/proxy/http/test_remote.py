@@ -235,6 +235,14 @@ def test_a_call_gets_one_answer_though_the_server_sends_another_on_its_own_strea
     assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
 
 
+@pytest.mark.parametrize("odd", [{"isError": {}}, {"isError": "yes"}], ids=str)
+@pytest.mark.parametrize("method", ["tools/call", "ping"])
+def test_an_odd_answer_is_the_only_one(odd: dict[str, Any], method: str) -> None:
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], **odd}}
+
+    assert lines(answering(answer), {**call(), "method": method}) == [answer]
+
+
 @pytest.mark.parametrize("size", [1, 200_000])
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 def test_an_answer_in_pieces_arrives_whole(kind: str, size: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import ClientResponse
 
 from failwell._json import is_object
+from failwell._log import log
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_REQUESTS
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies
@@ -23,7 +24,7 @@ from failwell.proxy.http.failures import (
     failure_from_response,
     may_be_failure,
 )
-from failwell.proxy.http.reply import Reply
+from failwell.proxy.http.reply import ClientGone, Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream
@@ -149,8 +150,14 @@ class ListeningStream:
             return
         self.session.remove(pending)
         self.session.note_answered(pending)
-        if not await self._is_retried(pending, message):
-            await self._write_answer(pending, message, event)
+        try:
+            if not await self._is_retried(pending, message):
+                await self._write_answer(pending, message, event)
+        except (ClientGone, *BROKEN):
+            raise
+        except Exception:
+            log.exception("an answer could not be rewritten; the client gets a failure without its text")
+            await self._write_failure(pending, UNREADABLE_ANSWER)
 
     async def _pass_long(self, glance: ServerGlance | None, event: bytes) -> None:
         """Pass on an event that is too long to be decoded in full, unless it answers a call with a failure."""
