@@ -436,3 +436,10 @@ def test_no_other_method_reaches_the_server(method: str) -> None:
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_metadata_can_only_be_read(method: str) -> None:
     assert reached(method, "/.well-known/oauth-protected-resource") == (405, [])
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r"], ids=repr)
+def test_the_last_event_of_a_stream_is_complete_however_its_lines_end(end: str) -> None:
+    answer = through(streaming(f"data: {json.dumps(failing())}{end}".encode()), call())
+
+    assert answer.failure["code"] == "RATE_LIMITED"

@@ -35,7 +35,7 @@ from failwell.proxy.http.reply import ClientGone, Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
 from failwell.proxy.http.tools import tool_list_wait
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
@@ -75,9 +75,8 @@ async def _pass_messages(response: ClientResponse, reply: Reply, share: BodyShar
         await reply.send(response.status, headers, await read_body(response.content, share, most=MAX_ANSWER))
         return
     await reply.start(response.status, headers)
-    events = EventSplitter(share)
-    async for chunk in response.content.iter_any():
-        for event in events.feed(chunk):
+    async for events in read_events(response, EventSplitter(share)):
+        for event in events:
             await reply.write(event)
 
 
@@ -419,7 +418,8 @@ class Exchange:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            if may_be_failure(data):
+            is_answer = any(encode(id) in data for id in self._waiting)
+            if may_be_failure(data) or not is_answer:
                 return await self._fail_all(UNREADABLE_ANSWER)
             await self._pass_unread(data)
             return None
@@ -450,9 +450,9 @@ class Exchange:
     async def _read_stream(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
         """Handle an event stream."""
         events = EventSplitter(self._share)
-        async for chunk in response.content.iter_any():
+        async for found in read_events(response, events):
             passed: list[bytes] = []
-            for event in events.feed(chunk):
+            for event in found:
                 answer = self._scanner.scan(event)
                 if answer is None:
                     passed.append(event)

@@ -197,7 +197,8 @@ class StdioReply:
 
     async def write(self, data: bytes) -> None:
         """Write the messages in events."""
-        for event in EventSplitter().feed(data):
+        events = EventSplitter()
+        for event in (*events.feed(data), *events.finish()):
             self.last_event = id_of(event) or self.last_event
             self.resume_delay = retry_of(event) if self.resume_delay is None else self.resume_delay
             if name_of(event) == _MESSAGE and (found := data_of(event)):

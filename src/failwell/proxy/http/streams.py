@@ -27,7 +27,7 @@ from failwell.proxy.http.failures import (
 from failwell.proxy.http.reply import ClientGone, Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
@@ -107,9 +107,8 @@ class ListeningStream:
     async def _pass(
         self, response: ClientResponse, share: BodyShare, on_endpoint: Callable[["ListeningStream"], object]
     ) -> None:
-        events = EventSplitter(share)
-        async for chunk in response.content.iter_any():
-            for event in events.feed(chunk):
+        async for events in read_events(response, EventSplitter(share)):
+            for event in events:
                 if name_of(event) == b"endpoint":
                     event = self._translate_endpoint(event)
                     on_endpoint(self)
