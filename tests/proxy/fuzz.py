@@ -87,11 +87,9 @@ def is_raw(message: dict[str, Any]) -> bool:
 def decode(data: bytes) -> Any:
     """Return a message, None if it is none; of one that is too deep for this client, its id."""
     try:
-        return json.loads(data)
-    except ValueError:
-        return None
-    except RecursionError:
-        found = re.search(rb'"id": ?(\d+)', data)
+        return json.loads(data.decode("utf-8-sig", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        found = re.search(rb'"id": ?(\d+)', data) if b"[" * 500 in data else None
         return {"id": int(found[1])} if found else None
 
 

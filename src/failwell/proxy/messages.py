@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from failwell._json import is_object
+from failwell._json import is_array, is_object
 from failwell.proxy.bounds import MAX_DECODED_LINE
 
 Id = int | str
@@ -102,6 +102,18 @@ def glance_at_server(data: bytes, *, is_lenient: bool = True) -> ServerGlance | 
         return _server_decode(data)
     except UNREADABLE:
         return _converted(data, ServerGlance) if is_lenient else None
+
+
+def answered_id(data: bytes) -> Id | None:
+    """Return the id of the request that a server's message answers, whatever else is wrong with it; None: of none."""
+    glance = glance_at_server(data, is_lenient=False)
+    if glance is not None:
+        return glance.id if glance.method is None else None
+    message = decode(data)
+    if is_array(message) and len(message) == 1:
+        message = message[0]
+    id = message.get("id") if is_object(message) and message.get("method") is None else None
+    return id if isinstance(id, int | str) and not isinstance(id, bool) else None
 
 
 def decode_or_raise(data: bytes) -> Any:

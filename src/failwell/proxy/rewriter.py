@@ -106,7 +106,8 @@ class Rewriter:
 
     def _failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         if is_object(error := message.get("error")):
-            if call.is_task or error.get("code") in PROTOCOL_ERRORS:
+            code = error.get("code")
+            if call.is_task or (isinstance(code, int) and code in PROTOCOL_ERRORS):
                 return None
         elif not is_object(result := message.get("result")) or result.get("isError") is not True:
             return None

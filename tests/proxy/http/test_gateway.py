@@ -81,6 +81,29 @@ def test_a_json_rpc_error_of_a_tool_becomes_a_result() -> None:
     assert answer.message["result"]["_meta"]["dev.failwell/original"] == {"error": error["error"]}
 
 
+ODD_ANSWERS = {
+    "an error without words": {"error": {"code": -32603, "message": None}},
+    "a code of a wrong type": {"error": {"code": {"a": 1}, "message": "no"}},
+    "neither a result nor an error": {"resul": {"isError": True, "content": []}},
+}
+
+
+@pytest.mark.parametrize("form", ["JSON", "an event"])
+@pytest.mark.parametrize("odd", ODD_ANSWERS.values(), ids=ODD_ANSWERS)
+def test_an_odd_failure_becomes_structured_too(odd: dict[str, Any], form: str) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, **odd}
+    answer = through(answering(message) if form == "JSON" else streaming(event(message)), call())
+
+    assert answer.failure["type"] in ("INTERNAL", "TRANSIENT")
+
+
+@pytest.mark.parametrize("id", [{}, {"id": None}], ids=["none", "null"])
+def test_an_answer_without_an_id_is_that_of_the_only_call(id: dict[str, Any]) -> None:
+    answer = through(answering({**id, "jsonrpc": "2.0", "result": {"content": [], "isError": False}}), call())
+
+    assert answer.message == {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "isError": False}}
+
+
 def test_headers_pass_both_ways_and_authorization_too() -> None:
     seen: list[web.Request] = []
     response = web.json_response(success(), headers={"Mcp-Session-Id": "s1", "X-Own": "1"})
@@ -413,3 +436,10 @@ def test_no_other_method_reaches_the_server(method: str) -> None:
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_metadata_can_only_be_read(method: str) -> None:
     assert reached(method, "/.well-known/oauth-protected-resource") == (405, [])
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r"], ids=repr)
+def test_the_last_event_of_a_stream_is_complete_however_its_lines_end(end: str) -> None:
+    answer = through(streaming(f"data: {json.dumps(failing())}{end}".encode()), call())
+
+    assert answer.failure["code"] == "RATE_LIMITED"

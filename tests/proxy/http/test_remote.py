@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from failwell.proxy.http import remote
 from failwell.proxy.http.remote import run_stdio
 from failwell.proxy.options import parse
-from tests.proxy.http.scripts import answering
+from tests.proxy.http.scripts import answering, streaming
 from tests.proxy.http.setting import Handler, asgi, call, event, failing, listed, scripted, success
 from tests.proxy.http.test_gateway import held_until_closed
 from tests.proxy.http.test_real_servers import APPS, SAMPLED, Stored, official
@@ -235,6 +235,14 @@ def test_a_call_gets_one_answer_though_the_server_sends_another_on_its_own_strea
     assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
 
 
+@pytest.mark.parametrize("odd", [{"isError": {}}, {"isError": "yes"}], ids=str)
+@pytest.mark.parametrize("method", ["tools/call", "ping"])
+def test_an_odd_answer_is_the_only_one(odd: dict[str, Any], method: str) -> None:
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], **odd}}
+
+    assert lines(answering(answer), {**call(), "method": method}) == [answer]
+
+
 @pytest.mark.parametrize("size", [1, 200_000])
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 def test_an_answer_in_pieces_arrives_whole(kind: str, size: int) -> None:
@@ -407,3 +415,8 @@ def test_the_headers_of_the_newer_era_are_written_for_a_client_that_knows_none()
         "Mcp-Name": "=?base64?d8O2cms=?=",
         "Mcp-Param-Region": "eu",
     }
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r"], ids=repr)
+def test_events_reach_a_client_over_standard_input_however_their_lines_end(end: str) -> None:
+    assert lines(streaming(f"data: {json.dumps(success())}{end}".encode()), call()) == [success()]

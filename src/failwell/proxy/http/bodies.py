@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 
 from aiohttp import StreamReader
@@ -38,7 +38,7 @@ class BodyMemory:
         self._held = 0
 
     @contextmanager
-    def share(self) -> "Iterator[BodyShare]":
+    def share(self) -> "Generator[BodyShare]":
         """Give a share that is given back after the block."""
         share = BodyShare(self)
         try:

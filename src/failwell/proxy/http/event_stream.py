@@ -55,6 +55,14 @@ class EventSplitter:
             self._share.resize(len(held))
         return found
 
+    def finish(self) -> list[bytes]:
+        """Return the last event at the end of a stream, if it is complete: nothing can follow its line end any more."""
+        if not self._held.endswith(b"\r\r"):
+            return []
+        event = bytes(self._held)
+        self._held.clear()
+        return [event]
+
     @property
     def rest(self) -> bytes:
         """What follows the last complete event: part of one, which clients discard."""

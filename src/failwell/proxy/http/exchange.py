@@ -8,6 +8,7 @@ from aiohttp import ClientResponse
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
+from failwell._log import log
 from failwell.advice import Hints, advised, decide
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
@@ -31,11 +32,11 @@ from failwell.proxy.http.failures import (
 )
 from failwell.proxy.http.headers import to_client
 from failwell.proxy.http.redaction import redacted_body, redacted_event, redacted_message, redacting
-from failwell.proxy.http.reply import Headers, Reply, json_headers
+from failwell.proxy.http.reply import ClientGone, Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
 from failwell.proxy.http.tools import tool_list_wait
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
@@ -75,9 +76,8 @@ async def _pass_messages(response: ClientResponse, reply: Reply, share: BodyShar
         await reply.send(response.status, headers, await read_body(response.content, share, most=MAX_ANSWER))
         return
     await reply.start(response.status, headers)
-    events = EventSplitter(share)
-    async for chunk in response.content.iter_any():
-        for event in events.feed(chunk):
+    async for events in read_events(response, EventSplitter(share)):
+        for event in events:
             await reply.write(event)
 
 
@@ -125,7 +125,7 @@ class StreamScanner:
             return None
         if pending.is_answered:
             return False
-        if glance.is_failed or self.must_read(pending):
+        if glance.is_failed or glance.result is None or self.must_read(pending):
             return self._scan_fully(event, data)
         self._session.remove(pending)
         self._session.note_answered(pending)
@@ -160,7 +160,7 @@ class StreamScanner:
             return CallAnswer(pending, self._session.failed(pending, UNREADABLE_ANSWER), UNREADABLE_ANSWER, event=event)
         id = message.get("id") if is_object(message) and message.get("method") is None else None
         pending = self._waiting.get(id) if isinstance(id, int | str) else None
-        if pending is None or not is_object(message):
+        if pending is None or not is_object(message) or ("result" not in message and "error" not in message):
             return None
         return False if pending.is_answered else CallAnswer(pending, message, event=event)
 
@@ -198,7 +198,12 @@ class AnswerWriter:
     async def pass_on(self, answer: CallAnswer) -> bool:
         """Write an answer unchanged but for its id, unless it was one of many."""
         id = answer.pending.id
-        has_id = answer.message.get("id") == id
+        try:
+            return await self._pass_on(answer, id, has_id=answer.message.get("id") == id)
+        except (ValueError, RecursionError):  # it has no id, or not one that can be found
+            return False
+
+    async def _pass_on(self, answer: CallAnswer, id: Id, *, has_id: bool) -> bool:
         if answer.event is not None:
             event = answer.event
             await self._reply.write(event if has_id else with_data(event, with_id(data_of(event), id)))
@@ -405,7 +410,8 @@ class Exchange:
     async def _read_json(self, data: bytes) -> tuple[CallAnswer, float] | None:
         """Handle a JSON body."""
         glance = glance_at_server(data, is_lenient=len(data) <= MAX_DECODED)
-        pending = None if glance is None or glance.id is None or glance.is_failed else self._waiting.get(glance.id)
+        is_success = glance is not None and glance.result is not None and not glance.is_failed
+        pending = self._waiting.get(glance.id) if glance is not None and glance.id is not None and is_success else None
         if pending is not None and not self._scanner.must_read(pending):
             self._untrack(pending)
             await self._writer.raw(data)
@@ -418,7 +424,8 @@ class Exchange:
         try:
             message = decode_or_raise(data)
         except RecursionError:
-            if may_be_failing(data) and not self._rules.dry_run:
+            is_answer = any(encode(id) in data for id in self._waiting)
+            if (may_be_failing(data) and not self._rules.dry_run) or not is_answer:
                 return await self._fail_all(UNREADABLE_ANSWER)
             await self._pass_unread(data)
             return None
@@ -449,9 +456,9 @@ class Exchange:
     async def _read_stream(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
         """Handle an event stream."""
         events = EventSplitter(self._share)
-        async for chunk in response.content.iter_any():
+        async for found in read_events(response, events):
             passed: list[bytes] = []
-            for event in events.feed(chunk):
+            for event in found:
                 answer = self._scanner.scan(event)
                 if answer is None:
                     if safe := event if self._rules.dry_run else redacted_event(event):
@@ -479,6 +486,18 @@ class Exchange:
         return None
 
     async def _handle_answer(self, answer: CallAnswer) -> tuple[CallAnswer, float] | None:
+        try:
+            return await self._judge_answer(answer)
+        except (ClientGone, *BROKEN):
+            raise
+        except Exception:
+            log.exception("an answer could not be rewritten; the client gets a failure without its text")
+            pending = answer.pending
+            self._untrack(pending)
+            await self._writer.message(self._request.session.failed(pending, UNREADABLE_ANSWER), answer.event)
+            return None
+
+    async def _judge_answer(self, answer: CallAnswer) -> tuple[CallAnswer, float] | None:
         if self._list_tools is not None and self._is_unclear(answer):
             is_decisive = answer.pending.run is not None
             await self._list_tools(

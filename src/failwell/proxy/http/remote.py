@@ -526,7 +526,7 @@ class RemoteSession:
 
     async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:
-            if not pending.is_cancelled:
+            if not pending.is_cancelled and not pending.is_answered:
                 self._session.remove(pending)
                 failure = pending.conclude(CONNECTION_LOST)
                 event = self._session.rewriter.event(

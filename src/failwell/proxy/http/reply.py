@@ -12,7 +12,7 @@ from failwell._json import is_object
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_ANSWERED_IDS, MAX_SMALL_BODY, READ_TIMEOUT
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, name_of, retry_of
-from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
+from failwell.proxy.messages import Id, answered_id, decode_or_raise, encode
 from failwell.proxy.stdio.pump import write_all
 
 Headers = CIMultiDict[str]
@@ -197,7 +197,8 @@ class StdioReply:
 
     async def write(self, data: bytes) -> None:
         """Write the messages in events."""
-        for event in EventSplitter().feed(data):
+        events = EventSplitter()
+        for event in (*events.feed(data), *events.finish()):
             self.last_event = id_of(event) or self.last_event
             self.resume_delay = retry_of(event) if self.resume_delay is None else self.resume_delay
             if name_of(event) == _MESSAGE and (found := data_of(event)):
@@ -210,8 +211,7 @@ class StdioReply:
 
     async def _message(self, data: bytes) -> None:
         self.on_message(data)
-        glance = glance_at_server(data)
-        answers = glance.id if glance is not None and glance.method is None else None
+        answers = answered_id(data)
         self.is_answered = self.is_answered or (answers is not None and answers == self.request_id)
         await self._output.message(data, answers=answers)
 

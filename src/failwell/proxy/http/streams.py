@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import ClientResponse
 
 from failwell._json import is_object
+from failwell._log import log
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_REQUESTS
 from failwell.proxy.channels import may_be_failing
@@ -24,10 +25,10 @@ from failwell.proxy.http.failures import (
     failure_from_response,
 )
 from failwell.proxy.http.redaction import redacted_event
-from failwell.proxy.http.reply import Reply
+from failwell.proxy.http.reply import ClientGone, Reply
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, PostedBody, UpstreamRequest
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
@@ -107,9 +108,8 @@ class ListeningStream:
     async def _pass(
         self, response: ClientResponse, share: BodyShare, on_endpoint: Callable[["ListeningStream"], object]
     ) -> None:
-        events = EventSplitter(share)
-        async for chunk in response.content.iter_any():
-            for event in events.feed(chunk):
+        async for events in read_events(response, EventSplitter(share)):
+            for event in events:
                 if name_of(event) == b"endpoint":
                     event = self._translate_endpoint(event)
                     on_endpoint(self)
@@ -151,8 +151,14 @@ class ListeningStream:
             return
         self.session.remove(pending)
         self.session.note_answered(pending)
-        if not await self._is_retried(pending, message):
-            await self._write_answer(pending, message, event)
+        try:
+            if not await self._is_retried(pending, message):
+                await self._write_answer(pending, message, event)
+        except (ClientGone, *BROKEN):
+            raise
+        except Exception:
+            log.exception("an answer could not be rewritten; the client gets a failure without its text")
+            await self._write_failure(pending, UNREADABLE_ANSWER)
 
     async def _pass_long(self, glance: ServerGlance | None, event: bytes) -> None:
         """Pass on an event that is too long to be decoded in full, unless it answers a call with a failure."""

@@ -12,7 +12,7 @@ from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_LIST_WAIT, MAX_TOOL_PAGE
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.sessions import UpstreamRequest
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import decode, encode, glance_at_server
 
 _CALL_HEADERS = ("mcp-name", "mcp-param-")
@@ -109,9 +109,8 @@ async def answer_in(response: ClientResponse, share: BodyShare) -> bytes:
     """
     if response.content_type != "text/event-stream":
         return await read_body(response.content, share, most=MAX_DECODED)
-    events = EventSplitter(share)
-    async for chunk in response.content.iter_any():
-        for event in events.feed(chunk):
+    async for events in read_events(response, EventSplitter(share)):
+        for event in events:
             data = data_of(event)
             glance = glance_at_server(data, is_lenient=False)
             if glance is not None and glance.id is not None and glance.method is None:

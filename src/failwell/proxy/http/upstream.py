@@ -3,7 +3,7 @@
 import asyncio
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -27,6 +27,7 @@ from yarl import URL
 from failwell._net import is_loopback
 from failwell.proxy.bounds import CONNECT_TIMEOUT, MAX_HEADER, MAX_REDIRECTS
 from failwell.proxy.http.bodies import BodyMemory
+from failwell.proxy.http.event_stream import EventSplitter
 
 BROKEN = (ClientError, OSError, TimeoutError, asyncio.IncompleteReadError)
 """What is raised when the server cannot be reached or the connection breaks."""
@@ -177,6 +178,19 @@ class Upstream:
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+async def read_events(response: ClientResponse, events: EventSplitter) -> AsyncIterator[list[bytes]]:
+    """Yield the events of a response as they become complete, those that came together in one list.
+
+    Raises:
+        BodyTooLong: an event has no end; also `TooManyBodies`.
+    """
+    async for chunk in response.content.iter_any():
+        if found := events.feed(chunk):
+            yield found
+    if found := events.finish():
+        yield found
 
 
 @lru_cache(maxsize=256)
