@@ -9,7 +9,7 @@ from aiohttp import StreamReader
 
 from failwell.proxy.bounds import MAX_HELD, MAX_RATIO, MAX_SMALL_BODY
 
-_PIECE = 1 << 18
+_PIECE = 1 << 16
 _MAX_UNSUSPICIOUS = 4 * _PIECE
 _ZLIB_OR_GZIP, _RAW = 47, -15
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
