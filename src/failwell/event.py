@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from failwell._json import is_object
 from failwell.failure import Failure
-from failwell.redact.scrubber import clean
 
 _MOST_NAMES = 50
 _LONGEST_NAME = 200
@@ -47,7 +46,7 @@ class CallArguments:
         if arguments is None:
             return
         if is_object(arguments):
-            self._names = tuple(_cut(name) for name in islice(arguments, _MOST_NAMES))
+            self._names = tuple(_name(name) for name in islice(arguments, _MOST_NAMES))
         try:
             encoded = _encoder.encode(arguments)
         except Exception:  # too deep, a key that JSON does not know, an object whose `repr` raises
@@ -67,16 +66,16 @@ class CallArguments:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the first arguments, cut if they are long."""
+        """The names of the first arguments; of a very long one only its length."""
         self.keep()
         return self._names
 
 
-def _cut(name: object) -> str:
+def _name(name: object) -> str:
     try:
         text = str(name)
-        # What is cut must be redacted before: the end may be what a secret is known by.
-        return text if len(text) <= _LONGEST_NAME else clean(text, _LONGEST_NAME)
+        # A part of it is not shown: a secret in it may be known by the rest only.
+        return text if len(text) <= _LONGEST_NAME else f"(a name of {len(text)} characters)"
     except Exception:  # an object whose `str` raises
         return "?"
 

@@ -29,7 +29,7 @@ def crash() -> str:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(_placement, "canonical"), (_placement, "write_whole"), (_placement, "_without_guess"), (_responder, "advised")],
+    [(_placement, "canonical"), (_placement, "write_whole"), (_placement, "_shown"), (_responder, "advised")],
     ids=["redaction", "writing", "wording", "advice"],
 )
 @pytest.mark.parametrize("tool", [connect, crash])
