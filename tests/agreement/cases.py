@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pytest
+
 import failwell as fw
 
 DIALECTS = tuple(fw.dialects.DIALECTS)
@@ -113,3 +115,7 @@ class Disagreements:
     def assert_none(self) -> None:
         assert self.checked
         assert not self.found, f"\n{self}"
+
+
+# The default of servers and proxies each time, the others in the long run.
+IN_DIALECTS = [pytest.param(name, marks=[] if name == "meta" else [pytest.mark.slow]) for name in fw.dialects.DIALECTS]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from tests.agreement.cases import ANNOTATIONS, DIALECTS, HINTS, Disagreements, failures, plain_failures
+from tests.agreement.cases import ANNOTATIONS, HINTS, IN_DIALECTS, Disagreements, failures, plain_failures
 from tests.agreement.wire import check_wire, text_of
 
 
@@ -18,7 +18,7 @@ def guarded(tool: str, dialect: str, **settings: Any) -> Any:
     return fail
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", IN_DIALECTS)
 def test_a_guard_says_what_decide_says(dialect: str) -> None:
     found = Disagreements()
     for tool in HINTS:
@@ -29,7 +29,7 @@ def test_a_guard_says_what_decide_says(dialect: str) -> None:
     found.assert_none()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", IN_DIALECTS)
 def test_a_guard_of_an_async_function_says_what_decide_says(dialect: str) -> None:
     async def run() -> Disagreements:
         found = Disagreements()
@@ -59,7 +59,7 @@ def meaning(exc: ForeignError) -> dict[str, Any]:
     return {"code": failure.code, "type": failure.type, "outcome": failure.outcome, "message": failure.message}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", IN_DIALECTS)
 @pytest.mark.parametrize("single_effect", [False, True])
 def test_a_guard_says_of_a_library_s_error_what_decide_says_of_the_whole_call(
     dialect: str, single_effect: bool, caplog: pytest.LogCaptureFixture

@@ -13,7 +13,7 @@ from aiohttp import ClientSession, web
 
 import failwell as fw
 from tests.agreement import scripted_server
-from tests.agreement.cases import ANNOTATIONS, DIALECTS, HINTS, Disagreements, plain_failures
+from tests.agreement.cases import ANNOTATIONS, DIALECTS, HINTS, IN_DIALECTS, Disagreements, plain_failures
 from tests.agreement.wire import check_wire, verdicts
 from tests.proxy.http.setting import ACCEPT, gateway, scripted
 
@@ -68,7 +68,7 @@ def check_answer(found: Disagreements, id: int, result: dict[str, Any]) -> None:
         found.check(verdicts(known, tool) == verdicts(failure, tool), "verdict of the proxy", tool, failure, sent)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", IN_DIALECTS)
 def test_the_stdio_proxy_says_what_decide_says(dialect: str, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(SCRIPT))
@@ -91,7 +91,7 @@ def test_the_stdio_proxy_says_what_decide_says(dialect: str, tmp_path: Path) -> 
     found.assert_none()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", IN_DIALECTS)
 def test_the_http_proxy_says_what_decide_says(dialect: str) -> None:
     async def handle(received: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(scripted_server.answer(await received.json(), SCRIPT))

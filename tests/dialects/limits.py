@@ -8,7 +8,7 @@ import failwell as fw
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects._xml import field_sentences
-from failwell.failure import FieldProblem, facts, last_key, summary
+from failwell.failure import FieldProblem, facts, last_key, summary, wants_correction
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
     "compact": {
@@ -27,7 +27,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
         "code": "a code is always written: an absent one is read as the one that stands for the type; "
         "the prefix of its tool is split off",
         "http_status": "a status is always written: an absent one is read as the code's",
-        "suggestion": "an absent one is read as the hint to add the missing fields, if any are missing",
+        "suggestion": "an absent one is read as the hint to add the missing fields, if that is the next step",
     },
     "flat": {
         "origin": "read",
@@ -96,7 +96,8 @@ def _envelope(failure: fw.Failure) -> fw.Failure:
         failure = failure.replace(code=codes.canonical_code(failure.code, failure.tool), **flags)
     flags = {name: getattr(failure, name) for name in ("type", "recoverable", "retryable", "outcome", "kind")}
     missing = [problem.path for problem in failure.fields if problem.is_missing]
-    hint = "Add " + ", ".join(f"'{path}'" for path in missing) + " to your request parameters" if missing else None
+    is_hinted = missing and wants_correction(failure)
+    hint = "Add " + ", ".join(f"'{path}'" for path in missing) + " to your request parameters" if is_hinted else None
     return failure.replace(
         code=failure.code or TYPES[failure.type].code,
         http_status=failure.http_status or codes.http_status_of(failure.code, failure.type),
@@ -128,7 +129,7 @@ def _meta(failure: fw.Failure) -> fw.Failure:
 def _xml(failure: fw.Failure) -> fw.Failure:
     if failure.code in ("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"):
         return failure.replace(fields=(), tool=None, action=None)
-    if failure.code != "VALIDATION_FAILED" or not failure.fields:
+    if failure.code != "VALIDATION_FAILED" or not failure.fields or not wants_correction(failure):
         return failure.replace(tool=None, action=None)
     fields = tuple(FieldProblem(path=path, message=text.strip()) for path, text in field_sentences(failure.fields))
     tool, _, action = "/".join(part for part in (failure.tool, failure.action) if part).partition("/")

@@ -702,6 +702,7 @@ def seconds(text: str) -> float:
     return min(once() for _ in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fragment", HOSTILE)
 def test_hostile_text_takes_time_in_proportion_to_its_length(fragment: str) -> None:
     short, long = (fragment * (size // len(fragment)) for size in (16_000, 128_000))
