@@ -37,12 +37,13 @@ test: $(TESTS) ## run the tests, in about three minutes
 cover: $(DEV) ## run all tests, the slow ones too, with more examples; fails below 95 % branch coverage
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) --cov
 
-check: $(DEV) ## lint, format, types and layers
+check: $(DEV) ## lint, format, types, layers, and that facts stand in one table
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pyright --project pyproject.toml
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/pytest --quiet -m table tests
 
 docs: $(DEV) ## build the site with search, for a browser: build/site/index.html
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/site

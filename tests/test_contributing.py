@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.table
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 HEADING = "\n## Where to change what\n"

@@ -187,6 +187,7 @@ def test_a_problem_needs_a_path() -> None:
         fw.FieldProblem(path="")
 
 
+@pytest.mark.table
 def test_every_field_has_a_row_in_the_table_of_fields() -> None:
     assert tuple(FIELDS) == fw.Failure.__struct_fields__
     assert {*PROBLEM_LENGTHS, "required"} == set(fw.FieldProblem.__struct_fields__)
@@ -204,6 +205,7 @@ _JSON_TYPES: dict[str, set[type]] = {
 }
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("field", msgspec.inspect.type_info(fw.Failure).fields, ids=lambda field: field.name)
 def test_the_json_types_in_the_table_are_those_of_the_field(field: Any) -> None:
     declared = [type(one).__name__ for one in getattr(field.type, "types", [field.type])]
@@ -214,6 +216,7 @@ def test_the_json_types_in_the_table_are_those_of_the_field(field: Any) -> None:
     assert set(FIELDS[field.name].json) == expected
 
 
+@pytest.mark.table
 def test_what_follows_from_code_and_type_is_so_in_the_table() -> None:
     follows = {name for name, row in FIELDS.items() if row.open_part == "follows"}
 

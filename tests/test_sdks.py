@@ -9,6 +9,8 @@ import pytest
 
 from failwell import _sdks
 
+pytestmark = pytest.mark.table
+
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src/failwell"
 

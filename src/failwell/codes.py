@@ -16,7 +16,7 @@ Outcome = Literal["not_executed", "rejected", "unknown", "executed"]
 Action = Literal["retry", "fix_input", "use", "wait", "escalate", "verify", "stop"]
 
 
-class Step(Struct, frozen=True):
+class Advice(Struct, frozen=True):
     """A next step: the action, and the sentence that words it."""
 
     action: Action
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True):
     type: Type
     http_status: int
     title: str
-    step: Step | None = None
+    step: Advice | None = None
     recoverable: bool | UnsetType = UNSET
     retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | UnsetType = UNSET
@@ -96,82 +96,83 @@ TYPES: dict[Type, TypeRow] = {
 }  # fmt: skip
 
 _TIMEOUT = "TimeoutError"
-_FIX = Step("fix_input", "Correct the fields named in the error, then call again.")
-_FIX_VALUE = Step("fix_input", "Correct the value, then call again.")
-_CHOOSE = Step("fix_input", "Choose one of the names listed in the error, then call again.")
-_WAIT = Step("retry", "Wait, then make the same call again.")
-_CHECK_FIRST = Step("verify", "It may have taken effect: if it changes anything, check before you repeat it.")
-_TELL = Step("stop", "Do not repeat this call. Tell the user what failed, with the error id if there is one.")
-_READ_AGAIN = Step("wait", "Read the current state before you decide whether to call again.")
-_SIGN_IN = Step("escalate", "Ask the user to sign in or to provide valid credentials.")
-_ASK = Step("escalate", "Ask the user for access, or do something else.")
+_FIX = Advice("fix_input", "Correct the fields named in the error, then call again.")
+_FIX_VALUE = Advice("fix_input", "Correct the value, then call again.")
+_CHOOSE = Advice("fix_input", "Choose one of the names listed in the error, then call again.")
+_WAIT = Advice("retry", "Wait, then make the same call again.")
+_CHECK_FIRST = Advice("verify", "It may have taken effect: if it changes anything, check before you repeat it.")
+_TELL = Advice("stop", "Do not repeat this call. Tell the user what failed, with the error id if there is one.")
+_READ_AGAIN = Advice("wait", "Read the current state before you decide whether to call again.")
+_SIGN_IN = Advice("escalate", "Ask the user to sign in or to provide valid credentials.")
+_ASK = Advice("escalate", "Ask the user for access, or do something else.")
 
 ROWS: tuple[Row, ...] = (
     # input
     Row("VALIDATION_FAILED", "VALIDATION", 400, "Invalid request parameters", _FIX, outcome="not_executed",
         aliases=("VALIDATION",)),
     Row("MISSING_REQUIRED_FIELD", "VALIDATION", 400, "A required field is missing",
-        Step("fix_input", "Add the missing field, then call again."), outcome="not_executed"),
+        Advice("fix_input", "Add the missing field, then call again."), outcome="not_executed"),
     Row("INVALID_FIELD_TYPE", "VALIDATION", 400, "A field has the wrong type", _FIX, outcome="not_executed"),
     Row("INVALID_FIELD_VALUE", "VALIDATION", 400, "A field has an invalid value", _FIX, outcome="not_executed"),
     Row("MISSING_DISCRIMINATOR", "VALIDATION", 400, "The field that chooses the action is missing", _CHOOSE,
         outcome="not_executed"),
     Row("UNKNOWN_ACTION", "VALIDATION", 400, "There is no such action", _CHOOSE, outcome="not_executed"),
     Row("UNKNOWN_TOOL", "NOT_FOUND", 404, "There is no such tool",
-        Step("fix_input", "List the tools and call one that exists."), outcome="not_executed", recoverable=True),
+        Advice("fix_input", "List the tools and call one that exists."), outcome="not_executed", recoverable=True),
     Row("VALIDATION_ERROR", "VALIDATION", 422, "A rule forbids this input", _FIX_VALUE),
     Row("INVALID_ARGUMENT", "VALIDATION", 400, "An argument was refused", _FIX_VALUE),
     Row("PARSE_ERROR", "VALIDATION", 400, "The input could not be parsed", _FIX_VALUE, flat="parse_error"),
     Row("ENCODING_ERROR", "VALIDATION", 400, "The text is not in the expected encoding", _FIX_VALUE),
     Row("INVALID_URL", "VALIDATION", 400, "The address is not a valid URL", _FIX_VALUE),
     Row("OUT_OF_RANGE", "VALIDATION", 416, "The value lies outside the valid range", _FIX_VALUE),
-    Row("PAYLOAD_TOO_LARGE", "VALIDATION", 413, "The input is too large", Step("fix_input", "Send less at once.")),
+    Row("PAYLOAD_TOO_LARGE", "VALIDATION", 413, "The input is too large", Advice("fix_input", "Send less at once.")),
     Row("UNSUPPORTED_MEDIA_TYPE", "VALIDATION", 415, "The format is not supported", _FIX_VALUE),
     Row("METHOD_NOT_ALLOWED", "VALIDATION", 405, "The operation is not allowed there", _TELL, recoverable=False),
     Row("PRECONDITION_REQUIRED", "VALIDATION", 428, "The request must state a precondition",
-        Step("fix_input", "Read the current state, then call again with the precondition.")),
+        Advice("fix_input", "Read the current state, then call again with the precondition.")),
     Row("QUERY_ERROR", "VALIDATION", 400, "The query was refused",
-        Step("fix_input", "Correct the query, then call again.")),
+        Advice("fix_input", "Correct the query, then call again.")),
     Row("CONSTRAINT_VIOLATION", "VALIDATION", 422, "A constraint forbids this value", _FIX_VALUE),
     Row("FOREIGN_KEY_VIOLATION", "VALIDATION", 422, "It refers to, or is referred to by, another record",
-        Step("fix_input", "Refer to a record that exists, or change the records that depend on this one first.")),
+        Advice("fix_input", "Refer to a record that exists, or change the records that depend on this one first.")),
     Row("WRONG_PATH_KIND", "VALIDATION", 400, "The path is of the wrong kind",
-        Step("fix_input", "Give a file where a file is expected, a directory where a directory is expected.")),
+        Advice("fix_input", "Give a file where a file is expected, a directory where a directory is expected.")),
     Row("PAYMENT_DECLINED", "VALIDATION", 402, "The payment was declined",
-        Step("escalate", "Ask the user for another way to pay."),
+        Advice("escalate", "Ask the user for another way to pay."),
         recoverable=False),
     # what is missing
     Row("NOT_FOUND", "NOT_FOUND", 404, "It does not exist",
-        Step("stop", "Do not repeat this call. Look up what exists, or go on without it."),
+        Advice("stop", "Do not repeat this call. Look up what exists, or go on without it."),
         flat="not_found", envelope="RESOURCE_NOT_FOUND", aliases=("RESOURCE_NOT_FOUND",)),
     Row("FILE_NOT_FOUND", "NOT_FOUND", 404, "The file or directory does not exist",
-        Step("stop", "Do not repeat this call. List the directory to see what exists.")),
+        Advice("stop", "Do not repeat this call. List the directory to see what exists.")),
     Row("TABLE_NOT_FOUND", "NOT_FOUND", 404, "The table does not exist",
-        Step("stop", "Do not repeat this call. List the tables to see what exists.")),
+        Advice("stop", "Do not repeat this call. List the tables to see what exists.")),
     Row("COLUMN_NOT_FOUND", "NOT_FOUND", 404, "The column does not exist",
-        Step("stop", "Do not repeat this call. Describe the table to see its columns.")),
+        Advice("stop", "Do not repeat this call. Describe the table to see its columns.")),
     Row("HOST_NOT_FOUND", "NOT_FOUND", 502, "The host name does not exist",
-        Step("stop", "Do not repeat this call. Check the host name."),
+        Advice("stop", "Do not repeat this call. Check the host name."),
         outcome="not_executed"),
     Row("METHOD_NOT_FOUND", "NOT_FOUND", 404, "The server does not offer this method", _TELL, outcome="not_executed"),
-    Row("GONE", "NOT_FOUND", 410, "It existed and was removed", Step("stop", "Go on without it.")),
-    Row("DEPRECATED", "NOT_FOUND", 410, "This is deprecated", Step("stop", "Use what replaces it.")),
+    Row("GONE", "NOT_FOUND", 410, "It existed and was removed", Advice("stop", "Go on without it.")),
+    Row("DEPRECATED", "NOT_FOUND", 410, "This is deprecated", Advice("stop", "Use what replaces it.")),
     # what stands against it
     Row("CONFLICT", "CONFLICT", 409, "It conflicts with the present state", _READ_AGAIN),
     Row("ALREADY_EXISTS", "CONFLICT", 409, "It exists already",
-        Step("fix_input", "Use the existing one, or choose another name."),
+        Advice("fix_input", "Use the existing one, or choose another name."),
         envelope="RESOURCE_ALREADY_EXISTS", aliases=("RESOURCE_ALREADY_EXISTS",)),
     Row("PRECONDITION_FAILED", "CONFLICT", 412, "A precondition does not hold", _READ_AGAIN),
     Row("CONCURRENT_MODIFICATION", "CONFLICT", 409, "It was changed by somebody else meanwhile", _READ_AGAIN),
     Row("SERIALIZATION_FAILURE", "CONFLICT", 409, "Transactions got in each other's way", _WAIT, retryable=True),
     Row("DEADLOCK", "CONFLICT", 409, "Transactions waited for each other", _WAIT, retryable=True),
-    Row("LOCKED", "CONFLICT", 423, "It is locked", Step("wait", "Wait until the lock is released, then call again.")),
-    Row("RESOURCE_BUSY", "CONFLICT", 409, "It is in use", Step("wait", "Wait until it is released, then call again.")),
-    Row("NOT_EMPTY", "CONFLICT", 409, "It is not empty", Step("wait", "Empty it first, then call again.")),
+    Row("LOCKED", "CONFLICT", 423, "It is locked", Advice("wait", "Wait until the lock is released, then call again.")),
+    Row("RESOURCE_BUSY", "CONFLICT", 409, "It is in use",
+        Advice("wait", "Wait until it is released, then call again.")),
+    Row("NOT_EMPTY", "CONFLICT", 409, "It is not empty", Advice("wait", "Empty it first, then call again.")),
     Row("AMBIGUOUS", "CONFLICT", 409, "More than one matches",
-        Step("fix_input", "Say more precisely which one you mean, then call again.")),
+        Advice("fix_input", "Say more precisely which one you mean, then call again.")),
     Row("IDEMPOTENCY_MISMATCH", "CONFLICT", 409, "The idempotency key was used with other arguments",
-        Step("stop", "Use a new idempotency key for a new request."), recoverable=False),
+        Advice("stop", "Use a new idempotency key for a new request."), recoverable=False),
     Row("FAILED_DEPENDENCY", "CONFLICT", 424, "Something it depends on failed", _TELL, recoverable=False),
     # who may not
     Row("UNAUTHORIZED", "PERMISSION", 401, "Authentication is required", _SIGN_IN, flat="auth_required",
@@ -180,10 +181,10 @@ ROWS: tuple[Row, ...] = (
         aliases=("PERMISSION_DENIED", "PERMISSION")),
     Row("READ_ONLY", "PERMISSION", 403, "It is read-only", _ASK),
     Row("PAYMENT_REQUIRED", "PERMISSION", 402, "Payment is required",
-        Step("escalate", "Ask the user to settle the payment.")),
+        Advice("escalate", "Ask the user to settle the payment.")),
     Row("QUOTA_EXHAUSTED", "PERMISSION", 403, "The quota is used up",
-        Step("escalate", "Ask the user to raise the quota.")),
-    Row("LEGALLY_BLOCKED", "PERMISSION", 451, "It is blocked for legal reasons", Step("stop", "Go on without it.")),
+        Advice("escalate", "Ask the user to raise the quota.")),
+    Row("LEGALLY_BLOCKED", "PERMISSION", 451, "It is blocked for legal reasons", Advice("stop", "Go on without it.")),
     # what may pass
     Row("RATE_LIMITED", "TRANSIENT", 429, "Too many requests", _WAIT, outcome="not_executed", flat="rate_limited",
         aliases=("RATE_LIMIT", "RATE_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS")),
@@ -203,7 +204,7 @@ ROWS: tuple[Row, ...] = (
     Row("LOCK_TIMEOUT", "TRANSIENT", 503, "A lock was not released in time", _WAIT, outcome="not_executed",
         kind=_TIMEOUT),
     Row("QUERY_TIMEOUT", "TRANSIENT", 504, "The query took too long",
-        Step("retry", "Ask for less at once, or try again later."),
+        Advice("retry", "Ask for less at once, or try again later."),
         outcome="not_executed", kind=_TIMEOUT),
     Row("PROCESS_TIMEOUT", "TRANSIENT", 504, "A program took too long", _CHECK_FIRST, kind=_TIMEOUT),
     Row("CONNECTION_FAILED", "TRANSIENT", 502, "A service behind the server could not be reached", _WAIT,
@@ -218,7 +219,7 @@ ROWS: tuple[Row, ...] = (
     Row("RESOURCE_EXHAUSTED", "TRANSIENT", 507, "The server ran out of a resource", _WAIT),
     Row("READ_ONLY_REPLICA", "TRANSIENT", 503, "The database is read-only for the moment", _WAIT, outcome="rejected"),
     Row("CIRCUIT_OPEN", "TRANSIENT", 503, "Calls are suspended after repeated failures",
-        Step("retry", "Calls of this tool are suspended for a while. Wait, then make the same call again."),
+        Advice("retry", "Calls of this tool are suspended for a while. Wait, then make the same call again."),
         outcome="not_executed"),
     # what is broken
     Row("INTERNAL_ERROR", "INTERNAL", 500, "The tool failed unexpectedly", _TELL, flat="internal_error",

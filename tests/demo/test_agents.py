@@ -8,7 +8,7 @@ import pytest
 import failwell as fw
 from failwell.demo.agents import decide_by_words, run_informed_agent, run_plain_agent
 from failwell.demo.client import DemoAnswer, DemoConnection, DemoTool
-from failwell.demo.scenes import Scene, Step
+from failwell.demo.scenes import AgentStep, Scene
 
 SCENE = Scene(title="a scene", tool="send", arguments={"to": "ann"}, proof="sent")
 SENT = DemoAnswer(fw.success("sent to ann"))
@@ -35,7 +35,7 @@ def flat(text: str, *, is_error: bool = True) -> DemoAnswer:
 def attended(attend: Any, connection: Scripted) -> tuple[DemoAnswer | None, list[str]]:
     decided: list[str] = []
 
-    def tell(step: Step, answer: DemoAnswer) -> None:
+    def tell(step: AgentStep, answer: DemoAnswer) -> None:
         decided.append(step.decided)
 
     return asyncio.run(attend(connection, SCENE, tell)), decided

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from failwell.demo import runner
 from failwell.demo.agents import PASSING_WORDS
-from failwell.demo.scenes import PACE, AgentRun, DemoScore, SceneResult, Step
+from failwell.demo.scenes import PACE, AgentRun, AgentStep, DemoScore, SceneResult
 
 PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
 
@@ -31,6 +31,6 @@ def test_the_pace_is_the_one_on_the_page() -> None:
 
 
 def test_every_key_of_the_json_is_on_the_page() -> None:
-    keys = {*Step.__struct_fields__, *AgentRun.__struct_fields__, *DemoScore.__struct_fields__}
+    keys = {*AgentStep.__struct_fields__, *AgentRun.__struct_fields__, *DemoScore.__struct_fields__}
 
     assert {key for key in keys if not re.search(rf"[`.]{key}\b", PAGE)} == set()

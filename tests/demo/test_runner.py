@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from failwell.demo import client, runner
-from failwell.demo.scenes import SCENES, SIDES, AgentRun, DemoScore, Scene, SceneResult, Step
+from failwell.demo.scenes import SCENES, SIDES, AgentRun, AgentStep, DemoScore, Scene, SceneResult
 
 
 def agent_run(results: list[SceneResult], side: str, tool: str) -> AgentRun:
@@ -88,7 +88,7 @@ def test_as_json_it_has_the_documented_shape(results: list[SceneResult]) -> None
     assert set(found["scenes"][0]["bare"]) == {
         "steps", "ending", "effects", "secrets", "recovered", "wasted", "duplicates"
     }  # fmt: skip
-    assert set(found["scenes"][0]["bare"]["steps"][0]) == set(Step.__struct_fields__)
+    assert set(found["scenes"][0]["bare"]["steps"][0]) == set(AgentStep.__struct_fields__)
     assert set(found["score"]["failwell"]) == set(DemoScore.__struct_fields__)
 
 
@@ -110,7 +110,7 @@ def test_steps_and_scenes_are_told_while_it_is_played(monkeypatch: pytest.Monkey
     told: list[tuple[str, str]] = []
     monkeypatch.setattr(runner, "SCENES", SCENES[:1])
 
-    def on_step(side: str, scene: Scene, step: Step) -> None:
+    def on_step(side: str, scene: Scene, step: AgentStep) -> None:
         told.append((side, step.decided))
 
     found = asyncio.run(

@@ -16,6 +16,7 @@ from failwell.exceptions import rules
 from tests.exceptions.caught import UNMAPPED
 
 
+@pytest.mark.table
 def test_every_module_with_rules_is_listed() -> None:
     modules = [
         importlib.import_module(f"{exceptions.__name__}.{info.name}") for info in iter_modules(exceptions.__path__)
@@ -26,6 +27,7 @@ def test_every_module_with_rules_is_listed() -> None:
     assert len(families) > 10
 
 
+@pytest.mark.table
 def test_every_library_stands_in_one_family() -> None:
     families: dict[str, list[str]] = {}
     for family in rules.FAMILIES:

@@ -9,6 +9,8 @@ import failwell as fw
 from failwell.phrases import rpc_codes
 from failwell.phrases.rpc_codes import RPC_CODES
 
+pytestmark = pytest.mark.table
+
 SOURCES = Path(fw.__file__).parent
 
 

@@ -8,6 +8,8 @@ from failwell.proxy import bounds
 from failwell.redact import whole
 from failwell.schema import complexity, validator
 
+pytestmark = pytest.mark.table
+
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 
 

@@ -16,7 +16,17 @@ from rich.text import Text
 from failwell.cli.completion import dialect_names
 from failwell.cli.console import console_for, page
 from failwell.cli.streams import AsJson, Misuse, Streams, check_dialect, write_json
-from failwell.demo.scenes import SCENES, SIDES, AgentRun, DemoScore, Scene, SceneResult, Step, arguments_text, ignore
+from failwell.demo.scenes import (
+    SCENES,
+    SIDES,
+    AgentRun,
+    AgentStep,
+    DemoScore,
+    Scene,
+    SceneResult,
+    arguments_text,
+    ignore,
+)
 
 _INDENT = 4
 _TITLE = "One MCP server that fails in every way, twice: as servers are written today, and with fw.protect(server)."
@@ -81,7 +91,7 @@ def demo(
 class DemoDisplay(NamedTuple):
     """What is called while the demo runs: with a step of an agent, and with a scene that both sides are done with."""
 
-    on_step: Callable[[str, Scene, Step], None]
+    on_step: Callable[[str, Scene, AgentStep], None]
     on_scene: Callable[[SceneResult], None]
 
 
@@ -150,14 +160,14 @@ def _plain_display(stdout: TextIO, *, in_full: bool) -> DemoDisplay:
 
 def _live_display(live: Live, *, in_full: bool) -> DemoDisplay:
     numbers = _numbers()
-    steps: dict[tuple[str, str], list[Step]] = {}
+    steps: dict[tuple[str, str], list[AgentStep]] = {}
     finished: list[str] = []
 
     def refresh() -> None:
         scene = SCENES[len(finished)] if len(finished) < len(SCENES) else None
         live.update(_current_scene(len(finished) + 1, scene, steps) if scene else Text(), refresh=True)
 
-    def on_step(side: str, scene: Scene, step: Step) -> None:
+    def on_step(side: str, scene: Scene, step: AgentStep) -> None:
         steps.setdefault((side, scene.title), []).append(step)
         refresh()
 
@@ -170,7 +180,7 @@ def _live_display(live: Live, *, in_full: bool) -> DemoDisplay:
     return DemoDisplay(on_step, on_scene)
 
 
-def _current_scene(number: int, scene: Scene, steps: dict[tuple[str, str], list[Step]]) -> RenderableType:
+def _current_scene(number: int, scene: Scene, steps: dict[tuple[str, str], list[AgentStep]]) -> RenderableType:
     decisions = [_decisions_text(steps.get((side, scene.title), ())) for side in SIDES]
     return Group(_heading(number, scene), _columns(*(text if text.plain else Text("…", "dim") for text in decisions)))
 
@@ -208,7 +218,7 @@ def _result_text(run: AgentRun) -> Text:
     return Text.assemble(_decisions_text(run.steps, misled=run.ending == "misled"), between, verdict)
 
 
-def _decisions_text(steps: Sequence[Step], *, misled: bool = False) -> Text:
+def _decisions_text(steps: Sequence[AgentStep], *, misled: bool = False) -> Text:
     return Text(" ".join(f"→ {step.decided}" for step in steps if step.failed or misled))
 
 

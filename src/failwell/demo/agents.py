@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import failwell as fw
 from failwell._spelling import closest
 from failwell.demo.client import DemoAnswer, DemoConnection, DemoTool
-from failwell.demo.scenes import Scene, Step, arguments_text, story_sleep
+from failwell.demo.scenes import AgentStep, Scene, arguments_text, story_sleep
 
 TAKE_IT, GO_BY_IT, HAND_OVER = "take it", "go by it", "hand it over"
 """Decisions about an answer that an agent believes, about one that it only looked at, and if it can do no more."""
 
-OnStep = Callable[[Step, DemoAnswer], None]
+OnStep = Callable[[AgentStep, DemoAnswer], None]
 """Called with each step of an agent, and the answer before it."""
 
 
@@ -31,10 +31,10 @@ def make_step(
     *,
     failed: bool,
     got: str | None = None,
-) -> Step:
+) -> AgentStep:
     """Return a step; what was got is the text, without the words that stand before each error, unless it is given."""
     text = " ".join(answer.text.split()).removeprefix(f"Error executing tool {tool}: ")
-    return Step(
+    return AgentStep(
         tool=tool,
         arguments=arguments,
         failed=failed,

@@ -14,7 +14,7 @@ import msgspec
 
 from failwell.demo.agents import OnStep, run_informed_agent, run_plain_agent
 from failwell.demo.client import DemoAnswer, DemoConnection, connect
-from failwell.demo.scenes import SCENES, SIDES, AgentEnding, AgentRun, DemoScore, Scene, SceneResult, Step, ignore
+from failwell.demo.scenes import SCENES, SIDES, AgentEnding, AgentRun, AgentStep, DemoScore, Scene, SceneResult, ignore
 from failwell.demo.shop import SECRET
 
 P = ParamSpec("P")
@@ -51,7 +51,7 @@ def _mark_write_errors(callback: Callable[P, None]) -> Callable[P, None]:
 async def run_demo(
     dialect: str,
     *,
-    on_step: Callable[[str, Scene, Step], None] = ignore,
+    on_step: Callable[[str, Scene, AgentStep], None] = ignore,
     on_scene: Callable[[SceneResult], None] = ignore,
 ) -> list[SceneResult]:
     """Run all scenes and return their results.
@@ -79,7 +79,10 @@ async def run_demo(
 
 
 async def _run_sides(
-    folder: Path, dialect: str, on_step: Callable[[str, Scene, Step], None], on_scene: Callable[[SceneResult], None]
+    folder: Path,
+    dialect: str,
+    on_step: Callable[[str, Scene, AgentStep], None],
+    on_scene: Callable[[SceneResult], None],
 ) -> list[SceneResult]:
     results: list[SceneResult] = []
     ready = {side: asyncio.Queue[AgentRun]() for side in SIDES}
@@ -97,7 +100,7 @@ async def _run_side(
     side: str,
     journal: Path,
     dialect: str | None,
-    on_step: Callable[[str, Scene, Step], None],
+    on_step: Callable[[str, Scene, AgentStep], None],
     ready: asyncio.Queue[AgentRun],
 ) -> None:
     async with connect(journal, dialect) as connection:
@@ -111,12 +114,12 @@ async def _run_scene(
     connection: DemoConnection,
     scene: Scene,
     journal: Path,
-    on_step: Callable[[Step], None],
+    on_step: Callable[[AgentStep], None],
 ) -> AgentRun:
-    steps: list[Step] = []
+    steps: list[AgentStep] = []
     answers: list[DemoAnswer] = []
 
-    def record_step(step: Step, answer: DemoAnswer) -> None:
+    def record_step(step: AgentStep, answer: DemoAnswer) -> None:
         steps.append(step)
         answers.append(answer)
         on_step(step)

@@ -126,7 +126,7 @@ AgentEnding = Literal["recovered", "handed over", "misled"]
 """The wanted answer came; a person or a model must go on; or the agent took a failure for the answer."""
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class AgentStep(Struct, frozen=True, kw_only=True):
     """One call, what came back, and what the agent decided to do next."""
 
     tool: str
@@ -143,7 +143,7 @@ class Step(Struct, frozen=True, kw_only=True):
 class AgentRun(Struct, frozen=True, kw_only=True):
     """All steps of an agent in one scene, and how they ended."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AgentStep, ...]
     ending: AgentEnding
     effects: int = 0
     """How often the side effect happened, counted in the journal of the server."""

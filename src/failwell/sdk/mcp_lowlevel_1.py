@@ -19,7 +19,7 @@ from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import original_exception, package_raising, value_or_failure
-from failwell.server._schemas import CallersTools, ListedTools, SchemaChecks
+from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
 
 try:
     from mcp import types
@@ -86,7 +86,7 @@ class _ProtectedFunctions:
         self.protection = protection
         self.checks = checks
         self.is_inner = is_inner
-        self._known = ListedTools()
+        self._known = RememberedTools()
         self._definition = server._get_cached_tool_definition
 
     async def unchecked_tool(self, name: str) -> Any:

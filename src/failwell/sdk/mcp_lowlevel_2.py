@@ -14,7 +14,7 @@ from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
-from failwell.server._schemas import CallersTools, ListedTools, SchemaChecks
+from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
 
 try:
     from mcp.types import CallToolResult
@@ -53,7 +53,7 @@ class _ProtectedHandlers:
         self.protection = protection
         self.checks = checks
         self.is_inner = is_inner
-        self._known = ListedTools()
+        self._known = RememberedTools()
         self._lister: tuple[Any, Any] | None = None
 
     def before(self, method: str, params_type: Any, handler: Any) -> Any:

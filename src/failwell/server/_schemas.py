@@ -111,7 +111,7 @@ def _names_all(schema: Mapping[str, Any], arguments: Any) -> bool:
     return is_object(arguments) and is_mapping(properties) and arguments.keys() <= properties.keys()
 
 
-class ListedTools:
+class RememberedTools:
     """The tools that a server listed last: to each session, and to any."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class CallersTools:
     """
 
     def __init__(
-        self, known: ListedTools, session: Any, list_all: Callable[[], Awaitable[Iterable[Any]]] | None
+        self, known: RememberedTools, session: Any, list_all: Callable[[], Awaitable[Iterable[Any]]] | None
     ) -> None:
         self._known = known
         self._session = session

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
@@ -38,35 +37,11 @@ from failwell.proxy.http.upstream import BROKEN, ServerUrl, Upstream
 from failwell.proxy.messages import Id, decode, encode
 from failwell.proxy.options import ProxyOptions, tell_operator
 from failwell.proxy.rewriter import Message, attempts_detail
+from failwell.proxy.stdio.long_lines import id_in
+from failwell.proxy.stdio.pump import LongLine
 
 _CHUNK = 1 << 16
 _RESUME_DELAY = 1.0
-
-
-_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*'
-_NAMED = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*'
-_FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _NAMED + rb",\s*)*" + _ID + b",")
-_LAST_ID = re.compile(_ID + rb"(?:,\s*" + _NAMED + rb")*\}\s*\Z")
-
-
-class LongLine:
-    """A line that is too long to be held: its start and its end."""
-
-    def __init__(self, start: bytes) -> None:
-        self._start, self._end = start[:_CHUNK], start[-_CHUNK:]
-
-    def __add__(self, more: bytes) -> "LongLine":
-        self._end = (self._end + more)[-_CHUNK:]
-        return self
-
-    def __len__(self) -> int:
-        return len(self._start) + len(self._end)
-
-    @property
-    def id(self) -> Id | None:
-        """The id of the request, if it stands before or behind all that is long."""
-        found = _FIRST_ID.match(self._start) or _LAST_ID.search(self._end)
-        return None if found is None else decode(found[1])
 
 
 class LineReader:
@@ -83,7 +58,7 @@ class LineReader:
     async def __aiter__(self) -> AsyncIterator[bytes | LongLine]:
         while (line := await self._queue.get()) is not None:
             with self._room:
-                self._held -= len(line)
+                self._held -= _length(line)
                 self._room.notify()
             yield line
 
@@ -93,11 +68,9 @@ class LineReader:
             while chunk := os.read(source, _CHUNK):
                 *lines, rest = chunk.split(b"\n")
                 for line in lines:
-                    self._put(held + line)
+                    self._put(_grown(held, line))
                     held = bytearray()
-                held = held + rest
-                if isinstance(held, bytearray) and len(held) > MAX_POSTED_BODY:
-                    held = LongLine(bytes(held))
+                held = _grown(held, rest)
             self._put(held)
         except (OSError, RuntimeError):  # nothing to read from, or the loop is over
             pass
@@ -107,13 +80,32 @@ class LineReader:
         except RuntimeError:
             return
 
-    def _put(self, line: "bytearray | LongLine") -> None:
+    def _put(self, line: bytearray | LongLine) -> None:
+        if isinstance(line, LongLine):
+            line.is_over = True
         found = line if isinstance(line, LongLine) else bytes(line.strip())
-        if len(found):
+        if _length(found):
             with self._room:
                 self._room.wait_for(lambda: self._held <= MAX_POSTED_BODY)
-                self._held += len(found)
+                self._held += _length(found)
             self._loop.call_soon_threadsafe(self._queue.put_nowait, found)
+
+
+def _grown(held: bytearray | LongLine, more: bytes) -> bytearray | LongLine:
+    """Return what is held of a line after more of it has come."""
+    if isinstance(held, LongLine):
+        held.add(more)
+        return held
+    held += more
+    if len(held) <= MAX_POSTED_BODY:
+        return held
+    long = LongLine(bytes(held))
+    long.add(bytes(held))
+    return long
+
+
+def _length(line: bytes | LongLine) -> int:
+    return len(line.head) + len(line.tail) if isinstance(line, LongLine) else len(line)
 
 
 class HeaderSource(Protocol):
@@ -374,7 +366,7 @@ class RemoteSession:
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
             if isinstance(line, LongLine):
-                await self._refuse(line.id, f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
+                await self._refuse(id_in(line), f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
             else:
                 await self._pass_line(line)
 

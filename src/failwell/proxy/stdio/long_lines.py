@@ -27,7 +27,7 @@ def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
     """Return the line in place of a server's; empty: nobody waits for it. None: it is not known yet who does."""
     if _METHOD.search(line.head) is not None:
         return b""  # the server's own message
-    id = _id_in(line)
+    id = id_in(line)
     if id is None and not line.is_over:
         return None
     pending = tracker.pending
@@ -49,7 +49,7 @@ def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
 
 def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
     """Return the answer to a client's line; empty: it asked for none. None: it is not known yet who asks."""
-    id, method = _id_in(line), _METHOD.search(line.head) or _METHOD.search(line.tail)
+    id, method = id_in(line), _METHOD.search(line.head) or _METHOD.search(line.tail)
     if (id is None or method is None) and not line.is_over:
         return None
     if method is None and b'"result"' in line.head:
@@ -68,10 +68,11 @@ def id_at_ends(line: bytes) -> Id | None:
     ends = LongLine(line)
     ends.add(line.rstrip())
     ends.is_over = True
-    return _id_in(ends)
+    return id_in(ends)
 
 
-def _id_in(line: LongLine) -> Id | None:
+def id_in(line: LongLine) -> Id | None:
+    """Return the id of a message, if it stands before or behind all that is long."""
     found = _FIRST.match(line.head) or (_LAST.search(line.tail) if line.is_over else None)
     try:
         id: Any = None if found is None else json.loads(found[1])
