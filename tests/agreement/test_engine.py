@@ -204,6 +204,7 @@ def test_call_makes_the_tries_that_decide_allows() -> None:
     found.assert_none()
 
 
+@pytest.mark.slow
 def test_acall_makes_the_tries_that_decide_allows() -> None:
     async def run() -> Disagreements:
         found = Disagreements()

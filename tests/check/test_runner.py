@@ -24,6 +24,7 @@ def hanging() -> Report:
     return checked(odd("hanging"), CheckPlan(limits=CallLimits(start=120, call=2)))
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_cut_off_and_graded(hanging: Report) -> None:
     by_id = {probe.id: probe for probe in hanging.probes()}
     assert by_id["look/empty"].ending == "hung"
@@ -31,6 +32,7 @@ def test_a_server_that_hangs_is_cut_off_and_graded(hanging: Report) -> None:
     assert hanging.totals.hung >= 1
 
 
+@pytest.mark.slow
 def test_a_call_is_not_blamed_for_another_that_hung(hanging: Report) -> None:
     endings = {probe.id: probe.ending for probe in hanging.probes()}
     assert endings["look/wrong_type/to"] == endings["look/null/to"] == "refused"

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from failwell.demo import runner
 from failwell.demo.agents import PASSING_WORDS
 from failwell.demo.scenes import PACE, AgentRun, AgentStep, DemoScore, SceneResult
@@ -16,6 +18,7 @@ def test_the_words_of_the_bare_agent_are_those_on_the_page() -> None:
     assert tuple(re.findall(r"`([^`]+)`", rule)) == PASSING_WORDS
 
 
+@pytest.mark.slow
 def test_the_score_is_the_one_on_the_page(results: list[SceneResult]) -> None:
     rows = re.findall(r"^\| ([a-z ]+) \| (\d+)(?: of 14)? \| (\d+)(?: of 14)? \|$", PAGE, re.MULTILINE)
     found = runner.scores(results)

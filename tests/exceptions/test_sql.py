@@ -274,6 +274,7 @@ def test_nothing_was_executed_where_the_connection_was_refused(library: Any) -> 
     assert seen(exc) == "TRANSIENT CONNECTION_REFUSED not_executed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [psycopg, psycopg2], ids=lambda library: library.__name__)
 def test_a_server_that_never_answers_is_a_connect_timeout(library: Any) -> None:
     with loopback.unanswering() as port:

@@ -221,7 +221,7 @@ def test_no_record_of_a_proxy_holds_more_than_the_wire(tmp_path: Path, dialect: 
     assert beyond_the_wire(path.read_text()) == []
 
 
-@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+@pytest.mark.parametrize("scheme", ["jsonl:", pytest.param("sqlite:///", marks=pytest.mark.slow)])
 def test_no_file_and_no_listing_holds_more_than_the_wire(tmp_path: Path, scheme: str) -> None:
     address = f"{scheme}{tmp_path / 'calls'}"
     record_all(address, "guard")
