@@ -87,7 +87,7 @@ class Pieces:
     def __len__(self) -> int:
         return self._length + len(self._short)
 
-    def add(self, piece: bytes) -> None:
+    def add(self, piece: bytes | bytearray) -> None:
         """Take in a piece; small ones are kept together."""
         self._short += piece
         if len(self._short) >= _PIECE:
@@ -100,8 +100,10 @@ class Pieces:
         return b"".join((*self._long, self._short))
 
 
-async def read_body(content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None) -> bytes:
-    """Return a whole body, unpacked.
+async def read_body(
+    content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None, begun: bytes = b""
+) -> bytes:
+    """Return a whole body, unpacked, given what of it was read already.
 
     Raises:
         BodyTooLong: it goes beyond *most* bytes.
@@ -109,11 +111,20 @@ async def read_body(content: StreamReader, share: BodyShare, *, most: int, encod
         UnknownEncoding: it cannot be unpacked.
     """
     body = Pieces()
+    body.add(begun)
     async for piece in _pieces(content, encoding):
         body.add(piece)
         if len(body) > most:
             raise BodyTooLong(most)
         share.resize(len(body))
+    return body.joined()
+
+
+async def read_head(content: StreamReader, *, least: int) -> bytes:
+    """Return the beginning of a body, of so many bytes or a little more, or all of it."""
+    body = Pieces()
+    while len(body) < least and (chunk := await content.readany()):
+        body.add(chunk)
     return body.joined()
 
 
