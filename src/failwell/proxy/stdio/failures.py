@@ -12,12 +12,14 @@ from failwell._json import is_object
 from failwell._log import log
 from failwell.dialects._placement import RETRY_KEY
 from failwell.failure import Failure
+from failwell.proxy.bounds import MAX_DECODED_LINE
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.messages import Id, decode, decode_line, encode, with_id
 from failwell.proxy.rewriter import Rewriter, attempts_detail
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
+from failwell.redact.scrubber import scrub
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.retries import Retries
@@ -112,9 +114,14 @@ class FailureHandler:
             return None if changed is None else _line(changed)
 
     def redacted(self, id: Id | None, line: bytes) -> bytes | None:
-        """Return what the client gets for an error that answers no call; None: as it is."""
+        """Return what the client gets for an error that answers no call; None: as it is.
+
+        One that cannot be decoded, and whose request nobody knows, is redacted as a text: its client may know it.
+        """
         message = decode_line(line)
         try:
+            if message is None and id is None and len(line) <= MAX_DECODED_LINE and not self._rewriter.dry_run:
+                return scrub(line.decode("utf-8", "replace")).encode()
             changed = self._rewriter.redacted(message) if is_object(message) else minimal_error(id, is_call=False)
         except Exception:
             log.exception("an error could not be redacted; a minimal one takes its place")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from failwell.failure import Failure
@@ -18,6 +19,8 @@ _ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,1000}")'
 # The members that stand before or behind the long one; none of them holds another object.
 _FIRST = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*' + _ID + rb"\s*,")
 _LAST = re.compile(rb",\s*" + _ID + rb'\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*)*\}\s*\Z')
+_ANY = re.compile(_ID)
+_REQUEST = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,)*\s*"method"\s*:\s*"')
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]{1,100})"')
 _TOOL = re.compile(rb'"name"\s*:\s*"([^"\\]{1,200})"')
 _LIMIT = f"{MAX_LINE >> 20} MiB"
@@ -63,19 +66,36 @@ def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
     return tracker.handler.refuse(ProxiedCall(id=id, tool=tool, is_unread=True), failure)
 
 
-def id_at_ends(line: bytes) -> Id | None:
-    """Return the id of a message that cannot be decoded, if it stands before or behind what it holds."""
+def is_request(line: bytes) -> bool:
+    """Return whether a message that cannot be decoded is a request or a notification, and no answer."""
+    return _REQUEST.match(line) is not None
+
+
+def find_id(line: bytes, pending: Collection[Id]) -> Id | None:
+    """Return the id of an answer that cannot be decoded.
+
+    It stands before or behind what the answer holds; otherwise it is the only id of a pending request in all of it, or
+    that of the only pending request.
+    """
     ends = LongLine(line)
     ends.add(line.rstrip())
     ends.is_over = True
-    return id_in(ends)
+    if (id := id_in(ends)) is not None:
+        return id
+    named = {id for found in _ANY.finditer(line) if (id := _read_id(found[1])) in pending}
+    candidates = named or pending
+    return next(iter(candidates)) if len(candidates) == 1 else None
 
 
 def id_in(line: LongLine) -> Id | None:
     """Return the id of a message, if it stands before or behind all that is long."""
     found = _FIRST.match(line.head) or (_LAST.search(line.tail) if line.is_over else None)
+    return None if found is None else _read_id(found[1])
+
+
+def _read_id(data: bytes) -> Id | None:
     try:
-        id: Any = None if found is None else json.loads(found[1])
+        id: Any = json.loads(data)
     except ValueError:  # not a text that JSON allows
         return None
     return id if isinstance(id, int | str) else None

@@ -328,14 +328,17 @@ class Tracker:
         return b"[" + b",".join(one for one in kept if one) + b"]\n"
 
     def _read_unreadable(self, line: bytes) -> bytes | None:
-        """Read an answer that is too deep or too long, as far as its ends tell whose it is."""
-        from failwell.proxy.stdio.long_lines import id_at_ends  # only now: it is seldom needed
+        """Read an answer that is too deep or too long, as far as it tells whose it is and whether it failed."""
+        # Only now: they are seldom needed.
+        from failwell.proxy.channels import may_be_failing
+        from failwell.proxy.stdio.long_lines import find_id, is_request
 
-        id = id_at_ends(line)
-        request = None if id is None else self.pending.get(id)
-        if id is None or request is None or not request.tool:
+        if is_request(line):
             return None
-        return self._read_answer(id, line, is_failed=True)
+        id, is_failed = find_id(line, self.pending), may_be_failing(line)
+        if id is None:
+            return self._redacted(None, line) if is_failed else None
+        return self._read_answer(id, line, is_failed=is_failed)
 
     def _read_odd_answer(self, message: Any, line: bytes) -> bytes | None:
         if not is_object(message) or "method" in message or not _is_id(message.get("id")):
