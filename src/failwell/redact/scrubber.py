@@ -211,7 +211,7 @@ def _command() -> re.Pattern[str]:
 
 
 def _has_flags(text: str) -> bool:
-    return " -" in text or "'-" in text or '"-' in text
+    return "-" in text and (" -" in text or "'-" in text or '"-' in text)
 
 
 def _scrub_commands(text: str) -> str:
@@ -329,8 +329,9 @@ def _scrub_pairs(text: str) -> str:
         if pair is None:
             break
         at = pair.end()
-        named, shortest = _named_by_pair(pair)
-        if named and (span := _value_span(pair, named, shortest)):
+        name, before = _name_of(pair)
+        named, shortest = _named_by_pair(pair, name, before)
+        if named and (span := _value_span(pair, name, before, named, shortest)):
             pieces += text[done : span[0]], placeholder(named.kind)
             done = at = span[1]
     return "".join(pieces) + text[done:]
@@ -426,9 +427,8 @@ def _is_no_value(body: str) -> bool:
     return is_innocent(body) or is_wording(body)
 
 
-def _named_by_pair(pair: re.Match[str]) -> tuple[SecretName | None, int]:
+def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretName | None, int]:
     """Return what the name announces ("api_key", "API key"), and how long a value must be to count."""
-    name, before = _name_of(pair)
     sign = pair["sign"]
     word = before.rstrip(" ").rpartition(" ")[2] if before.endswith(" ") else ""
     named = _named_in_words(name, word, has_sign=bool(sign))
@@ -464,7 +464,9 @@ def _name_of(pair: re.Match[str]) -> tuple[str, str]:
     return (pair["flag"] or pair["name"])[-80:], pair.string[max(0, start - 24) : start]
 
 
-def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[int, int] | None:
+def _value_span(
+    pair: re.Match[str], name: str, before: str, named: SecretName, shortest: int
+) -> tuple[int, int] | None:
     """Return where the secret behind a name starts and ends, or None if what stands there is none."""
     sign = (pair["sign"] or "").rstrip("*")
     is_loose = pair["flag"] or sign.endswith((":", "\uff1a", "->"))
@@ -472,7 +474,7 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
     if word and (word[1].lower() in PROSE or (word[2] and (len(word[1]) < 4 or word[2] in _AFTER_A_SUBJECT))):
         return None
     below = _compiled(NEXT_LINE).match(pair.string, pair.end()) if sign.endswith(":") else None
-    value = below or _value_pattern(pair).match(pair.string, pair.end())
+    value = below or _value_pattern(pair, name, before).match(pair.string, pair.end())
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
@@ -482,7 +484,6 @@ def _value_span(pair: re.Match[str], named: SecretName, shortest: int) -> tuple[
         start, body = start + 1, body[1:]
     if len(body) < shortest or is_innocent(body):
         return None
-    name = _name_of(pair)[0]
     if not _looks_secret(named, body) or _is_about(pair, name, body):
         return None
     if is_loose and (
@@ -530,8 +531,7 @@ def _is_about(pair: re.Match[str], name: str, body: str) -> bool:
     return bool(_compiled(ABSENCE).search(pair.string[max(0, pair.start() - 40) : pair.start()].lower()))
 
 
-def _value_pattern(pair: re.Match[str]) -> re.Pattern[str]:
-    name, before = _name_of(pair)
+def _value_pattern(pair: re.Match[str], name: str, before: str) -> re.Pattern[str]:
     flat = name.lower()
     if pair["tag"]:
         return _compiled(TAGGED)
@@ -591,17 +591,19 @@ def is_plain(text: str) -> bool:
 def is_harmless(text: str) -> bool:
     """Tell whether a text surely holds no secret, though its words may be long and joined by signs."""
     low = text.lower()
-    for gate in _gates():
-        if gate in low:
-            return False
+    for sign, gates in _gates():
+        if sign in low:
+            for gate in gates:
+                if gate in low:
+                    return False
     if _compiled(_CARD).search(text):
         return False
     if _has_flags(low) and (any(flag in low for flag in _FLAGS) or _command().search(text)):
         return False
-    shown = text.encode("ascii", "replace")
-    if may_hold_a_token(shown, SHORTEST_TOKEN):
-        for word in shown.split():
-            if len(word) >= SHORTEST_TOKEN and token_in(part := word.decode()).search(part):
+    words = [word for word in text.encode("ascii", "replace").split() if len(word) >= SHORTEST_TOKEN]
+    if words and may_hold_a_token(b" ".join(words)):
+        for word in words:
+            if token_in(part := word.decode()).search(part):
                 return False
     return not may_name_a_secret(low)
 
@@ -621,10 +623,18 @@ _FLAGS: Final = ("-p", "sudo -s")
 
 
 @cache
-def _gates() -> tuple[str, ...]:
-    """Return what every text with a secret of some shape holds, in lower case; cards are looked for by their digits."""
+def _gates() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what every text with a secret of some shape holds, in lower case; cards are looked for by their digits.
+
+    Gates are grouped by a sign in them: to look for one character is twenty times as fast. What names a secret is
+    looked for anyway.
+    """
     every = {gate.lower() for shape in SHAPES for gate in shape.gates} - set(_FLAGS)
-    return tuple(gate for gate in sorted(every) if not any(other in gate for other in every - {gate}))
+    found: dict[str, list[str]] = {}
+    for gate in sorted(every):
+        if not any(other in gate for other in every - {gate}) and not may_name_a_secret(gate):
+            found.setdefault(next((char for char in gate if not char.isalnum() and char != " "), ""), []).append(gate)
+    return tuple((sign, tuple(gates)) for sign, gates in found.items())
 
 
 @cache

@@ -117,13 +117,12 @@ _CLASSES: Final = bytes(
 )
 
 
-def may_hold_a_token(text: bytes, shortest: int) -> bool:
-    """Tell whether any word of a text is long and odd enough for `is_token`; False is certain."""
-    long = b" ".join([word for word in text.translate(_CLASSES).split() if len(word) >= shortest])
-    return bool(long) and (
-        (b"a0" in long or b"0a" in long or b"AA" in long or b"aA" in long or b"A0" in long or b"0A" in long)
-        or _long_run().search(long) is not None
-    )
+def may_hold_a_token(words: bytes) -> bool:
+    """Tell whether any of these words is odd enough for `is_token`; False is certain."""
+    seen = words.translate(_CLASSES)
+    return (
+        b"a0" in seen or b"0a" in seen or b"AA" in seen or b"aA" in seen or b"A0" in seen or b"0A" in seen
+    ) or _long_run().search(seen) is not None
 
 
 @cache
