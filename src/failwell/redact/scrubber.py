@@ -309,6 +309,8 @@ def _looks_secret(named: SecretName, value: str) -> bool:
             return is_random(value)
         case "generated":
             return is_generated(value)
+        case "unusual":
+            return is_unusual(value) or is_random(value)
         case _:
             return True
 
@@ -441,7 +443,10 @@ def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretN
     if sign or pair["flag"]:
         return named, 1
     if pair["item"]:
-        return (named if named.kind in ("authorization", "cookie") else None), 1
+        if named.kind in ("authorization", "cookie"):
+            return named, 1
+        is_first = before.endswith(("('", '("', "['", '["'))  # of two that belong together, or of a list of names
+        return (SecretName(named.kind, named.proof or "unusual") if is_first else None), 1
     if pair["tag"]:
         return (named if _compiled(r"<[\w:]*\Z").search(before) else None), 1
     return named, 1 if named.kind == "password" else 16

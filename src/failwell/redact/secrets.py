@@ -190,6 +190,12 @@ SHAPES: Final = (
         r"""(?=(?:[\s"',+]|\\+[nr])*+(?:M[A-Z]|b3B|l[A-Z]|[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:))"""
         r"[^-]*+(?:-(?!----)[^-]*+)*+(?:-----END [^-\n]{0,60}-----|[\s\S]*+)",
     ),
+    Shape(
+        "private_key",
+        ("Private-Lines:",),
+        r"(P(?<!\wP)rivate-Lines: {0,2}\d{1,3}(?:\s|\\[nr]){1,4})"
+        r"(?:(?!Private-MAC)[A-Za-z0-9+/=]{4,}+(?:\s|\\[nr]){0,4})++",
+    ),
     # First what stands before the last @ of the authority. Then passwords with / ? # in them, told from host:port.
     Shape("url_credentials", ("@",), r"""(://)(?!\[redacted:\w+\]@|git@|@)(?:[^\s/?#"'<>`@]*+(@))++"""),
     Shape(
@@ -236,6 +242,11 @@ SHAPES: Final = (
         r"""(\s["']?-[uU]["',\s]{0,4}[\w.@+-]{1,64}["',\s]{1,4}-p["',=\s]{1,4})"""
         r"""(?!\d+(?!\S)|\[redacted|\$)(?=[^\s"',]{0,60}[\d!@#$%^&*])[^\s"',]++""",
     ),
+    Shape(
+        "password",
+        ("/user:", "/USER:"),
+        r"(n(?<!\wn)et\s{1,3}use\s[^\n]{0,200}?/(?i:user):\S{1,64}\s{1,3})(?!\[redacted|[/*])\S++",
+    ),
     Shape("password", ("/p:",), r"(\s/u:\S{1,64}\s{1,3}/p:)(?!\[redacted)\S++"),
     Shape(
         "password",
@@ -245,7 +256,7 @@ SHAPES: Final = (
     Shape(
         "password",
         ("IDENTIFIED", "identified", "Identified"),
-        r"""([Ii](?<!\w[Ii])(?i:dentified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?))"""
+        r"""([Ii](?<!\w[Ii])(?i:dentified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?+))"""
         r"""(?!["']?\[redacted|[?:$%]|(?:is|not|was|and|or|with|in|clause|cannot|requires|must)\b)(?:'[^'\n]++|"[^"\n]++|[^\s"';]++)""",
     ),
     Shape("password", ("vault login",), r"(v(?<!\wv)ault login )(?=[A-Za-z0-9.]{20})[^\s\"']++"),
@@ -335,7 +346,7 @@ _PAIR: Final = (
     r"(?:(?P<escape>%[0-9A-Fa-f]{2}|\\[nrt])|(?<![\w.-])(?<!\d{12}:))"
     r"""(?:(?P<flag>--?[A-Za-z][\w-]*+)["']?,?[ \t]{1,4}|(?P<name>[\w.-]++)(?:"""
     r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*CURLY]{1,2})?+[\])]?+BLANK{0,8}+"""
-    r"""(?:SIGN:=|=>|->|={1,3}+|:(?!//|:)|%3[DdAa])(?:\*\*(?=[ \t]))?+)"""
+    r"""(?:SIGN:=|=>|->|={1,3}+|:(?!//|:)|%3[DdAa]|\\u003[DdAa])(?:\*\*(?=[ \t]))?+)"""
     r"""|(?P<tag>>)(?=\s{0,20}(?:<!\[CDATA\[)?[^<>]{1,512}(?:</|>))|(?P<item>["'],)(?=[ \t]?[bu]?["'])"""
     r"""|[ \t](?=[bu]?["'])))"""
 )
@@ -357,7 +368,7 @@ QUOTED_WAYS: Final = 7
 BARE: Final = (
     r"""|\(((?=[bu]?["'])[^)\n]*+)|((?!\[\s?["'\]]|\{\s?(?:["'}]|\w+:))"""
     r"""(?:[^\s"'`&;,<\\]|<(?!/)|["'`](?=\w)|[&;,](?!\s|$|["']|[\w. -]{1,40}=)"""
-    r"""|\\(?!["']|[nrt](?:\W|$|[\w.-]{1,40}[=:])))++))"""
+    r"""|\\(?!["']|u0026|[nrt](?:\W|$|[\w.-]{1,40}[=:])))++))"""
 )
 # A field of a connection string, and a header: one word after a simple scheme, else the rest of the line or quote.
 FIELD: Final = r"""|([^;"'\n]++))"""
@@ -503,7 +514,7 @@ class SecretName(NamedTuple):
 
     kind: str
     proof: str = ""
-    """What the value must look like to be a secret: long, random, generated (of three alphabets), or anything."""
+    """What the value must look like to be a secret: long, random, generated (of three alphabets), unusual, or anything."""
 
 
 def is_secret_name(name: str) -> bool:
