@@ -601,7 +601,7 @@ def is_harmless(text: str) -> bool:
             for gate in gates:
                 if gate in low:
                     return False
-    if _compiled(_CARD).search(text):
+    if _compiled(_CARD).search(text) or may_name_a_secret(low):
         return False
     if _has_flags(low) and (any(flag in low for flag in _FLAGS) or _command().search(text)):
         return False
@@ -610,7 +610,7 @@ def is_harmless(text: str) -> bool:
         for word in words:
             if token_in(part := word.decode()).search(part):
                 return False
-    return not may_name_a_secret(low)
+    return True
 
 
 def token_in(word: str) -> re.Pattern[str]:

@@ -514,7 +514,7 @@ class SecretName(NamedTuple):
 
     kind: str
     proof: str = ""
-    """What the value must look like to be a secret: long, random, generated (of three alphabets), unusual, or anything."""
+    """What a secret value must look like: long, random, generated (of three alphabets), unusual, or anything."""
 
 
 def is_secret_name(name: str) -> bool:
