@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
-from failwell._json import is_object
+from failwell._json import is_array, is_object
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
-from failwell.proxy.messages import glance_at_server
+from failwell.proxy.bounds import MAX_DECODED
+from failwell.proxy.messages import decode_or_raise, encode, glance_at_server
 from failwell.redact.whole import BINARY, VERBATIM, redact_whole
 
 Message = dict[str, Any]
@@ -64,6 +65,31 @@ def redacted(message: Message) -> Message:
     """Return a failing answer with every secret redacted, in whatever place."""
     found: Message = redact_whole(message, _EXCEPTIONS)
     return found
+
+
+def redacted_message(data: bytes) -> bytes:
+    """Return a message, or a batch of them, with its errors redacted; nothing if that cannot be done."""
+    return redacted_error(data) if mentions_error(data) else data
+
+
+def redacted_error(data: bytes) -> bytes:
+    """Return what `redacted_message` returns for what is known to be an error."""
+    try:
+        if len(data) > MAX_DECODED:
+            return _minimal(data)
+        message = decode_or_raise(data)
+        messages = message if is_array(message) else [message]
+        safe = [redacted(one) if is_object(one) and is_failing(one) else one for one in messages]
+        return data if safe == messages else encode(safe if is_array(message) else safe[0])
+    except RecursionError:
+        return _minimal(data)
+
+
+def _minimal(data: bytes) -> bytes:
+    glance = glance_at_server(data)
+    if glance is None or (glance.is_failed and glance.id is None):
+        return b""
+    return encode(minimal_error(glance.id, is_call=False)) if glance.is_failed else data
 
 
 def redacted_part(value: Any, *path: str) -> Any:

@@ -12,11 +12,9 @@ from failwell._log import log
 from failwell.advice import Hints, advised, decide
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
-from failwell.proxy.channels import may_be_failing
+from failwell.proxy.channels import may_be_failing, redacted_message
 from failwell.proxy.events import ProxyEvent
-from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_start
-from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
-from failwell.proxy.http.failures import (
+from failwell.proxy.failures import (
     ANSWER_TOO_LONG,
     BOUND_FAILURES,
     CONNECTION_LOST,
@@ -24,6 +22,10 @@ from failwell.proxy.http.failures import (
     PROXY_ENDED,
     PROXY_FULL,
     UNREADABLE_ANSWER,
+)
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_start
+from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
+from failwell.proxy.http.failures import (
     failure_from_exception,
     failure_from_response,
     failure_passed_on,
@@ -31,7 +33,7 @@ from failwell.proxy.http.failures import (
     rpc_error_in,
 )
 from failwell.proxy.http.headers import to_client
-from failwell.proxy.http.redaction import redacted_body, redacted_event, redacted_message, redacting
+from failwell.proxy.http.redaction import redacted_body, redacted_event, redacting
 from failwell.proxy.http.reply import ClientGone, Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest

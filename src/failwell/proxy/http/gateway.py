@@ -22,18 +22,14 @@ from failwell.proxy.bounds import (
     MAX_STREAMS,
     MAX_STREAMS_OF_CLIENT,
 )
+from failwell.proxy.channels import redacted_message
+from failwell.proxy.failures import ANSWER_TOO_LONG, PROXY_ENDED, PROXY_FULL
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, UnknownEncoding, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import (
-    ANSWER_TOO_LONG,
-    PROXY_ENDED,
-    PROXY_FULL,
-    failure_from_exception,
-    rpc_error,
-)
+from failwell.proxy.http.failures import failure_from_exception, rpc_error
 from failwell.proxy.http.headers import identity, to_client, to_server
-from failwell.proxy.http.redaction import redacted_message, redacting
+from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import PostedBody, Sessions, UpstreamRequest

@@ -4,31 +4,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from failwell._json import is_array, is_object
+from failwell._json import is_object
 from failwell.proxy.bounds import MAX_ERROR_BODY
-from failwell.proxy.channels import is_failing, mentions_error, minimal_error, redacted
+from failwell.proxy.channels import mentions_error, redacted, redacted_message
 from failwell.proxy.http.event_stream import EventSplitter, data_of, with_data
 from failwell.proxy.http.reply import Headers, Reply
-from failwell.proxy.messages import decode_or_raise, encode, glance_at_server
+from failwell.proxy.messages import decode_or_raise, encode
 from failwell.redact.whole import redact_whole
 
 _ERROR = 400
 _UNREADABLE = "The server's error could not be read, so it is not shown."
-
-
-def redacted_message(data: bytes) -> bytes:
-    """Return a message, or a batch of them, with its errors redacted; nothing if that cannot be done."""
-    if not mentions_error(data):
-        return data
-    try:
-        message = decode_or_raise(data)
-        messages = message if is_array(message) else [message]
-        safe = [redacted(one) if is_object(one) and is_failing(one) else one for one in messages]
-        return data if safe == messages else encode(safe if is_array(message) else safe[0])
-    except RecursionError:
-        glance = glance_at_server(data)
-        known = None if glance is None else glance.id
-        return b"" if known is None else encode(minimal_error(known, is_call=False))
 
 
 def redacted_event(event: bytes) -> bytes:

@@ -22,9 +22,10 @@ from failwell.proxy.bounds import (
     SESSION_END_TIMEOUT,
 )
 from failwell.proxy.events import ProxyEvent
+from failwell.proxy.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL
 from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, failure_from_exception
+from failwell.proxy.http.failures import failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
 from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
@@ -37,7 +38,7 @@ from failwell.proxy.http.upstream import BROKEN, ServerUrl, Upstream
 from failwell.proxy.messages import Id, decode, encode
 from failwell.proxy.options import ProxyOptions, tell_operator
 from failwell.proxy.rewriter import Message, attempts_detail
-from failwell.proxy.stdio.long_lines import id_in
+from failwell.proxy.stdio.long_lines import line_id
 from failwell.proxy.stdio.pump import LongLine
 
 _CHUNK = 1 << 16
@@ -366,7 +367,7 @@ class RemoteSession:
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
             if isinstance(line, LongLine):
-                await self._refuse(id_in(line), f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
+                await self._refuse(line_id(line), f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
             else:
                 await self._pass_line(line)
 

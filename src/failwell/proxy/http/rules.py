@@ -7,7 +7,7 @@ from typing import Any
 
 from failwell._json import is_object
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_RETRIED_BODY
+from failwell.proxy.bounds import MAX_RETRIED_CALL
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.sessions import HttpSession, PendingCall
@@ -61,7 +61,7 @@ class Rules:
         is_read = self.validates or rewriter.reports_all
         if is_read and (refused := rewriter.refusal(pending.call)) is not None:
             return refused
-        if self._policy is None or len(pending.body) > MAX_RETRIED_BODY:
+        if self._policy is None or len(pending.body) > MAX_RETRIED_CALL:
             return None
         call, now = pending.call, self._clock()
         hints = rewriter.hints(call.tool)

@@ -14,16 +14,10 @@ from failwell._log import log
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_REQUESTS
 from failwell.proxy.channels import may_be_failing
+from failwell.proxy.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, UNREADABLE_ANSWER
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, name_of, with_data
-from failwell.proxy.http.failures import (
-    ANSWER_TOO_LONG,
-    CONNECTION_LOST,
-    PROXY_FULL,
-    UNREADABLE_ANSWER,
-    failure_from_exception,
-    failure_from_response,
-)
+from failwell.proxy.http.failures import failure_from_exception, failure_from_response
 from failwell.proxy.http.redaction import redacted_event
 from failwell.proxy.http.reply import ClientGone, Reply
 from failwell.proxy.http.rules import Rules

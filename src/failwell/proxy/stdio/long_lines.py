@@ -1,23 +1,19 @@
 """Lines that are longer than a line may be: whose they are, told by their ends alone, and what takes their place."""
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR, INVALID_REQUEST
 from failwell.proxy.bounds import MAX_LINE
 from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.long_messages import id_at_ends
 from failwell.proxy.messages import Id, encode
 from failwell.proxy.stdio.pump import LongLine
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.tracker import Tracker
 
-_ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,1000}")'
-# The members that stand before or behind the long one; none of them holds another object.
-_FIRST = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*' + _ID + rb"\s*,")
-_LAST = re.compile(rb",\s*" + _ID + rb'\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*)*\}\s*\Z')
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]{1,100})"')
 _TOOL = re.compile(rb'"name"\s*:\s*"([^"\\]{1,200})"')
 _LIMIT = f"{MAX_LINE >> 20} MiB"
@@ -27,7 +23,7 @@ def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
     """Return the line in place of a server's; empty: nobody waits for it. None: it is not known yet who does."""
     if _METHOD.search(line.head) is not None:
         return b""  # the server's own message
-    id = id_in(line)
+    id = line_id(line)
     if id is None and not line.is_over:
         return None
     pending = tracker.pending
@@ -49,7 +45,7 @@ def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
 
 def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
     """Return the answer to a client's line; empty: it asked for none. None: it is not known yet who asks."""
-    id, method = id_in(line), _METHOD.search(line.head) or _METHOD.search(line.tail)
+    id, method = line_id(line), _METHOD.search(line.head) or _METHOD.search(line.tail)
     if (id is None or method is None) and not line.is_over:
         return None
     if method is None and b'"result"' in line.head:
@@ -63,22 +59,9 @@ def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
     return tracker.handler.refuse(ProxiedCall(id=id, tool=tool, is_unread=True), failure)
 
 
-def id_at_ends(line: bytes) -> Id | None:
-    """Return the id of a message that cannot be decoded, if it stands before or behind what it holds."""
-    ends = LongLine(line)
-    ends.add(line.rstrip())
-    ends.is_over = True
-    return id_in(ends)
-
-
-def id_in(line: LongLine) -> Id | None:
-    """Return the id of a message, if it stands before or behind all that is long."""
-    found = _FIRST.match(line.head) or (_LAST.search(line.tail) if line.is_over else None)
-    try:
-        id: Any = None if found is None else json.loads(found[1])
-    except ValueError:  # not a text that JSON allows
-        return None
-    return id if isinstance(id, int | str) else None
+def line_id(line: LongLine) -> Id | None:
+    """Return the id of the message in a line, if it stands before or behind all that is long."""
+    return id_at_ends(line.head, line.tail if line.is_over else None)
 
 
 def _error(id: Id | None, code: int, message: str) -> bytes:

@@ -15,9 +15,9 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell.proxy.bounds import (
     MAX_ANSWERED_IDS,
-    MAX_KEPT_LINES,
+    MAX_KEPT_CALLS,
     MAX_PENDING,
-    MAX_RETRIED_LINE,
+    MAX_RETRIED_CALL,
     MAX_SUBSCRIPTIONS,
     MAX_UNREAD_ANSWERS,
     MAX_UNREAD_LENGTH,
@@ -131,12 +131,12 @@ class Tracker:
             return self._read_client_notification(method, params, line)
         if method == "tools/call" and params is not None and params.name is not None:
             # What is encoded again must mean the same, and what is kept for many calls must be short.
-            is_kept = is_exact and len(line) <= MAX_RETRIED_LINE and len(line) * len(self.pending) <= MAX_KEPT_LINES
+            is_kept = is_exact and len(line) <= MAX_RETRIED_CALL and len(line) * len(self.pending) <= MAX_KEPT_CALLS
             return self._read_call(PendingRequest(id, method, params.name, line if is_kept else None))
         if method in _LASTING_METHODS:
             self._remember_lasting(method, line)
         is_first = method == "initialize"
-        if is_first and len(line) <= MAX_RETRIED_LINE:
+        if is_first and len(line) <= MAX_RETRIED_CALL:
             self.handshake = [line]
         is_page = params is not None and params.has_cursor
         self._remember(PendingRequest(id, method, line=line if is_first else None, is_page=is_page))
@@ -329,9 +329,9 @@ class Tracker:
 
     def _read_unreadable(self, line: bytes) -> bytes | None:
         """Read an answer that is too deep or too long, as far as its ends tell whose it is."""
-        from failwell.proxy.stdio.long_lines import id_at_ends  # only now: it is seldom needed
+        from failwell.proxy.long_messages import id_in  # only now: it is seldom needed
 
-        id = id_at_ends(line)
+        id = id_in(line)
         request = None if id is None else self.pending.get(id)
         if id is None or request is None or not request.tool:
             return None
