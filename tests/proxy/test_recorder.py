@@ -210,7 +210,8 @@ import sys
 sys.argv = ["failwell"]
 from failwell.proxy.options import parse
 from failwell.proxy import rewriter, summary
-from failwell.proxy.stdio import failures, restarts, runner, tracker
+from failwell.proxy import conversation, failures
+from failwell.proxy.stdio import effects, lazy_reader, restarts, runner
 assert not [name for name in sys.modules if name.startswith("failwell.records") or "sqlalchemy" in name]
 import failwell
 assert failwell.Failure and not [name for name in sys.modules if name.startswith("failwell.records")]

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from failwell._json import is_array, is_object
+from failwell._log import log
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_DECODED
 from failwell.proxy.messages import decode_or_raise, encode, glance_at_server
@@ -82,6 +83,9 @@ def redacted_error(data: bytes) -> bytes:
         safe = [redacted(one) if is_object(one) and is_failing(one) else one for one in messages]
         return data if safe == messages else encode(safe if is_array(message) else safe[0])
     except RecursionError:
+        return _minimal(data)
+    except Exception:
+        log.exception("an error could not be redacted; a minimal one takes its place")
         return _minimal(data)
 
 

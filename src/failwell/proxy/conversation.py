@@ -781,12 +781,23 @@ class Conversation:
     def _needs_tools(self) -> bool:
         return not self.tools.names()
 
+    def lose(self, request: PendingRequest) -> None:
+        """Note that the server will not answer a request that is no call: another answer is dropped."""
+        self._settle(request)
+        self._end(request)
+
     def forget(self, request: PendingRequest) -> None:
         """Note that the server does not get a request, or that nobody waits for its answer any more."""
         request.is_answered = request.is_ended = True
         for known, id in ((self.pending, request.sent_as), (self._answering, request.id)):
             if known.get(id) is request:
                 del known[id]
+
+    def give_up_own_requests(self) -> None:
+        """Let go whoever waits for the answer to a request of the proxy itself."""
+        for request in list(self.pending.values()):
+            if request.on_answer is not None:
+                request.on_answer(b"")
 
     def note_end(self, request: PendingRequest) -> None:
         """Note that a call ends without an answer of the server, so that another call may probe its tool."""

@@ -152,6 +152,11 @@ def decode_line(line: bytes) -> Any:
     return decode(line) if len(line) <= MAX_DECODED else None
 
 
+def is_message(line: bytes) -> bool:
+    """Return whether a line without its end is a whole message."""
+    return decode_line(line) is not None or glance_at_server(line) is not None
+
+
 def encode(message: Any) -> bytes:
     """Return a message as it is written."""
     try:

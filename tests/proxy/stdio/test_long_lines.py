@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from failwell.proxy.bounds import MAX_DECODED
-from failwell.proxy.stdio import pump
 from failwell.proxy.long_messages import id_in
+from failwell.proxy.stdio import pump
 from failwell.proxy.stdio.pump import Pump
 from tests.proxy.clients import Client
 

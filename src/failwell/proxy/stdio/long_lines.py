@@ -12,21 +12,22 @@ from failwell.proxy.messages import Id, encode
 from failwell.proxy.stdio.pump import LongLine
 
 if TYPE_CHECKING:
-    from failwell.proxy.stdio.tracker import Tracker
+    from failwell.proxy.conversation import Conversation
+    from failwell.proxy.stdio.effects import EffectRunner
 
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]{1,100})"')
 _TOOL = re.compile(rb'"name"\s*:\s*"([^"\\]{1,200})"')
 _LIMIT = f"{MAX_LINE >> 20} MiB"
 
 
-def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
+def replacement(line: LongLine, conversation: "Conversation") -> bytes | None:
     """Return the line in place of a server's; empty: nobody waits for it. None: it is not known yet who does."""
     if _METHOD.search(line.head) is not None:
         return b""  # the server's own message
     id = line_id(line)
     if id is None and not line.is_over:
         return None
-    pending = tracker.pending
+    pending = conversation.pending
     if id is None and len(pending) == 1:
         id = next(iter(pending))
     request = None if id is None else pending.get(id)
@@ -43,7 +44,7 @@ def replacement(line: LongLine, tracker: "Tracker") -> bytes | None:
     return encode({"jsonrpc": "2.0", "id": id, "result": result_of(failure)}) + b"\n"
 
 
-def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
+def refusal(line: LongLine, runner: "EffectRunner") -> bytes | None:
     """Return the answer to a client's line; empty: it asked for none. None: it is not known yet who asks."""
     id, method = line_id(line), _METHOD.search(line.head) or _METHOD.search(line.tail)
     if (id is None or method is None) and not line.is_over:
@@ -56,7 +57,7 @@ def refusal(line: LongLine, tracker: "Tracker") -> bytes | None:
     named = _TOOL.search(line.head) or _TOOL.search(line.tail)
     tool = "" if named is None else named[1].decode("utf-8", "replace")
     failure = Failure(code="PAYLOAD_TOO_LARGE", message=message, outcome="not_executed", tool=tool, origin="mapped")
-    return tracker.handler.refuse(ProxiedCall(id=id, tool=tool, is_unread=True), failure)
+    return runner.collect(runner.conversation.refuse(ProxiedCall(id=id, tool=tool, is_unread=True), failure))
 
 
 def line_id(line: LongLine) -> Id | None:
