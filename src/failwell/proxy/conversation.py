@@ -41,8 +41,8 @@ from failwell.proxy.messages import (
 from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
+    from failwell.event import Event
     from failwell.failure import Failure
-    from failwell.proxy.events import ProxyEvent
     from failwell.proxy.rewriter import Reading, Rewriter
     from failwell.retry import Limits, Policy, Run
 
@@ -160,7 +160,7 @@ class Compute(Struct):
 class Report(Struct):
     """Report an event."""
 
-    event: "ProxyEvent"
+    event: "Event"
 
 
 Effect = ToServer | ToClient | Wait | ListTools | AskLimits | Succeeded | Compute | Report
@@ -529,7 +529,7 @@ class Conversation:
 
     def _recover(self, request: PendingRequest, data: bytes, source: Any) -> Steps:
         """Pass the success of a later try."""
-        event = self.rewriter.event("recovered", request.call, None, attempts=request.attempts)
+        event = self.rewriter.event("recovered", request.call, None, attempt=request.attempts)
         renamed = self._renamed(request, data)
         if renamed is None:
             yield from self._fail_unread(request, source)
@@ -673,7 +673,7 @@ class Conversation:
         message = decode_line(data)
         return self.rewriter.read_answer(request.call, message) if is_object(message) else None
 
-    def _write(self, request: PendingRequest, reading: "Reading") -> "tuple[bytes | None, ProxyEvent | None]":
+    def _write(self, request: PendingRequest, reading: "Reading") -> "tuple[bytes | None, Event | None]":
         """Return what takes the place of an answer, None if nothing does, and its event."""
         answer, event = self.rewriter.write_answer(request.call, reading, attempts=request.attempts, run=request.run)
         return None if answer is None else encode({**answer, "id": request.id}), event
@@ -710,7 +710,7 @@ class Conversation:
         concluded = failure if request.run is None else request.run.with_gravest_outcome(failure)
         if concluded.outcome != failure.outcome:  # an earlier try may have had an effect: the next step is another one
             concluded = concluded.replace(suggestion=None)
-        attempts = {} if request.attempts is None else {"attempts": request.attempts}
+        attempts = {} if request.attempts is None else {"attempt": request.attempts}
         yield Report(rewriter.event("failure", request.call, concluded, **attempts))
         answer = yield Compute(lambda: rewriter.failed(request.call, concluded, attempts=request.attempts))
         self._end(request)

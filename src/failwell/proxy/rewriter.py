@@ -7,7 +7,7 @@ rewriter.tools.learn(result, is_whole=True)  # what the server answered to tools
 answer = rewriter.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,13 +17,12 @@ from failwell._json import is_array, is_object
 from failwell._log import log
 from failwell.advice import Hints, advised, decide
 from failwell.dialects._placement import META_KEY, encode
-from failwell.event import CallArguments
+from failwell.event import CallArguments, Event, Kind, Observer
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
-from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import attempts_below, read
 from failwell.redact.canonical import json_safe
 from failwell.redact.whole import holds_json, redact_whole
@@ -50,7 +49,7 @@ class Reading(Struct):
 
     message: Message
     failure: Failure | None = None
-    kind: EventKind | None = None
+    kind: Kind | None = None
 
     @property
     def failed(self) -> Failure | None:
@@ -92,7 +91,7 @@ class Rewriter:
         dry_run: bool = False,
         safe: Collection[str] = (),
         tools: ListedTools | None = None,
-        report: Callable[[ProxyEvent], object] = lambda _: None,
+        report: Observer = lambda _: None,
         reports_all: bool = False,
         session: str = "",
     ) -> None:
@@ -195,7 +194,7 @@ class Rewriter:
 
     def write_answer(
         self, call: ProxiedCall, reading: Reading, *, attempts: int | None = None, run: "Run | None" = None
-    ) -> tuple[Message | None, ProxyEvent | None]:
+    ) -> tuple[Message | None, Event | None]:
         """Return what `answer` returns for an answer that was read, and its event."""
         failure, message, kind = reading.failure, reading.message, reading.kind
         if failure is None or kind is None:
@@ -206,7 +205,7 @@ class Rewriter:
         is_passed = kind == "unflagged" or self.dry_run
         return None if is_passed else self._rewrite(call, message, failure, attempts), event
 
-    def _success(self, call: ProxiedCall, message: Message, attempts: int | None) -> ProxyEvent | None:
+    def _success(self, call: ProxiedCall, message: Message, attempts: int | None) -> Event | None:
         if attempts is not None:
             return self.event("recovered", call, None, **attempts_detail(attempts))
         return self.event("success", call) if self.reports_all and _has_succeeded(message) else None
@@ -215,12 +214,21 @@ class Rewriter:
         """Return the answer to a call for a failure that the proxy itself found."""
         return self._message(call, self._result(call, failure, attempts))
 
-    def event(self, kind: EventKind, call: ProxiedCall, failure: Failure | None = None, **details: Any) -> ProxyEvent:
+    def event(self, kind: Kind, call: ProxiedCall, failure: Failure | None = None, **more: Any) -> Event:
         """Return an event of a call."""
         if not self.reports_all:
-            return ProxyEvent(kind, call.tool, failure, details)
-        sent = None if kind == "started" else CallArguments(call.arguments)
-        return ProxyEvent(kind, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
+            return Event(source="proxy", kind=kind, tool=call.tool, failure=failure, **more)
+        return Event(
+            source="proxy",
+            kind=kind,
+            session=self._session,
+            tool=call.tool,
+            call=call.id,
+            failure=failure,
+            hints=self.hints(call.tool),
+            arguments=None if kind == "started" else CallArguments(call.arguments),
+            **more,
+        )
 
     def depends_on_tool(self, failure: Failure) -> bool:
         """Return whether the next step after a failure that the proxy found depends on what the tool promises."""
@@ -319,8 +327,8 @@ def _advice(failure: Failure, hints: Hints | None = None) -> tuple[str, str | No
 
 
 def attempts_detail(attempts: int | None) -> dict[str, int]:
-    """Return the detail of an event that says how often a call was made, if it was made again."""
-    return {} if attempts is None else {"attempts": attempts}
+    """Return the field of an event that says how often a call was made, if it was made again."""
+    return {} if attempts is None else {"attempt": attempts}
 
 
 def hints_of(tool: ListedTool) -> Hints:

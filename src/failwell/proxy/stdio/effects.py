@@ -24,7 +24,7 @@ from failwell.proxy.conversation import (
 )
 
 if TYPE_CHECKING:
-    from failwell.proxy.events import ProxyEvent
+    from failwell.event import Event
 
 Schedule = Callable[[float, Callable[[], None]], object]
 """Runs something after so many seconds."""
@@ -61,7 +61,7 @@ class EffectRunner:
         *,
         to_client: Write,
         to_server: Write,
-        report: "Callable[[ProxyEvent], object]",
+        report: "Callable[[Event], object]",
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
         schedule: Schedule = schedule,
