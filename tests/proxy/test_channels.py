@@ -281,17 +281,66 @@ DEEP = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%s}
 )
 
 
+def deep_server(answer: str, directory: Path) -> Client:
+    """A client of a server that answers the first request with this line."""
+    server = "import sys\nsys.stdin.readline()\nprint(open(sys.argv[1]).read(), flush=True)\nsys.stdin.read()"
+    path = directory / "answer"
+    path.write_text(answer)
+    return Client(command=[sys.executable, "-I", "-c", server, str(path)])
+
+
 def test_a_failing_answer_that_is_too_deep_to_be_read_passes_as_a_minimal_error(tmp_path: Path) -> None:
-    server = "import os, sys\nsys.stdin.readline()\nos.write(1, open(sys.argv[1], 'rb').read())\nsys.stdin.read()"
-    path = tmp_path / "answer"
-    path.write_bytes(DEEP % (1, json.dumps(TEXT).encode()) + b"\n")
-    client = Client(command=[sys.executable, "-I", "-c", server, str(path)])
+    client = deep_server((DEEP % (1, json.dumps(TEXT).encode())).decode(), tmp_path)
     client.ask_call("work")
     line = client.line()
     client.close()
 
     assert found_in(line) == []
     assert json.loads(line)["result"]["isError"] is True
+
+
+_DEEP = "[" * 100_000 + "]" * 100_000
+_FAILED = f'"result":{{"content":[{{"type":"text","text":{json.dumps(TEXT)}}}],"isError":true,"x":{_DEEP}}}'
+_ERROR = f'"error":{{"code":-32603,"message":{json.dumps(TEXT)},"data":{_DEEP}}}'
+ODD_DEEP = {
+    "its id in the middle": ("tools/call", f'{{"x":[],"id":1,{_FAILED},"y":[]}}'),
+    "another id too": ("tools/call", f'{{"x":{{"id":7}},"id":1,{_FAILED},"y":[]}}'),
+    "no id": ("tools/call", f'{{"jsonrpc":"2.0",{_FAILED}}}'),
+    "no call": ("resources/read", f'{{"jsonrpc":"2.0","id":1,{_ERROR}}}'),
+}
+
+
+@pytest.mark.parametrize("name", ODD_DEEP)
+def test_one_that_is_too_deep_is_answered_wherever_its_id_stands(name: str, tmp_path: Path) -> None:
+    method, answer = ODD_DEEP[name]
+    client = deep_server(answer, tmp_path)
+    client.ask(method, {"name": "work"})
+    line = client.line()
+    client.close()
+
+    assert found_in(line) == []
+    assert json.loads(line)["id"] == 1
+
+
+def test_one_that_is_too_deep_and_may_answer_any_of_several_requests_is_redacted_as_a_text(tmp_path: Path) -> None:
+    client = deep_server(f'{{"jsonrpc":"2.0","id":null,{_FAILED}}}', tmp_path)
+    client.ask("tools/call", {"name": "work"})
+    client.ask("tools/call", {"name": "work"})
+    line = client.line()
+    client.close()
+
+    assert found_in(line) == []
+    assert line.rstrip().endswith(f'"isError":true,"x":{_DEEP}}}}}'.encode())
+
+
+def test_a_request_of_the_server_that_is_too_deep_passes_and_answers_nothing(tmp_path: Path) -> None:
+    sent = f'{{"jsonrpc":"2.0","method":"sampling/createMessage","id":1,"params":{{"error":{_DEEP}}}}}'
+    client = deep_server(sent, tmp_path)
+    client.ask("tools/call", {"name": "work"})
+    line = client.line()
+    client.close()
+
+    assert line.rstrip() == sent.encode()
 
 
 @pytest.mark.parametrize("as_event", [False, True], ids=["json", "events"])

@@ -495,7 +495,7 @@ class Conversation:
         request, source = self.find(id, arrival), arrival.source
         if request is None:
             is_second = arrival.among is None and id in self.answered_ids and not arrival.is_repeated
-            return b"" if is_second else self._redact(data, source) if is_failed else None
+            return b"" if is_second else self._redact(data, source, id) if is_failed else None
         if request.is_answered:
             return b""
         self._settle(request)
@@ -508,7 +508,7 @@ class Conversation:
             return b""  # the answer to a request of the proxy itself
         if request.method == "tools/list" and not is_failed:
             self.learn(data, is_page=request.is_page)
-        return self._redact(data, source) if is_failed else None
+        return self._redact(data, source, id) if is_failed else None
 
     def _reads_success_of(self, request: PendingRequest) -> bool:
         settings = self.settings
@@ -574,7 +574,7 @@ class Conversation:
         """Read a message whose parts are not what they should be, and each message of a batch."""
         message = decode_line(data)
         if message is None:
-            return self._read_undecodable(data, arrival)
+            return self._read_undecodable(data, now, arrival)
         if is_array(message):
             each = [encode(one) for one in message]
             found = (self.from_server(one, now, arrival) for one in each)
@@ -587,27 +587,42 @@ class Conversation:
         is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
         return self._read_answer(message["id"], data, now, arrival, is_failed=is_failed)
 
-    def _redact(self, data: bytes, source: Any) -> Steps | None:
-        """Redact an error that answers no call."""
-        return None if self.settings.dry_run else self._pass_redacted(data, source)
+    def _redact(self, data: bytes, source: Any, id: Id | None = None) -> Steps | None:
+        """Redact an error that answers no call, but perhaps another request."""
+        return None if self.settings.dry_run else self._pass_redacted(data, source, id)
 
-    def _pass_redacted(self, data: bytes, source: Any) -> Steps:
+    def _pass_redacted(self, data: bytes, source: Any, id: Id | None) -> Steps:
         from failwell.proxy.channels import redacted_error
 
-        safe = yield Compute(partial(redacted_error, data))
+        safe = yield Compute(partial(redacted_error, data, answers=id))
         if safe:
             yield ToClient(safe, None, source, is_unchanged=safe is data)
 
-    def _read_undecodable(self, data: bytes, arrival: Arrival) -> "Steps | None":
-        """Read an answer that is too deep or too long, as far as its ends tell whose it is."""
-        from failwell.proxy.long_messages import id_in  # only now: it is seldom needed
-
-        id = id_in(data)
-        request = None if id is None else self.find(id, arrival)
-        if request is None or not request.tool or request.is_answered:
+    def _read_undecodable(self, data: bytes, now: float, arrival: Arrival) -> bytes | Steps | None:
+        """Read an answer that is too deep or too long, as far as it tells whose it is and whether it failed."""
+        if data.lstrip()[:1] != b"{":
             return None
-        self._settle(request)
-        return self._answer(request, data, arrival.source, is_failed=True)
+        # Only now: they are seldom needed.
+        from failwell.proxy.channels import may_be_failing
+        from failwell.proxy.long_messages import find_id, is_request
+
+        if is_request(data):
+            return None
+        is_failed = may_be_failing(data)
+        among = self.pending if arrival.among is None else arrival.among
+        id = find_id(data, [one for one, request in among.items() if not request.is_answered] if is_failed else ())
+        if id is None:
+            return self._scrub(data, arrival.source) if is_failed and not self.settings.dry_run else None
+        return self._read_answer(id, data, now, arrival, is_failed=is_failed)
+
+    def _scrub(self, data: bytes, source: Any) -> Steps:
+        """Redact as a text what cannot be decoded, and whose request nobody knows: its client may know it."""
+        if len(data) > MAX_DECODED:
+            return
+        from failwell.redact.scrubber import scrub
+
+        safe = yield Compute(lambda: scrub(data.decode("utf-8", "replace")).encode())
+        yield ToClient(safe, None, source)
 
     def learn(self, data: bytes, *, is_page: bool) -> dict[str, Any] | None:
         """Learn the tools from an answer to `tools/list`, and return it, unless it is too long or no answer."""

@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -31,6 +32,36 @@ def test_half_an_event_is_kept_back() -> None:
 
     assert events.feed(b"data: 1\n\ndata: 2\n") == [b"data: 1\n\n"]
     assert events.rest == b"data: 2\n"
+
+
+def test_an_event_that_ends_in_two_carriage_returns_is_whole_once_anything_else_follows() -> None:
+    events = EventSplitter()
+
+    assert events.feed(b"data: 1\r\r") == []
+    assert events.feed(b"data") == [b"data: 1\r\r"]
+
+
+def test_a_long_event_is_the_same_however_small_its_pieces() -> None:
+    event, events = b"data: " + b"x" * 200_000 + b"\r\n\r\n", EventSplitter()
+    found = [one for at in range(0, len(event), 999) for one in events.feed(event[at : at + 999])]
+
+    assert found == [event]
+    assert events.rest == b""
+
+
+def test_what_a_stream_begins_and_does_not_end_is_not_copied_with_each_piece() -> None:
+    events, piece = EventSplitter(), b"x" * 50_000
+    for _ in range(200):
+        events.feed(piece)
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            events.feed(piece)
+            assert tracemalloc.get_traced_memory()[1] - before < 10 * len(piece)
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_event_tells_its_id_its_name_and_when_to_resume() -> None:

@@ -286,3 +286,25 @@ def test_a_tool_that_is_listed_anew_never_gains_the_right_to_run_twice(
     in_a_session(handle, *[LIST] * len(lists), call(), words=("--retry",))
 
     assert len(calls) == tries
+
+
+def test_what_one_client_makes_fail_suspends_the_tool_for_no_other() -> None:
+    reached: list[str] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        if body["method"] == "tools/list":
+            return web.json_response({**listed("work"), "id": body["id"]})
+        reached.append(request.headers["X-API-Key"])
+        return busy(body) if reached[-1] == "one" else web.json_response(success(id=body["id"]))
+
+    async def run() -> list[Answered]:
+        async with scripted(handle) as url, gateway(url + "/mcp", "--retry") as base:
+            ones = [await post(base, call(n=n), X_API_Key="one") for n in range(6)]
+            return [ones[-1], await post(base, call(), X_API_Key="two")]
+
+    last, other = asyncio.run(run())
+
+    assert (last.failure["code"], last.failure["details"]) == ("CIRCUIT_OPEN", {"tool": "work", "failures": 5})
+    assert other.message == success()
+    assert reached == ["one"] * 5 + ["two"]

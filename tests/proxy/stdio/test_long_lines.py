@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from failwell.proxy.bounds import MAX_DECODED
-from failwell.proxy.long_messages import id_in
+from failwell.proxy.long_messages import find_id
 from failwell.proxy.stdio import pump
 from failwell.proxy.stdio.pump import Pump
 from tests.proxy.clients import Client
@@ -207,4 +207,4 @@ def test_a_line_that_comes_byte_by_byte_takes_no_more_than_its_length() -> None:
     ],
 )
 def test_an_id_is_read_from_the_ends(line: bytes, id: Any) -> None:
-    assert id_in(line) == id
+    assert find_id(line, ()) == id

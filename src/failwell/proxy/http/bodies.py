@@ -76,21 +76,56 @@ class BodyShare:
             self._counted = counted
 
 
-async def read_body(content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None) -> bytes:
-    """Return a whole body, unpacked.
+class Pieces:
+    """Bytes that are taken in piece by piece, and not copied again with each: a long body has many."""
+
+    def __init__(self) -> None:
+        self._long: list[bytes] = []
+        self._short = bytearray()
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length + len(self._short)
+
+    def add(self, piece: bytes | bytearray) -> None:
+        """Take in a piece; small ones are kept together."""
+        self._short += piece
+        if len(self._short) >= _PIECE:
+            self._long.append(bytes(self._short))
+            self._length += len(self._short)
+            self._short.clear()
+
+    def joined(self) -> bytes:
+        """Return all of them as one."""
+        return b"".join((*self._long, self._short))
+
+
+async def read_body(
+    content: StreamReader, share: BodyShare, *, most: int, encoding: str | None = None, begun: bytes = b""
+) -> bytes:
+    """Return a whole body, unpacked, given what of it was read already.
 
     Raises:
         BodyTooLong: it goes beyond *most* bytes.
         TooManyBodies: all bodies together hold too many.
         UnknownEncoding: it cannot be unpacked.
     """
-    body = bytearray()
+    body = Pieces()
+    body.add(begun)
     async for piece in _pieces(content, encoding):
-        body += piece
+        body.add(piece)
         if len(body) > most:
             raise BodyTooLong(most)
         share.resize(len(body))
-    return bytes(body)
+    return body.joined()
+
+
+async def read_head(content: StreamReader, *, least: int) -> bytes:
+    """Return the beginning of a body, of so many bytes or a little more, or all of it."""
+    body = Pieces()
+    while len(body) < least and (chunk := await content.readany()):
+        body.add(chunk)
+    return body.joined()
 
 
 async def read_start(content: StreamReader, *, most: int) -> bytes:
@@ -114,14 +149,14 @@ async def _pieces(content: StreamReader, encoding: str | None) -> AsyncIterator[
     while chunk := await content.readany():
         while chunk:
             try:
-                # A little input may be much to unpack: in a thread, a piece at a time, so that others go on meanwhile.
-                piece = await asyncio.to_thread(unpack.decompress, chunk, _PIECE)
+                piece = unpack.decompress(chunk, _PIECE)
             except zlib.error:
                 if is_begun or packed != "deflate":
                     raise UnknownEncoding(f"the body is not packed with {packed}") from None
                 unpack, is_begun = zlib.decompressobj(_RAW), True  # as some clients understand the word
                 continue
             yield piece
+            await asyncio.sleep(0)  # a little input may be much to unpack: others go on after each piece
             is_begun = True
             taken, given = taken + len(chunk) - len(unpack.unconsumed_tail), given + len(piece)
             if given > max(MAX_RATIO * taken, _MAX_UNSUSPICIOUS):

@@ -6,9 +6,10 @@ An event is kept as the bytes that arrived, with the empty line after it, so tha
 import re
 
 from failwell.proxy.bounds import MAX_ANSWER
-from failwell.proxy.http.bodies import BodyShare, BodyTooLong
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, Pieces
 
 _BORDER = re.compile(rb"\r\n\r\n|\n\n|\r\r|\r\n\n|\n\r\n")
+_PARTS = (b"\n\n", b"\r\r", b"\n\r\n")  # one of them is in each
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LONGEST_BORDER = 4
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -23,8 +24,8 @@ class EventSplitter:
 
     def __init__(self, share: BodyShare | None = None) -> None:
         self._share = share
+        self._before = Pieces()  # the beginning of an event; its border can only begin after that
         self._held = bytearray()
-        self._searched = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take in a chunk, and return the events that are complete now.
@@ -33,40 +34,47 @@ class EventSplitter:
             BodyTooLong: an event has no end.
             TooManyBodies: all bodies together hold too many bytes.
         """
-        if not self._held and chunk.endswith(b"\n\n") and chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
+        held, is_between = self._held, not self._held and not len(self._before)
+        if is_between and chunk.endswith(b"\n\n") and chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
             return [chunk]
-        held = self._held
         held += chunk
         found: list[bytes] = []
-        start, at = 0, max(0, self._searched - _LONGEST_BORDER)
-        has_line_end = b"\n" in chunk or b"\r" in chunk  # to look for that is quicker
-        while has_line_end and (border := _BORDER.search(held, at)):
+        start, at = 0, 0
+        has_border = any(part in held for part in _PARTS)  # to look for these is quicker
+        while has_border and (border := _BORDER.search(held, at)):
             at = border.end()
             if at == len(held) and held.endswith(b"\r\r"):
                 break  # the second may be half of a line end
-            found.append(bytes(held[start:at]))
+            found.append(self._begun() + held[start:at])
             start = at
-        if start:
-            del held[:start]
-        self._searched = len(held)
-        if len(held) > MAX_ANSWER:
+        kept = max(start, len(held) - _LONGEST_BORDER)
+        self._before.add(held[start:kept])
+        del held[:kept]
+        length = len(self._before) + len(held)
+        if length > MAX_ANSWER:
             raise BodyTooLong(MAX_ANSWER)
         if self._share is not None:
-            self._share.resize(len(held))
+            self._share.resize(length)
         return found
 
     def finish(self) -> list[bytes]:
         """Return the last event at the end of a stream, if it is complete: nothing can follow its line end any more."""
         if not self._held.endswith(b"\r\r"):
             return []
-        event = bytes(self._held)
+        event = self.rest
+        self._begun()
         self._held.clear()
         return [event]
 
     @property
     def rest(self) -> bytes:
         """What follows the last complete event: part of one, which clients discard."""
-        return bytes(self._held)
+        return self._before.joined() + self._held
+
+    def _begun(self) -> bytes:
+        """Take the beginning of an event."""
+        begun, self._before = self._before.joined(), Pieces()
+        return begun
 
 
 def data_of(event: bytes) -> bytes:

@@ -13,7 +13,7 @@ from failwell.advice import Hints, advised, decide
 from failwell.event import Event
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
-from failwell.proxy.channels import may_be_failing, redacted_message
+from failwell.proxy.channels import may_be_failing, mentions_error, redacted_message
 from failwell.proxy.failures import (
     ANSWER_TOO_LONG,
     BOUND_FAILURES,
@@ -23,7 +23,7 @@ from failwell.proxy.failures import (
     PROXY_FULL,
     UNREADABLE_ANSWER,
 )
-from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_start
+from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_head, read_start
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
     failure_from_exception,
@@ -33,7 +33,7 @@ from failwell.proxy.http.failures import (
     rpc_error_in,
 )
 from failwell.proxy.http.headers import to_client
-from failwell.proxy.http.redaction import redacted_body, redacted_event, redacting
+from failwell.proxy.http.redaction import RedactingReply, redacted_event, redacted_headers, redacting
 from failwell.proxy.http.reply import ClientGone, Headers, Reply, json_headers
 from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import HttpSession, PendingCall, UpstreamRequest
@@ -42,7 +42,7 @@ from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
-_OK = 200
+_OK, _ERROR = 200, 400
 _NO_BODY = (202, 204)
 
 
@@ -61,7 +61,7 @@ async def pass_on(response: ClientResponse, reply: Reply, share: BodyShare) -> N
     if length is not None and length <= MAX_SMALL_BODY and not is_packed:
         await reply.send(response.status, headers, await response.read())
         return
-    if reply.takes_messages:
+    if reply.takes_messages or isinstance(reply, RedactingReply):
         await _pass_messages(response, reply, share)
         return
     if length is not None and not is_packed:
@@ -74,8 +74,19 @@ async def pass_on(response: ClientResponse, reply: Reply, share: BodyShare) -> N
 async def _pass_messages(response: ClientResponse, reply: Reply, share: BodyShare) -> None:
     """Write the messages in a response, each in one piece."""
     headers = to_client(response.headers.items())
+    if response.status >= _ERROR:  # of a very long one, the beginning says enough
+        await reply.send(response.status, headers, await read_start(response.content, most=MAX_ERROR_BODY))
+        return
     if response.content_type != "text/event-stream":
-        await reply.send(response.status, headers, await read_body(response.content, share, most=MAX_ANSWER))
+        begun = await read_head(response.content, least=MAX_SMALL_BODY)
+        if not reply.takes_messages and not mentions_error(begun):  # an error says so at once
+            await reply.start(response.status, headers)
+            while begun:
+                await reply.write(begun)
+                begun = await response.content.readany()
+            return
+        body = await read_body(response.content, share, most=MAX_ANSWER, begun=begun)
+        await reply.send(response.status, headers, body)
         return
     await reply.start(response.status, headers)
     async for events in read_events(response, EventSplitter(share)):
@@ -373,8 +384,11 @@ class Exchange:
         if status != _OK or kind not in ("application/json", "text/event-stream"):
             return await self._read_error(response)
         if kind == "application/json":
-            self._writer.headers = to_client(response.headers.items())
-            return await self._read_json(await read_body(response.content, self._share, most=MAX_ANSWER))
+            data = await read_body(response.content, self._share, most=MAX_ANSWER)
+            headers = to_client(response.headers.items())
+            is_changed = mentions_error(data) and not self._rules.dry_run
+            self._writer.headers = redacted_headers(headers) if is_changed else headers
+            return await self._read_json(data)
         if not self._reply.is_started:
             await self._reply.start(status, to_client(response.headers.items()))
         return await self._read_stream(response)
@@ -385,18 +399,18 @@ class Exchange:
         if self._rules.dry_run or is_for_client(status, self._request.headers, headers):
             for pending in list(self._waiting.values()):
                 self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
-            async with redacting(self._reply, is_off=self._rules.dry_run) as reply:
-                await pass_on(response, reply, self._share)
+            await pass_on(response, redacting(self._reply, is_off=self._rules.dry_run), self._share)
             return None
         data = await read_start(response.content, most=MAX_ERROR_BODY)
         body = decode(data) if "json" in response.content_type else None
-        self._writer.headers = json_headers(to_client(headers.items()))
-        if status >= 400 and not self._writer.is_batch and (error := rpc_error_in(body, status, headers)) is not None:
+        self._writer.headers = redacted_headers(json_headers(to_client(headers.items())))
+        error = rpc_error_in(body, status, headers) if status >= _ERROR and not self._writer.is_batch else None
+        if error is not None:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._request.session.rewriter.failure_in(pending.call, message) is None:
                 self._report_passed(pending, failure_from_response(status, headers, body))
-                await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
+                await redacting(self._reply).send(status, to_client(headers.items()), data)
                 return None
             return await self._handle_answer(CallAnswer(pending, message))
         return await self._fail_all(failure_from_response(status, headers, body if body is not None else data))

@@ -22,7 +22,6 @@ from failwell.proxy.bounds import (
     MAX_STREAMS,
     MAX_STREAMS_OF_CLIENT,
 )
-from failwell.proxy.channels import redacted_message
 from failwell.proxy.failures import ANSWER_TOO_LONG, PROXY_ENDED, PROXY_FULL
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, UnknownEncoding, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
@@ -35,7 +34,7 @@ from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import PostedBody, Sessions, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import ToolLister
-from failwell.proxy.http.upstream import BROKEN, Upstream
+from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import encode
 from failwell.proxy.rewriter import Rewriter
 
@@ -262,38 +261,32 @@ class Gateway:
                     if request.posted.is_list and response.status == 200:
                         await self._pass_tools(request, response, reply, share)
                     else:
-                        async with redacting(reply, is_off=self._rules.dry_run) as safe:
-                            await pass_on(response, safe, share)
+                        safe = redacting(reply, answers=request.posted.id, is_off=self._rules.dry_run)
+                        await pass_on(response, safe, share)
             finally:
                 response.release()
         except BROKEN as exc:
             await self._answer_broken(failure_from_exception(exc), request.posted, reply)
         except (BodyTooLong, TooManyBodies) as exc:
-            failure = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
-            await self._answer_broken(failure, request.posted, reply)
+            await self._answer_broken(_too_long(exc), request.posted, reply)
 
     async def _pass_tools(
         self, request: UpstreamRequest, response: ClientResponse, reply: HttpReply, share: BodyShare
     ) -> None:
         """Pass on an answer to `tools/list` in either form, and learn the tools."""
-        learn = partial(request.session.learn, is_page=request.posted.is_page)
+        learn, headers = partial(request.session.learn, is_page=request.posted.is_page), response.headers.items()
+        safe = redacting(reply, answers=request.posted.id, is_off=self._rules.dry_run)
         if response.content_type == "application/json":
             data = await read_body(response.content, share, most=MAX_ANSWER)
             learn(data)
-            data = data if self._rules.dry_run else redacted_message(data)
-            await reply.send(response.status, to_client(response.headers.items()), data)
+            await safe.send(response.status, to_client(headers), data)
             return
-        await reply.start(response.status, to_client(response.headers.items()))
-        events: EventSplitter | None = EventSplitter(share)
-        async for chunk in response.content.iter_any():
-            try:
-                for event in events.feed(chunk) if events is not None else ():
-                    request.session.note_notification(data_of(event))
-                    learn(data_of(event))
-            except (BodyTooLong, TooManyBodies):
-                events = None  # it passes, and nothing more is learnt from it
-                share.resize(0)
-            await reply.write(chunk)
+        await safe.start(response.status, to_client(headers))
+        async for events in read_events(response, EventSplitter(share)):
+            for event in events:
+                request.session.note_notification(data_of(event))
+                learn(data_of(event))
+                await safe.write(event)
 
     async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply, share: BodyShare) -> None:
         """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
@@ -305,12 +298,13 @@ class Gateway:
                 if response.status == 200 and response.content_type == "text/event-stream":
                     await self._listen(request, response, headers, reply)
                 else:
-                    async with redacting(reply, is_off=self._rules.dry_run) as safe:
-                        await pass_on(response, safe, share)
+                    await pass_on(response, redacting(reply, is_off=self._rules.dry_run), share)
             finally:
                 response.release()
         except BROKEN as exc:
             await self._answer_broken(failure_from_exception(exc), None, reply)
+        except (BodyTooLong, TooManyBodies) as exc:
+            await self._answer_broken(_too_long(exc), None, reply)
         if request.method == "DELETE" and key is not None:
             self._sessions.end(_identity(request, headers))
 
@@ -319,8 +313,8 @@ class Gateway:
     ) -> None:
         key = headers.get(_SESSION)
         # Without an id it is the older transport, where a stream is a session.
-        session = self._sessions.new() if key is None else self._sessions.get(_identity(request, headers), id=key)
         poster = _identity(request, headers, query="")
+        session = self._sessions.new(poster) if key is None else self._sessions.get(_identity(request, headers), id=key)
         if self._open_streams.total() >= MAX_STREAMS or self._open_streams[poster] >= MAX_STREAMS_OF_CLIENT:
             raise TooManyStreams
         stream = ListeningStream(
@@ -368,6 +362,10 @@ class Gateway:
         if status == _UNAVAILABLE:
             headers["Retry-After"] = "1"
         await reply.send(status, headers, encode({"jsonrpc": "2.0", "id": None, "error": error}))
+
+
+def _too_long(exc: Exception) -> Failure:
+    return ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
 
 
 def _identity(request: web.BaseRequest, headers: Headers, *, query: str | None = None) -> bytes:

@@ -1,34 +1,54 @@
 """Errors that pass through the gateway unchanged: unchanged after redaction. Successes are not touched."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from failwell._json import is_object
-from failwell.proxy.bounds import MAX_ERROR_BODY
 from failwell.proxy.channels import mentions_error, redacted, redacted_message
 from failwell.proxy.http.event_stream import EventSplitter, data_of, with_data
 from failwell.proxy.http.reply import Headers, Reply
-from failwell.proxy.messages import decode_or_raise, encode
+from failwell.proxy.messages import Id, decode_or_raise, encode
 from failwell.redact.whole import redact_whole
 
 _ERROR = 400
 _UNREADABLE = "The server's error could not be read, so it is not shown."
 
+HEADERS_PASSED_VERBATIM = {
+    "authentication-info": "the client authenticates with it",
+    "content-type": "the client reads the body by it",
+    "etag": "the client sends it back",
+    "location": "the client follows it",
+    "mcp-session-id": "the client sends it back",
+    "set-cookie": "the client sends it back",
+    "www-authenticate": "the client authenticates with it",
+}
+"""The headers of a failing response that are not redacted, and why."""
 
-def redacted_event(event: bytes) -> bytes:
+
+def redacted_headers(headers: Headers) -> Headers:
+    """Return the headers of a failing response with the secrets in them redacted."""
+    return Headers((name, _redacted_header(name, value)) for name, value in headers.items())
+
+
+def _redacted_header(name: str, value: str) -> str:
+    if name.lower() in HEADERS_PASSED_VERBATIM:
+        return value
+    found: dict[str, str] = redact_whole({name: value})
+    return next(iter(found.values()))
+
+
+def redacted_event(event: bytes, *, answers: Id | None = None) -> bytes:
     """Return an event with the error in it redacted; nothing if that cannot be done."""
     if not mentions_error(event):
         return event
     data = data_of(event)
-    safe = redacted_message(data)
+    safe = redacted_message(data, answers=answers)
     return event if safe == data else with_data(event, safe) if safe else b""
 
 
-def redacted_body(status: int, data: bytes) -> bytes:
+def redacted_body(status: int, data: bytes, *, answers: Id | None = None) -> bytes:
     """Return the body of a response redacted: all of it for an HTTP error, otherwise only a message that is one."""
     if status < _ERROR:
-        return redacted_message(data)
+        return redacted_message(data, answers=answers)
     try:
         held: Any = decode_or_raise(data)
         if is_object(held):
@@ -48,60 +68,43 @@ def _is_stream(headers: Headers) -> bool:
 class RedactingReply:
     """An answer whose errors are redacted on the way to another: a whole body at once, events one by one.
 
-    The pieces of an HTTP error are kept until `finish`, and of one that is very long only the beginning.
-
     Args:
         reply: where the answer goes.
+        answers: the id of the request, if it has one.
     """
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, *, answers: Id | None = None) -> None:
         self.is_started = reply.is_started
         self.takes_messages = reply.takes_messages
+        self._is_stream = False
         self._reply = reply
-        self._status = 0
-        self._events: EventSplitter | None = None
-        self._kept = b""
+        self._answers = answers
 
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Send all of it."""
         if status < _ERROR and _is_stream(headers):
             events = EventSplitter()
-            safe = b"".join(map(redacted_event, events.feed(body))) + events.rest
+            safe = b"".join(map(self._redacted, events.feed(body))) + events.rest
         else:
-            safe = redacted_body(status, body)
-        await self._reply.send(status, headers, safe)
+            safe = redacted_body(status, body, answers=self._answers)
+        is_error = status >= _ERROR or mentions_error(body)
+        await self._reply.send(status, redacted_headers(headers) if is_error else headers, safe)
 
     async def start(self, status: int, headers: Headers) -> None:
         """Start a stream."""
-        self._status = status
-        if status >= _ERROR:
-            headers.popall("Content-Length", None)
-        elif _is_stream(headers):
-            self._events = EventSplitter()
-        await self._reply.start(status, headers)
+        self._is_stream = _is_stream(headers)
+        await self._reply.start(status, headers if status < _ERROR else redacted_headers(headers))
         self.is_started = self._reply.is_started
 
     async def write(self, data: bytes) -> None:
-        """Write a piece of the stream that was started."""
-        if self._status >= _ERROR:
-            self._kept = (self._kept + data)[:MAX_ERROR_BODY]
-        elif self._events is None:
-            await self._reply.write(data)
-        elif safe := b"".join(map(redacted_event, self._events.feed(data))):
+        """Write an event, or a piece of what is no stream of events and begins like no error."""
+        if safe := self._redacted(data) if self._is_stream else data:
             await self._reply.write(safe)
 
-    async def finish(self) -> None:
-        """Write what was kept."""
-        if self._kept:
-            await self._reply.write(redacted_body(self._status, self._kept))
+    def _redacted(self, event: bytes) -> bytes:
+        return redacted_event(event, answers=self._answers)
 
 
-@asynccontextmanager
-async def redacting(reply: Reply, *, is_off: bool = False) -> AsyncGenerator[Reply]:
-    """Give a reply that redacts errors, and finish it; the reply itself if nothing is to be changed."""
-    if is_off:
-        yield reply
-        return
-    safe = RedactingReply(reply)
-    yield safe
-    await safe.finish()
+def redacting(reply: Reply, *, answers: Id | None = None, is_off: bool = False) -> Reply:
+    """Return a reply that redacts errors; the reply itself if nothing is to be changed."""
+    return reply if is_off else RedactingReply(reply, answers=answers)

@@ -511,8 +511,8 @@ class RemoteSession:
     async def _pass_on(self, response: ClientResponse, reply: StdioReply) -> None:
         try:
             with self._upstream.memory.share() as share:
-                async with redacting(reply, is_off=self._rules.dry_run) as safe:
-                    await pass_on(response, safe, share)
+                safe = redacting(reply, answers=reply.request_id, is_off=self._rules.dry_run)
+                await pass_on(response, safe, share)
         except (BodyTooLong, TooManyBodies) as exc:
             too_long = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
             await reply.fail(f"failwell: {too_long.message}")

@@ -66,7 +66,13 @@ class Rules:
         call, now = pending.call, self._clock()
         hints = rewriter.hints(call.tool)
         pending.run = Run(
-            self._policy, self._shared, tool=call.tool, arguments=call.arguments, hints=hints, started=now
+            self._policy,
+            self._shared,
+            server=session.key.hex(),  # what one client makes fail is not held against the others
+            tool=call.tool,
+            arguments=call.arguments,
+            hints=hints,
+            started=now,
         )
         failure = await self.suspension(pending)
         if failure is None:
@@ -77,7 +83,9 @@ class Rules:
     async def suspension(self, pending: PendingCall) -> Failure | None:
         """Begin the next attempt of a call, or return why it must not be made: calls of the tool are suspended."""
         failure = None if pending.run is None else await pending.run.abegin(self._clock())
-        return None if self.dry_run else failure
+        if failure is None or self.dry_run:
+            return None
+        return failure.replace(details={key: value for key, value in failure.details.items() if key != "server"})
 
     def is_unclear(self, pending: PendingCall, session: HttpSession, message: Message) -> bool:
         """Return whether an answer is a failure while no tool is known: the list of tools would make it clearer."""

@@ -98,10 +98,12 @@ class HttpSession:
 
     Args:
         rewriter: writes its failures.
+        key: tells it apart from the sessions of others, if there are any.
     """
 
-    def __init__(self, rewriter: Rewriter) -> None:
+    def __init__(self, rewriter: Rewriter, *, key: bytes = b"") -> None:
         self.rewriter = rewriter
+        self.key = key
         self.tool_listing: asyncio.Future[None] | None = None
         self.is_listing_slow = False
         self.streams = 0
@@ -209,7 +211,7 @@ class Sessions:
         """Return a session, a new one if it is not known; the oldest without a call or a stream makes room for it."""
         found = self._known.pop(key, None)
         if found is None:
-            found = HttpSession(self._make(id))
+            found = HttpSession(self._make(id), key=key)
             learnt = sum(session.learnt for session in self._known.values())
             while len(self._known) >= MAX_SESSIONS or learnt > MAX_LEARNT:
                 idle = next((one for one, session in self._known.items() if not session.is_busy), None)
@@ -219,9 +221,9 @@ class Sessions:
         self._known[key] = found
         return found
 
-    def new(self) -> HttpSession:
+    def new(self, key: bytes) -> HttpSession:
         """Return a session that is not shared."""
-        return HttpSession(self._make(None))
+        return HttpSession(self._make(None), key=key)
 
     def end(self, key: bytes) -> None:
         """Forget a session."""
