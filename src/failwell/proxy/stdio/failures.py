@@ -18,6 +18,7 @@ from failwell.proxy.channels import may_be_failing, minimal_error
 from failwell.proxy.messages import Id, decode, decode_line, encode, with_id
 from failwell.proxy.rewriter import Rewriter, attempts_detail
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
+from failwell.retry import Finish, Wait, settle
 
 if TYPE_CHECKING:
     from failwell.proxy.stdio.retries import Retries
@@ -85,11 +86,11 @@ class FailureHandler:
         if self._retries is None or request.line is None:
             return None
         self._retries.begin(request, call, self._rewriter.hints(call.tool), self._outputs.clock())
-        failure = request.run.begin(self._outputs.clock())
-        if failure is None or self._rewriter.dry_run:
+        effect = settle(request.run, request.run.begin(self._outputs.clock()))
+        if not isinstance(effect, Finish) or effect.refusal is None or self._rewriter.dry_run:
             return None
         self._retries.end(request)
-        return self.refuse(call, failure)
+        return self.refuse(call, effect.refusal)
 
     def refuse(self, call: ProxiedCall, failure: Failure) -> bytes:
         """Return the answer to a call that the proxy cannot make."""
@@ -223,16 +224,16 @@ class FailureHandler:
         request.run.hints = self._rewriter.hints(call.tool)  # they may be narrower than when the call was made
         below = _attempts_below(message) > 1
         now, jitter = self._outputs.clock(), self._outputs.jitter()
-        decision = request.run.failed(failure, now, jitter=jitter, retried_below=below)
-        if decision.retry_delay is None:
+        effect = settle(request.run, request.run.failed(failure, now, jitter=jitter, retried_below=below))
+        if not isinstance(effect, Wait):
             return False
-        attempt, delay = request.run.attempt, round(decision.retry_delay, 3)
+        attempt, delay = request.run.attempt, round(effect.delay, 3)
         self._report(self._rewriter.event("retry", call, failure, attempt=attempt, delay=delay))
         if self._rewriter.dry_run:
             return False
         request.give_up = give_up
         self._retries.add(request)
-        self._outputs.schedule(decision.retry_delay, lambda: self._resend(request))
+        self._outputs.schedule(effect.delay, lambda: self._resend(request))
         return True
 
     def _resend(self, request: PendingRequest) -> None:
@@ -243,7 +244,7 @@ class FailureHandler:
         with retries.lock:
             if not retries.has(request):
                 return
-            is_suspended = request.run.begin(self._outputs.clock()) is not None
+            is_suspended = isinstance(settle(request.run, request.run.begin(self._outputs.clock())), Finish)
             if not is_suspended:
                 self._tracker.resend(request, retries.next_id())
         if is_suspended:
