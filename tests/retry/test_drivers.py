@@ -8,6 +8,7 @@ import pytest
 
 import failwell as fw
 from failwell.retry import Breaker, Budget, Event, Repeats, Run, Shared
+from tests.retry.steps import failed
 
 
 class World:
@@ -337,7 +338,7 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
     def function() -> Any:
         for number in range(2):  # other calls of the tool fail meanwhile
             run = Run(fw.Policy(), world.shared, "s", "t", arguments=number)
-            run.failed(fw.Unavailable("m").failure, world.now, jitter=0)
+            failed(run, fw.Unavailable("m").failure, world.now, jitter=0)
         return flaky()
 
     if isinstance(last, Exception):

@@ -20,6 +20,8 @@ from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
+from failwell.retry._drivers import asettle
+from failwell.retry._engine import Effect, Finish, Try, Wait
 from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
@@ -358,10 +360,12 @@ class Caller:
     async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
-        refusal: Failure | None = None
-        if first is not None:
+        effect: Effect = Try()
+        if first is None:
+            effect = await asettle(run, run.begin(self.clock()))
+        else:
             run.attempt = 1
-        while first or not (refusal := await run.abegin(self.clock())):
+        while not isinstance(effect, Finish):
             try:
                 last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
             except BaseException:
@@ -372,14 +376,14 @@ class Caller:
                 run.succeeded(self.clock())
                 return last
             run.hints = call.hints
-            decision = await run.afailed(
-                last.failure, self.clock(), jitter=self.chance(), retried_below=last.attempts_below > 1
-            )
+            below = last.attempts_below > 1
+            effect = run.failed(last.failure, self.clock(), jitter=self.chance(), retried_below=below)
+            effect = await asettle(run, effect)
             last = last._replace(failure=run.last)
-            if decision.retry_delay is None:
-                return last
-            await self.sleep(decision.retry_delay)
-        return last or Attempt(failure=refusal)
+            if isinstance(effect, Wait):
+                await self.sleep(effect.delay)
+                effect = await asettle(run, run.begin(self.clock()))
+        return last or Attempt(failure=effect.refusal)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""

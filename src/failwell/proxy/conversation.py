@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from failwell.event import Event
     from failwell.failure import Failure
     from failwell.proxy.rewriter import Reading, Rewriter
+    from failwell.retry import Effect as RunEffect
     from failwell.retry import Limits, Policy, Run
 
 # Their effect lasts until the server ends, so they are repeated after a restart.
@@ -119,8 +120,8 @@ class ToClient(Struct):
     is_unchanged: bool = False
 
 
-class Wait(Struct):
-    """Wait so many seconds; send back True, or False to have the request answered at once with its last failure."""
+class Sleep(Struct):
+    """Sleep so many seconds; send back True, or False to have the request answered at once with its last failure."""
 
     seconds: float
     request: PendingRequest
@@ -134,15 +135,20 @@ class ListTools(Struct):
 
 
 class AskLimits(Struct):
-    """Ask the limits that calls share, and send back what they say.
+    """Have a run begin its next try or, with a *failure*, judge its last one; ask the limits that calls share for it.
 
-    Without a *failure*: may the next try be made? It is None if it may, and the reason otherwise. With one: the
-    decision whether the call is tried again.
+    What the run says next is sent back: `Try`, `Wait` or `Finish`.
     """
 
     run: "Run"
     failure: "Failure | None" = None
     is_retried_below: bool = False
+
+    def step(self, now: float, jitter: float) -> "RunEffect":
+        """Take the step, and return what the run says, or the question that it has."""
+        if self.failure is None:
+            return self.run.begin(now)
+        return self.run.failed(self.failure, now, jitter=jitter, retried_below=self.is_retried_below)
 
 
 class Succeeded(Struct):
@@ -163,7 +169,7 @@ class Report(Struct):
     event: "Event"
 
 
-Effect = ToServer | ToClient | Wait | ListTools | AskLimits | Succeeded | Compute | Report
+Effect = ToServer | ToClient | Sleep | ListTools | AskLimits | Succeeded | Compute | Report
 Steps = Generator[Effect, Any, None]
 """What a message leads to: effects that the transport carries out one after another."""
 
@@ -248,6 +254,8 @@ class Conversation:
         settings: what the operator wants.
         make_rewriter: makes the rewriter of failures, given the tools, the first time it is needed.
         next_id: gives ids that no client uses.
+        server: the name of the server for this client in the limits that calls share: what one client makes fail is not
+            held against others.
 
     Attributes:
         handshake: the client's `initialize`, and its notification that it is initialized.
@@ -260,6 +268,8 @@ class Conversation:
         settings: Settings,
         make_rewriter: "Callable[[ListedTools], Rewriter]",
         next_id: Callable[[], Id],
+        *,
+        server: str = "",
     ) -> None:
         self.settings = settings
         self.tools = ListedTools()
@@ -276,6 +286,7 @@ class Conversation:
         self._make_rewriter = make_rewriter
         self._rewriter: Rewriter | None = None
         self._next_id = next_id
+        self._server = server
 
     @property
     def rewriter(self) -> "Rewriter":
@@ -349,10 +360,14 @@ class Conversation:
             refusal = yield Compute(lambda: self.rewriter.refusal(request.call))
         if refusal is None and self._may_retry(request) and settings.must_ask():
             request.run = self._new_run(request)
-            failure = yield AskLimits(request.run)
+            failure = getattr((yield AskLimits(request.run)), "refusal", None)
             if failure is not None and not settings.dry_run:
+                # The server that clients share has a name of its own here for each of them.
+                failure = failure.replace(
+                    details={key: failure.details[key] for key in failure.details if key != "server"}
+                )
                 yield Report(self.rewriter.event("refused", request.call, failure))
-                refusal = yield Compute(lambda: self.rewriter.failed(request.call, failure))
+                refusal = yield Compute(partial(self.rewriter.failed, request.call, failure))
         request.is_held = False
         if refusal is not None:
             self.forget(request)
@@ -739,8 +754,7 @@ class Conversation:
             return False
         run = request.run = request.run or self._new_run(request, attempt=1)
         run.hints = self.rewriter.hints(request.tool)  # they may be narrower than when the call was made
-        decision = yield AskLimits(run, failure, below)
-        delay = decision.retry_delay
+        delay: float | None = getattr((yield AskLimits(run, failure, below)), "delay", None)
         if delay is None or request.is_cancelled:
             return False
         details = {"attempt": run.attempt, "delay": round(delay, 3)}
@@ -751,8 +765,8 @@ class Conversation:
 
     def _wait_and_send(self, request: PendingRequest, run: "Run", delay: float) -> Generator[Effect, Any, bool]:
         request.is_held = True
-        is_over = yield Wait(delay, request)
-        is_made = is_over and not request.is_cancelled and (yield AskLimits(run)) is None
+        is_over = yield Sleep(delay, request)
+        is_made = is_over and not request.is_cancelled and not hasattr((yield AskLimits(run)), "refusal")
         request.is_held = False
         if request.is_cancelled and not self.settings.answers_cancelled:
             self._end(request)
@@ -786,6 +800,7 @@ class Conversation:
         return Run(
             rules.policy,
             rules.limits,
+            server=self._server,
             tool=call.tool,
             arguments=call.arguments,
             hints=self.rewriter.hints(call.tool),

@@ -14,7 +14,7 @@ from failwell.proxy.http.sessions import HttpSession, PendingCall
 from failwell.proxy.rewriter import Message, Rewriter
 from failwell.proxy.summary import counted_name
 from failwell.reading.reader import attempts_below
-from failwell.retry import Limits, Policy, Run, Shared
+from failwell.retry import Finish, Limits, Policy, Run, Shared, Wait, asettle
 
 
 class Rules:
@@ -82,7 +82,10 @@ class Rules:
 
     async def suspension(self, pending: PendingCall) -> Failure | None:
         """Begin the next attempt of a call, or return why it must not be made: calls of the tool are suspended."""
-        failure = None if pending.run is None else await pending.run.abegin(self._clock())
+        if pending.run is None:
+            return None
+        effect = await asettle(pending.run, pending.run.begin(self._clock()))
+        failure = effect.refusal if isinstance(effect, Finish) else None
         if failure is None or self.dry_run:
             return None
         return failure.replace(details={key: value for key, value in failure.details.items() if key != "server"})
@@ -103,12 +106,13 @@ class Rules:
             return None
         run.hints = session.rewriter.hints(pending.tool)  # more may be known than when the call was made
         below = attempts_below(message.get("result")) > 1
-        delay = (await run.afailed(failure, self._clock(), jitter=self._jitter(), retried_below=below)).retry_delay
-        if delay is None or pending.is_cancelled:
+        effect = run.failed(failure, self._clock(), jitter=self._jitter(), retried_below=below)
+        effect = await asettle(run, effect)
+        if not isinstance(effect, Wait) or pending.is_cancelled:
             return None
-        event = session.rewriter.event("retry", pending.call, failure, attempt=run.attempt, delay=round(delay, 3))
-        self.report(event)
-        return None if self.dry_run else delay
+        delay = round(effect.delay, 3)
+        self.report(session.rewriter.event("retry", pending.call, failure, attempt=run.attempt, delay=delay))
+        return None if self.dry_run else effect.delay
 
     def note_end(self, pending: PendingCall) -> None:
         """Note that a call ended; without an answer, as when its client has gone, another call may probe the tool."""

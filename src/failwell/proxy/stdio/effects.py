@@ -16,11 +16,11 @@ from failwell.proxy.conversation import (
     Effect,
     PendingRequest,
     Report,
+    Sleep,
     Steps,
     Succeeded,
     ToClient,
     ToServer,
-    Wait,
 )
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class EffectRunner:
                 (to_client or self._to_client)(_as_line(effect.data))
             elif isinstance(effect, ToServer):
                 (to_server or self._to_server)(_as_line(effect.data))
-            elif isinstance(effect, Wait):
+            elif isinstance(effect, Sleep):
                 self._park(steps, effect)
                 return
             else:
@@ -177,12 +177,11 @@ class EffectRunner:
         return None
 
     def _ask_limits(self, effect: AskLimits) -> Any:
-        run, now = effect.run, self._clock()
-        if effect.failure is None:
-            return run.begin(now)
-        return run.failed(effect.failure, now, jitter=self._jitter(), retried_below=effect.is_retried_below)
+        from failwell.retry import settle  # only now: most sessions need no limits
 
-    def _park(self, steps: Steps, effect: Wait) -> None:
+        return settle(effect.run, effect.step(self._clock(), self._jitter()))
+
+    def _park(self, steps: Steps, effect: Sleep) -> None:
         with self.lock:
             self._parked[steps] = effect.request
         self._schedule(effect.seconds, lambda: self._resume(steps))
