@@ -288,7 +288,7 @@ def test_an_operator_is_told_of_records_that_are_lost(
     assert setup.on_event is not None
     setup.on_event(Event(source="proxy", kind="success", tool="look", call=1))
     setup.close()
-    setup.rules.calls["look"] = 1
+    setup.settings.calls["look"] = 1
     setup.write_summary()
 
     lines = capfd.readouterr().err.splitlines()

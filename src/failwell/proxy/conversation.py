@@ -60,7 +60,8 @@ class PendingRequest(Struct, eq=False):
     each try has its own. `started` is when the client made it, `run` decides about its tries, `progress` is how far
     they came. `is_sent` says that the server has all of it; `is_held` that the server has nothing of it yet, or that it
     waits for its next try. `is_tracked` says that other messages may be about it, `is_batched` that it came with
-    others, and is not made again. A request of the proxy itself has no method, and `on_answer` gets its answer.
+    others, and is not made again. `route` is how the transport sends it. A request of the proxy itself has no method,
+    and `on_answer` gets its answer.
     """
 
     id: Id
@@ -80,6 +81,7 @@ class PendingRequest(Struct, eq=False):
     is_ended: bool = False
     is_batched: bool = False
     is_tracked: bool = True
+    route: Any = None
     on_answer: Callable[[bytes], object] | None = None
 
     def __post_init__(self) -> None:
@@ -236,11 +238,13 @@ class Settings(Struct, kw_only=True, eq=False):
 class Arrival(Struct, frozen=True):
     """Where a message of the server arrived: the requests *among* which it may answer one, if not any that is pending.
 
-    `ToClient` names the *source*. What is *is_repeated* passes though it came before: the client may lack it.
+    `ToClient` names the *source*. A message without an id answers the *unnamed* request. If it *is_repeated*, it passes
+    though it came before: the client may lack it.
     """
 
     among: Mapping[Id, PendingRequest] | None = None
     source: Any = None
+    unnamed: PendingRequest | None = None
     is_repeated: bool = False
 
 
@@ -470,13 +474,17 @@ class Conversation:
         glance = glance_at_server(data)
         if glance is None:
             return self._read_odd_from_server(data, now, arrival)
+        is_failed = glance.is_failed
         if glance.method is not None:
-            return self._read_server_notification(glance.method, data, arrival)
-        if glance.id is None:
-            return self._redact(data, arrival.source) if glance.is_failed else None
-        return (
-            self._read_answer(glance.id, data, now, arrival, is_failed=glance.is_failed) if glance.is_answer else None
-        )
+            found = self._read_server_notification(glance.method, data, arrival)
+            return self._redact(data, arrival.source) if found is None and is_failed else found
+        if not glance.is_answer:
+            return None
+        if glance.id is not None:
+            return self._read_answer(glance.id, data, now, arrival, is_failed=is_failed)
+        if arrival.unnamed is not None:
+            return self._read_unnamed(arrival.unnamed, data, now, arrival, is_failed=is_failed)
+        return self._redact(data, arrival.source) if is_failed else None
 
     def find(self, id: Id, arrival: Arrival = _ANYWHERE) -> PendingRequest | None:
         """Return the request that the server knows by an id, also if it was cancelled."""
@@ -525,6 +533,17 @@ class Conversation:
             self.learn(data, is_page=request.is_page)
         return self._redact(data, source, id) if is_failed else None
 
+    def _read_unnamed(
+        self, request: PendingRequest, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
+    ) -> bytes | Steps | None:
+        """Read an answer without an id as if it had that of its request."""
+        try:
+            named = with_id(data, request.sent_as)
+        except (ValueError, RecursionError):
+            return self._redact(data, arrival.source) if is_failed else None
+        found = self._read_answer(request.sent_as, named, now, arrival, is_failed=is_failed)
+        return named if found is None else found
+
     def _reads_success_of(self, request: PendingRequest) -> bool:
         settings = self.settings
         flipped = settings.flip_unflagged
@@ -562,25 +581,25 @@ class Conversation:
 
     def _read_server_notification(self, method: str, data: bytes, arrival: Arrival) -> bytes | None:
         if method == _TOOLS_CHANGED:
-            self.tools.forget()
-            self.listing = None
+            self._forget_tools()
         elif method == "notifications/progress" and self.settings.load_retries is not None:
-            among = self.pending if arrival.among is None else arrival.among
-            return None if self._is_progress(decode_line(data), among) else b""
+            return None if self._is_progress(decode_line(data), arrival) else b""
         return None
 
-    def _is_progress(self, message: Any, among: Mapping[Id, PendingRequest]) -> bool:
+    def _is_progress(self, message: Any, arrival: Arrival) -> bool:
         """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
         params = message.get("params") if is_object(message) else None
         token, value = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
         if not isinstance(token, int | str) or not isinstance(value, int | float):
             return True
-        for request in list(among.values()):
-            if request.tool and not request.is_batched and request.call.token == token:
+        among = self.pending if arrival.among is None else arrival.among
+        is_only = arrival.among is not None and len(among) == 1  # where nothing else is answered, it is about that
+        for request in among.values():
+            if request.tool and not request.is_batched and (is_only or request.call.token == token):
                 if value <= request.progress:
                     return request.attempts is None
                 request.progress = value
-                return True
+                break
         return True
 
     def _read_odd_from_server(
@@ -615,15 +634,17 @@ class Conversation:
 
     def _read_undecodable(self, data: bytes, now: float, arrival: Arrival) -> bytes | Steps | None:
         """Read an answer that is too deep or too long, as far as it tells whose it is and whether it failed."""
-        if data.lstrip()[:1] != b"{":
+        if data.lstrip()[:1] not in (b"{", b"["):
             return None
         # Only now: they are seldom needed.
         from failwell.proxy.channels import may_be_failing
-        from failwell.proxy.long_messages import find_id, is_request
+        from failwell.proxy.long_messages import find_id, is_request, is_too_large
 
         if is_request(data):
             return None
         is_failed = may_be_failing(data)
+        if not is_failed and not is_too_large(data):
+            return None  # it is not JSON, and answers nothing
         among = self.pending if arrival.among is None else arrival.among
         id = find_id(data, [one for one, request in among.items() if not request.is_answered] if is_failed else ())
         if id is None:
@@ -731,7 +752,8 @@ class Conversation:
         self._settle(request)
         failure = failure.replace(tool=request.tool)
         if is_final:
-            self.note_end(request)
+            if request.run is not None:
+                request.run.cancelled()
         else:
             if self._needs_tools() and rewriter.depends_on_tool(failure):
                 yield ListTools(request, self._may_retry(request))
@@ -816,6 +838,13 @@ class Conversation:
         self._settle(request)
         self._end(request)
 
+    def abandon(self, request: PendingRequest) -> None:
+        """Note that a call ends without an answer of its own, unless it has one; another call may probe its tool."""
+        if not request.is_ended:
+            if request.run is not None:
+                request.run.cancelled()
+            self.lose(request)
+
     def forget(self, request: PendingRequest) -> None:
         """Note that the server does not get a request, or that nobody waits for its answer any more."""
         request.is_answered = request.is_ended = True
@@ -823,16 +852,20 @@ class Conversation:
             if known.get(id) is request:
                 del known[id]
 
+    def note_notification(self, data: bytes) -> None:
+        """Note a notification of the server: tools that changed are forgotten."""
+        if b"list_changed" in data and (note := glance_at_server(data)) and note.method == _TOOLS_CHANGED:
+            self._forget_tools()
+
+    def _forget_tools(self) -> None:
+        self.tools.forget()
+        self.listing = None
+
     def give_up_own_requests(self) -> None:
         """Let go whoever waits for the answer to a request of the proxy itself."""
         for request in list(self.pending.values()):
             if request.on_answer is not None:
                 request.on_answer(b"")
-
-    def note_end(self, request: PendingRequest) -> None:
-        """Note that a call ends without an answer of the server, so that another call may probe its tool."""
-        if request.run is not None and not request.is_ended:
-            request.run.cancelled()
 
     def note_passed(self, id: Id, *, is_requested: bool) -> None:
         """Note that an answer has passed of which only the id was read."""
@@ -854,3 +887,26 @@ class Conversation:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def join(found: list[tuple[bytes, "bytes | Steps | None"]], source: Any) -> Steps:
+    """Carry out what came of the messages of a batch, and answer with one batch."""
+    kept: list[bytes] = []
+    for one, what in found:
+        if what is None or isinstance(what, bytes):
+            kept.append(one if what is None else what)
+            continue
+        result = None
+        while True:
+            try:
+                effect = what.send(result)
+            except StopIteration:
+                break
+            if isinstance(effect, ToClient):
+                kept.append(effect.data)
+                result = None
+            else:
+                result = yield effect
+    batch = [one for one in kept if one]
+    if batch:
+        yield ToClient(b"[" + b",".join(batch) + b"]", None, source)

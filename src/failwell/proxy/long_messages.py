@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from failwell.proxy.messages import Id
+from failwell.proxy.bounds import MAX_DECODED
+from failwell.proxy.messages import Id, decode_or_raise
 
 _END = 1 << 12
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,1000}")'
@@ -14,6 +15,14 @@ _FIRST = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*'
 _LAST = re.compile(rb",\s*" + _ID + rb'\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*)*\}\s*\Z')
 _ANY = re.compile(_ID)
 _REQUEST = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,)*\s*"method"\s*:\s*"')
+
+
+def is_too_large(data: bytes) -> bool:
+    """Return whether a message is too long or too deep to be decoded; otherwise it is not JSON."""
+    try:
+        return len(data) > MAX_DECODED or decode_or_raise(data) is not None
+    except RecursionError:
+        return True
 
 
 def is_request(data: bytes) -> bool:

@@ -104,10 +104,10 @@ class EffectRunner:
     def _answered(self, found: bytes | Steps) -> bytes:
         return _as_line(found) if isinstance(found, bytes) else self.collect(found)
 
-    def collect(self, steps: Steps, **options: bool) -> bytes:
+    def collect(self, steps: Steps, *, has_server: bool = True) -> bytes:
         """Carry out steps, and return the lines that the client gets now."""
         answers: list[bytes] = []
-        self._run(steps, to_client=answers.append, **options)
+        self._run(steps, to_client=answers.append, has_server=has_server)
         return b"".join(answers)
 
     def note_all_sent(self) -> None:
