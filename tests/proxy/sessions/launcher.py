@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,9 @@ class ProxyProcess:
         link.setblocking(False)
 
     def send(self, number: int) -> None:
-        """Send it a signal."""
-        os.kill(self.id, number)
+        """Send it a signal, unless it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.id, number)
 
     async def wait(self) -> int:
         """Wait until it has ended, and return its exit code."""

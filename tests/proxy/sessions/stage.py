@@ -7,6 +7,7 @@ does not come within `PATIENCE` is an error.
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -23,7 +24,7 @@ from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from tests.proxy.sessions.launcher import Launcher, ProxyProcess
 from tests.proxy.sessions.transcript import Transcript
 
-PATIENCE = 30.0
+PATIENCE = 40.0
 _LONGEST_LINE = 1 << 28
 _POLL_INTERVAL = 0.02
 _HOLDER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("holder.py"))]
@@ -40,6 +41,8 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "act", "inputSchema": SCHEMA},
     {"name": "typed", "inputSchema": SCHEMA, "outputSchema": {"type": "object", "required": ["n"]}},
 ]
+
+_START = re.compile(rb'"id":([^,]+),"method":"([^"]+)"')
 
 T = TypeVar("T")
 Message = dict[str, Any]
@@ -62,6 +65,8 @@ class Request:
         self.stage = stage
         self.body = body
         self.message = _lenient(body)
+        if self.message is None and (start := _START.search(body)):  # all that can be read of a deep message
+            self.message = {"id": json.loads(start[1]), "method": start[2].decode()}
         known = self.message if isinstance(self.message, dict) else {}
         self.id: Any = known.get("id")
         self.method: str = method or known.get("method") or ""
@@ -101,7 +106,7 @@ class Stage:
 
     Attributes:
         answers: what the server answers to a tool, for each try; the last of them from then on. Calls of other tools
-            wait until the script takes them with `receive`.
+            wait until the script takes them with `receive`, unless there is an answer `otherwise`.
         manual: methods that the server does not answer by itself.
         pages: the tools that the server lists.
         has_streams: the server has a stream for its own messages, which waits to be taken as `GET`.
@@ -112,6 +117,7 @@ class Stage:
         self.transport = transport
         self.form = form
         self.answers: dict[str, list[Answer]] = {}
+        self.otherwise: Answer | None = None
         self.manual: set[str] = set()
         self.pages: list[list[Message]] = [TOOLS]
         self.has_streams = False
@@ -120,7 +126,7 @@ class Stage:
         self.notes: list[Request] = []
         self.transcript = Transcript()
         self.tries: Counter[str] = Counter()
-        self._words = words
+        self.words = words
         self._launcher = launcher
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[Any]] = []
@@ -137,7 +143,7 @@ class Stage:
         await self._stack.__aenter__()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fw"))
         self._events = Path(folder, "events.jsonl")
-        words = [str(self._events) if word == "EVENTS" else word for word in self._words]
+        words = [str(self._events) if word == "EVENTS" else word for word in self.words]
         server = HttpServer if self.is_http else LineServer
         self.server: Any = await self._stack.enter_async_context(server(self, folder))
         client = HttpClient if self.transport == "http" else LineClient
@@ -200,7 +206,7 @@ class Stage:
     async def take(self, request: Request) -> None:
         """Take in what reached the server."""
         method = request.method
-        if isinstance(request.message, dict) and request.id is None and method not in ("GET", "DELETE"):
+        if isinstance(request.message, dict) and (request.id is None or not method):
             self.notes.append(request)
             self.touch()
             return
@@ -215,8 +221,8 @@ class Stage:
         match request.method:
             case "tools/call":
                 tool = request.params.get("name", "")
-                if tool not in self.answers:
-                    return None
+                if not isinstance(tool, str) or tool not in self.answers:
+                    return self.otherwise
                 self.tries[tool] += 1
                 return self.answers[tool][min(self.tries[tool], len(self.answers[tool])) - 1]
             case "initialize":
@@ -255,6 +261,8 @@ class Stage:
         hello = HELLO if version is None else {**HELLO, "protocolVersion": version}
         await self.ask("initialize", hello, id="hello")
         await self.notify("notifications/initialized")
+        if self.transport == "remote":  # it asks for a stream by itself
+            await self.until("GET at the server", lambda: self.transcript.has_reached_server("GET") or None)
         if lists:
             await self.ask_tools()
 
@@ -399,10 +407,11 @@ class LineClient:
             await self._stage.until(f"{method} at the server", lambda: len(self._stage.notes) > before or None)
 
     async def result(self, id: Any) -> None:
-        def find() -> bool | None:
-            return any(_answers(message, id) for message, _ in self._lines) or None
+        def find() -> bool:
+            return any(_answers(message, id) or (message is None and start in line) for message, line in self._lines)
 
-        await self._stage.until(f"the answer to {id!r}", find)
+        start = f'"id":{json.dumps(id)},'.encode()  # all that can be read of a deep answer
+        await self._stage.until(f"the answer to {id!r}", lambda: find() or None)
         self._lines = [one for one in self._lines if not _answers(one[0], id)]
 
     async def seen(self, text: str) -> None:
@@ -487,10 +496,8 @@ class LineServer:
                 if isinstance(request.message, list):
                     for one in request.message:
                         await self._stage.take(_Line(self._stage, compact(one)))
-                elif request.method:
+                elif isinstance(request.message, dict):
                     await self._stage.take(request)
-                else:
-                    self._stage.notes.append(request)
         finally:
             reader._transport.close()  # type: ignore[attr-defined]  # a reader has no other way to close its pipe
         if number == self.starts:
@@ -623,15 +630,16 @@ class HttpServer:
         await self._server.shutdown(0.1)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.read()
+        body = await request.content.read()  # however long it is
         told = {
             name.lower(): value
             for name, value in request.headers.items()
             if name.lower() not in _UNSTEADY and _USUAL.get(name.lower()) != value
         }
         self._stage.transcript.to_server(body, head=_head(request, told))
+        self._stage.touch()
         posted = _Posted(self._stage, request, body)
-        if request.method == "POST" and isinstance(posted.message, dict) and "id" not in posted.message:
+        if isinstance(posted.message, dict) and not (posted.method and "id" in posted.message):
             posted.orders.put_nowait(("response", (202, {}, b"")))
         await self._stage.take(posted)
         return await posted.run(request)
@@ -728,13 +736,17 @@ class HttpClient:
         """Wait for a part of an answer with a text."""
         await self._stage.until(f"{text!r}", lambda: self._stage.transcript.has(text.encode()) or None)
 
+    async def wait_all(self) -> None:
+        """Wait for the answers to all requests."""
+        for label in list(self._posts):
+            await self.result(label)
+
     def leave(self, label: Any) -> None:
         """Hang up before the answer to a request is complete."""
         self._posts.pop(label).cancel()
 
     async def end(self) -> None:
-        for label in list(self._posts):
-            await self.result(label)
+        await self.wait_all()
         await self._session.close()
         self._stage.proxy.send(signal.SIGTERM)
 
