@@ -10,7 +10,7 @@ import tenacity
 import failwell as fw
 from bench.simulation.server import Call
 from failwell import Failure
-from failwell.retry import Run, Shared
+from failwell.retry import Run, Shared, Try, Wait, settle
 
 
 class Attempts(Protocol):
@@ -65,10 +65,11 @@ class WithFailwell:
         self.chance = chance
 
     def may_begin(self, now: float) -> bool:
-        return self.run.begin(now) is None
+        return isinstance(settle(self.run, self.run.begin(now)), Try)
 
     def failed(self, failure: Failure, now: float) -> float | None:
-        return self.run.failed(failure, now, jitter=self.chance()).retry_delay
+        effect = settle(self.run, self.run.failed(failure, now, jitter=self.chance()))
+        return effect.delay if isinstance(effect, Wait) else None
 
     def succeeded(self, now: float) -> None:
         self.run.succeeded(now)

@@ -17,8 +17,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
     ("row", "stated"),
     [
         ("a line over standard input or output", f"{bounds.MAX_LINE >> 20} MiB"),
-        ("a line that a proxy decodes in full", f"{bounds.MAX_DECODED_LINE >> 20} MiB"),
-        ("calls kept until they are answered", f"{bounds.MAX_KEPT_LINES >> 20} MiB"),
+        ("a message that a proxy decodes in full", f"{bounds.MAX_DECODED >> 20} MiB"),
+        ("a call that the proxy can make again", f"{bounds.MAX_RETRIED_CALL >> 20} MiB"),
+        ("calls kept until they are answered", f"{bounds.MAX_KEPT_CALLS >> 20} MiB"),
         ("requests of one proxied session without an answer", f"{bounds.MAX_PENDING:,}"),
         ("what a proxy redacts", f"{whole.MOST_CHARACTERS:,} characters"),
         ("a schema that arguments are checked against", f"{complexity.MOST_SCHEMA_VALUES:,} values"),

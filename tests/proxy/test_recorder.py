@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from failwell.event import Event
 from failwell.proxy.command import fill_events, open_events
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import BadOption, parse
 from failwell.proxy.recorder import server_name
@@ -210,7 +210,8 @@ import sys
 sys.argv = ["failwell"]
 from failwell.proxy.options import parse
 from failwell.proxy import rewriter, summary
-from failwell.proxy.stdio import failures, restarts, runner, tracker
+from failwell.proxy import conversation, failures
+from failwell.proxy.stdio import effects, lazy_reader, restarts, runner
 assert not [name for name in sys.modules if name.startswith("failwell.records") or "sqlalchemy" in name]
 import failwell
 assert failwell.Failure and not [name for name in sys.modules if name.startswith("failwell.records")]
@@ -285,9 +286,9 @@ def test_an_operator_is_told_of_records_that_are_lost(
     setup = Setup(options, address)
     folder.rmdir()
     assert setup.on_event is not None
-    setup.on_event(ProxyEvent("success", "look", call=1))
+    setup.on_event(Event(source="proxy", kind="success", tool="look", call=1))
     setup.close()
-    setup.rules.calls["look"] = 1
+    setup.settings.calls["look"] = 1
     setup.write_summary()
 
     lines = capfd.readouterr().err.splitlines()

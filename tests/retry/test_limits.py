@@ -8,6 +8,7 @@ import pytest
 
 import failwell as fw
 from failwell.retry import Breaker, Budget, Policy, Repeats, Run, Shared
+from tests.retry.steps import begin, failed, reason
 
 DOWN = fw.Unavailable("m").failure
 KEY = ("s", "t")
@@ -67,8 +68,8 @@ def test_the_tries_of_one_call_count_once() -> None:
     run = Run(Policy(attempts=9), shared, "s", "t")
 
     for _ in range(8):
-        assert run.begin(0.0) is None
-        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).retry_delay is not None
+        assert begin(run, 0.0) is None
+        assert failed(run, fw.RateLimited("m").failure, 0.0, jitter=0) is not None
 
 
 def test_calls_that_nobody_named_have_nothing_in_common() -> None:
@@ -76,18 +77,18 @@ def test_calls_that_nobody_named_have_nothing_in_common() -> None:
 
     for _ in range(3):
         run = Run(Policy(), shared)
-        assert run.begin(0.0) is None
-        assert run.failed(fw.RateLimited("m").failure, 0.0, jitter=0).retry_delay is not None
+        assert begin(run, 0.0) is None
+        assert failed(run, fw.RateLimited("m").failure, 0.0, jitter=0) is not None
 
 
 def test_a_call_whose_arguments_nobody_knows_is_never_the_same() -> None:
     shared = Shared(Budget(), Breaker(most=99), Repeats(most=1))
 
-    unknown = Run(Policy(), shared, "s", "t").failed(DOWN, 0.0, jitter=0)
-    known = Run(Policy(), shared, "s", "t", arguments={}).failed(DOWN, 0.0, jitter=0)
+    unknown = reason(Run(Policy(), shared, "s", "t"), DOWN, 0.0)
+    known = reason(Run(Policy(), shared, "s", "t", arguments={}), DOWN, 0.0)
 
-    assert unknown.reason != "The same call keeps failing the same way."
-    assert known.reason == "The same call keeps failing the same way."
+    assert unknown != "The same call keeps failing the same way."
+    assert known == "The same call keeps failing the same way."
 
 
 def test_the_memory_of_failures_has_an_end() -> None:

@@ -14,12 +14,14 @@ from failwell._log import log
 from failwell.advice import Hints
 from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
 from failwell.dialects._placement import META_KEY
+from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
-from failwell.retry._engine import Hook
+from failwell.retry._drivers import asettle
+from failwell.retry._engine import Effect, Finish, Try, Wait
 from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
@@ -211,7 +213,7 @@ class CallerOptions(TypedDict, total=False):
 
     shared: Shared | None
     limits: Limits | str | None
-    hook: Hook | None
+    hook: Observer | None
     repair: bool
     fallbacks: Mapping[str, Fallback] | None
     trust: Trust
@@ -249,7 +251,7 @@ class Caller:
         *,
         shared: Shared | None = None,
         limits: Limits | str | None = None,
-        hook: Hook | None = None,
+        hook: Observer | None = None,
         repair: bool = False,
         fallbacks: Mapping[str, Fallback] | None = None,
         trust: Trust = True,
@@ -313,7 +315,7 @@ class Caller:
                 if first.exception is None and not self._reads_successes and not is_failed(first.result):
                     return CallResult(result=first.result)
             call = self._call(make_call, server, tool, arguments, description, marks_before)
-            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
+            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started, source="client")
             attempt = await self._attempt_until_settled(call, run, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
             if call_result.failure and self.repair and is_automatic():
@@ -358,10 +360,12 @@ class Caller:
     async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
-        refusal: Failure | None = None
-        if first is not None:
+        effect: Effect = Try()
+        if first is None:
+            effect = await asettle(run, run.begin(self.clock()))
+        else:
             run.attempt = 1
-        while first or not (refusal := await run.abegin(self.clock())):
+        while not isinstance(effect, Finish):
             try:
                 last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
             except BaseException:
@@ -372,14 +376,14 @@ class Caller:
                 run.succeeded(self.clock())
                 return last
             run.hints = call.hints
-            decision = await run.afailed(
-                last.failure, self.clock(), jitter=self.chance(), retried_below=last.attempts_below > 1
-            )
+            below = last.attempts_below > 1
+            effect = run.failed(last.failure, self.clock(), jitter=self.chance(), retried_below=below)
+            effect = await asettle(run, effect)
             last = last._replace(failure=run.last)
-            if decision.retry_delay is None:
-                return last
-            await self.sleep(decision.retry_delay)
-        return last or Attempt(failure=refusal)
+            if isinstance(effect, Wait):
+                await self.sleep(effect.delay)
+                effect = await asettle(run, run.begin(self.clock()))
+        return last or Attempt(failure=effect.refusal)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""

@@ -41,15 +41,10 @@ MAX_UNREAD_LENGTH = 1 << 14
 MAX_LINE = 1 << 26
 """Length of a line over standard input or output. Of a longer one only the ends are kept, to find its id: its call gets
 a failure, and all other lines pass."""
-MAX_DECODED_LINE = 1 << 22
-"""Length of a line that is decoded in full: objects take twenty times as much. A longer success passes, a longer
-failing answer becomes a failure without its text."""
-MAX_RETRIED_LINE = 1 << 18
-"""Length of a call over standard input that can be retried."""
-MAX_KEPT_LINES = 1 << 24
-"""Length of a call times the number of pending ones, up to which it is kept until it is answered."""
-MAX_RETRIED_BODY = 1 << 20
-"""Length of a call over HTTP that can be retried."""
+MAX_RETRIED_CALL = 1 << 20
+"""Length of a call that can be retried."""
+MAX_KEPT_CALLS = 1 << 24
+"""Length of a call over standard input times the number of pending ones, up to which it is kept until its answer."""
 MAX_POSTED_BODY = 1 << 24
 """Length of a posted body, unpacked, or of a line that is posted; a longer one is refused."""
 MAX_RATIO = 100
@@ -57,8 +52,9 @@ MAX_RATIO = 100
 MAX_ANSWER = 1 << 26
 """Length of an answer of a remote server, or of an event in its stream; a longer one is a failure of the call."""
 MAX_DECODED = 1 << 22
-"""Length of what is decoded in full over HTTP: objects take twenty times as much. A longer call passes unread, a longer
-list of tools unlearnt; a longer batch is refused, and a longer failing answer becomes a failure without its text."""
+"""Length of a message that is decoded in full: objects take twenty times as much. A longer call or success passes
+unread, a longer list of tools unlearnt; a longer batch is refused over HTTP, and a longer failing answer becomes a
+failure without its text."""
 MAX_BATCH = 1000
 """Messages in one posted body; a longer batch is refused."""
 MAX_HELD, MAX_SMALL_BODY = 1 << 28, 1 << 16

@@ -3,9 +3,11 @@
 import re
 from typing import Any
 
-from failwell._json import is_object
+from failwell._json import is_array, is_object
+from failwell._log import log
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
-from failwell.proxy.messages import glance_at_server
+from failwell.proxy.bounds import MAX_DECODED
+from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
 from failwell.redact.whole import BINARY, VERBATIM, redact_whole
 
 Message = dict[str, Any]
@@ -64,6 +66,35 @@ def redacted(message: Message) -> Message:
     """Return a failing answer with every secret redacted, in whatever place."""
     found: Message = redact_whole(message, _EXCEPTIONS)
     return found
+
+
+def redacted_message(data: bytes, *, answers: Id | None = None) -> bytes:
+    """Return a message, or a batch of them, with its errors redacted; nothing if that cannot be done.
+
+    One that is too long or too deep to be decoded becomes an error without the server's words, unless it is known to be
+    a success. Its id is the one that it *answers*, if nothing can be read of it.
+    """
+    return redacted_error(data, answers=answers) if mentions_error(data) else data
+
+
+def redacted_error(data: bytes, *, answers: Id | None = None) -> bytes:
+    """Return what `redacted_message` returns, for what is known to hold an error."""
+    is_long = len(data) > MAX_DECODED
+    try:
+        if not is_long:
+            message = decode_or_raise(data)
+            messages = message if is_array(message) else [message]
+            safe = [redacted(one) if is_object(one) and is_failing(one) else one for one in messages]
+            return data if safe == messages else encode(safe if is_array(message) else safe[0])
+    except RecursionError:
+        pass
+    except Exception:
+        log.exception("an error could not be redacted; a minimal one takes its place")
+    glance = glance_at_server(data, is_lenient=not is_long)
+    if glance is not None and not glance.is_failed:
+        return data
+    known = answers if glance is None or glance.id is None else glance.id
+    return b"" if known is None else encode(minimal_error(known, is_call=False))
 
 
 def redacted_part(value: Any, *path: str) -> Any:

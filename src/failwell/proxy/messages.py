@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from failwell._json import is_array, is_object
-from failwell.proxy.bounds import MAX_DECODED_LINE
+from failwell.proxy.bounds import MAX_DECODED
 
 Id = int | str
 T = TypeVar("T")
@@ -48,12 +48,17 @@ class ServerGlance(Struct, gc=False):
     id: Id | None = None
     method: str | None = None
     error: msgspec.Raw | UnsetType = UNSET
-    result: Flag | None = None
+    result: Flag | UnsetType | None = UNSET
 
     @property
     def is_failed(self) -> bool:
         """Whether it is an error, or a result that is flagged as one."""
-        return self.error is not UNSET or (self.result is not None and self.result.is_error is True)
+        return self.error is not UNSET or (isinstance(self.result, Flag) and self.result.is_error is True)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it has a result or an error: all else answers nothing."""
+        return self.result is not UNSET or self.error is not UNSET
 
 
 class PlainResult(Flag, gc=False):
@@ -144,7 +149,12 @@ def decode(data: bytes) -> Any:
 
 def decode_line(line: bytes) -> Any:
     """Return a message, or None if it is not JSON, too deep, or too long to be decoded in full."""
-    return decode(line) if len(line) <= MAX_DECODED_LINE else None
+    return decode(line) if len(line) <= MAX_DECODED else None
+
+
+def is_message(line: bytes) -> bool:
+    """Return whether a line without its end is a whole message."""
+    return decode_line(line) is not None or glance_at_server(line) is not None
 
 
 def encode(message: Any) -> bytes:

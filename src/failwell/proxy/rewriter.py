@@ -7,22 +7,23 @@ rewriter.tools.learn(result, is_whole=True)  # what the server answered to tools
 answer = rewriter.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from failwell import dialects
 from failwell._json import is_array, is_object
 from failwell._log import log
-from failwell.advice import Hints, advised
+from failwell.advice import Hints, advised, decide
 from failwell.dialects._placement import META_KEY, encode
-from failwell.event import CallArguments
+from failwell.event import CallArguments, Event, Kind, Observer
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
-from failwell.proxy.events import EventKind, ProxyEvent
-from failwell.reading.reader import read
+from failwell.reading.reader import attempts_below, read
 from failwell.redact.canonical import json_safe
 from failwell.redact.whole import holds_json, redact_whole
 
@@ -41,6 +42,24 @@ Message = dict[str, Any]
 
 _ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
 _REPLACED = frozenset(("content", "isError", "_meta"))
+
+
+class Reading(Struct):
+    """What a server's answer says: the failure in it and its kind, if any; and the message, the JSON in it redacted."""
+
+    message: Message
+    failure: Failure | None = None
+    kind: Kind | None = None
+
+    @property
+    def failed(self) -> Failure | None:
+        """The failure that the client learns of: not one that is called a success and stays one."""
+        return None if self.kind == "unflagged" else self.failure
+
+    @property
+    def is_retried_below(self) -> bool:
+        """Whether the server, or a proxy before it, has retried the call already."""
+        return attempts_below(self.message.get("result")) > 1
 
 
 class Rewriter:
@@ -72,7 +91,7 @@ class Rewriter:
         dry_run: bool = False,
         safe: Collection[str] = (),
         tools: ListedTools | None = None,
-        report: Callable[[ProxyEvent], object] = lambda _: None,
+        report: Observer = lambda _: None,
         reports_all: bool = False,
         session: str = "",
     ) -> None:
@@ -99,6 +118,17 @@ class Rewriter:
         failure = failure.replace(outcome="not_executed")
         self._report(self.event("refused", call, failure))
         return None if self.dry_run else self.failed(call, failure)
+
+    def read_answer(self, call: ProxiedCall, message: Message) -> Reading:
+        """Return what an answer says."""
+        message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
+        failure = self._failure_in(call, message)
+        if failure is not None:
+            return Reading(message, failure, "failure")
+        failure = self.unflagged_in(call, message)
+        if failure is None:
+            return Reading(message)
+        return Reading(message, failure, "flipped" if self.flips(call.tool) else "unflagged")
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
@@ -141,10 +171,13 @@ class Rewriter:
         to be hidden, or that the server calls it a success.
         """
         try:
-            return self._answer(call, message, attempts, run)
+            answer, event = self.write_answer(call, self.read_answer(call, message), attempts=attempts, run=run)
         except Exception:
             log.exception("an answer could not be rewritten; a minimal error takes its place")
             return self.minimal(call, message)
+        if event is not None:
+            self._report(event)
+        return answer
 
     def minimal(self, call: ProxiedCall, message: Message) -> Message | None:
         """Return what takes the place of an answer that cannot be rewritten; None: it is a success, and passes."""
@@ -159,39 +192,47 @@ class Rewriter:
         found = redacted(message)
         return None if found == message else found
 
-    def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
-        kind: EventKind = "failure"
-        message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
-        failure = self._failure_in(call, message)
-        if failure is None:
-            failure = self.unflagged_in(call, message)
-            if failure is None:
-                self._report_success(call, message, attempts)
-                return self.redacted(message)
-            kind = "flipped" if self.flips(call.tool) else "unflagged"
+    def write_answer(
+        self, call: ProxiedCall, reading: Reading, *, attempts: int | None = None, run: "Run | None" = None
+    ) -> tuple[Message | None, Event | None]:
+        """Return what `answer` returns for an answer that was read, and its event."""
+        failure, message, kind = reading.failure, reading.message, reading.kind
+        if failure is None or kind is None:
+            return self.redacted(message), self._success(call, message, attempts)
         if run is not None:
             failure = run.with_gravest_outcome(failure)
-        self._report(self.event(kind, call, failure, **attempts_detail(attempts)))
-        if kind == "unflagged":
-            return None
-        return None if self.dry_run else self._rewrite(call, message, failure, attempts)
+        event = self.event(kind, call, failure, **attempts_detail(attempts))
+        is_passed = kind == "unflagged" or self.dry_run
+        return None if is_passed else self._rewrite(call, message, failure, attempts), event
 
-    def _report_success(self, call: ProxiedCall, message: Message, attempts: int | None) -> None:
+    def _success(self, call: ProxiedCall, message: Message, attempts: int | None) -> Event | None:
         if attempts is not None:
-            self._report(self.event("recovered", call, None, **attempts_detail(attempts)))
-        elif self.reports_all and _has_succeeded(message):
-            self._report(self.event("success", call))
+            return self.event("recovered", call, None, **attempts_detail(attempts))
+        return self.event("success", call) if self.reports_all and _has_succeeded(message) else None
 
     def failed(self, call: ProxiedCall, failure: Failure, *, attempts: int | None = None) -> Message:
         """Return the answer to a call for a failure that the proxy itself found."""
         return self._message(call, self._result(call, failure, attempts))
 
-    def event(self, kind: EventKind, call: ProxiedCall, failure: Failure | None = None, **details: Any) -> ProxyEvent:
+    def event(self, kind: Kind, call: ProxiedCall, failure: Failure | None = None, **more: Any) -> Event:
         """Return an event of a call."""
         if not self.reports_all:
-            return ProxyEvent(kind, call.tool, failure, details)
-        sent = None if kind == "started" else CallArguments(call.arguments)
-        return ProxyEvent(kind, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
+            return Event(source="proxy", kind=kind, tool=call.tool, failure=failure, **more)
+        return Event(
+            source="proxy",
+            kind=kind,
+            session=self._session,
+            tool=call.tool,
+            call=call.id,
+            failure=failure,
+            hints=self.hints(call.tool),
+            arguments=None if kind == "started" else CallArguments(call.arguments),
+            **more,
+        )
+
+    def depends_on_tool(self, failure: Failure) -> bool:
+        """Return whether the next step after a failure that the proxy found depends on what the tool promises."""
+        return _advice(failure, _SAFE) != _advice(failure)
 
     def hints(self, tool: str) -> Hints:
         """Return whether a tool may run twice, as the operator knows or the server lists it."""
@@ -278,9 +319,16 @@ class Rewriter:
         return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
+_SAFE = Hints(read_only=True)
+
+
+def _advice(failure: Failure, hints: Hints | None = None) -> tuple[str, str | None]:
+    return decide(failure, hints).action, advised(failure, hints).suggestion
+
+
 def attempts_detail(attempts: int | None) -> dict[str, int]:
-    """Return the detail of an event that says how often a call was made, if it was made again."""
-    return {} if attempts is None else {"attempts": attempts}
+    """Return the field of an event that says how often a call was made, if it was made again."""
+    return {} if attempts is None else {"attempt": attempts}
 
 
 def hints_of(tool: ListedTool) -> Hints:

@@ -8,14 +8,15 @@ if TYPE_CHECKING:
     from failwell.event import Event
     from failwell.retry._breaker import Breaker
     from failwell.retry._budget import Budget
-    from failwell.retry._drivers import acall, call
-    from failwell.retry._engine import Run
+    from failwell.retry._drivers import acall, asettle, call, settle
+    from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait
     from failwell.retry._fleet import FleetLimits
     from failwell.retry._limits import (
         FailedAttempt,
         Limits,
         LimitState,
         LimitStore,
+        Question,
         Repeats,
         RetryPermit,
         Shared,
@@ -23,23 +24,31 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Ask",
     "Breaker",
     "Budget",
     "Decision",
+    "Effect",
     "Event",
     "FailedAttempt",
+    "Finish",
     "FleetLimits",
     "LimitState",
     "LimitStore",
     "Limits",
     "Policy",
+    "Question",
     "Repeats",
     "RetryPermit",
     "Run",
     "Shared",
     "StoreUnavailable",
+    "Try",
+    "Wait",
     "acall",
+    "asettle",
     "call",
+    "settle",
 ]
 
 __getattr__, __dir__ = _exports(
@@ -49,9 +58,9 @@ __getattr__, __dir__ = _exports(
         "failwell.event": "Event",
         "_breaker": "Breaker",
         "_budget": "Budget",
-        "_drivers": "acall call",
-        "_engine": "Run",
+        "_drivers": "acall asettle call settle",
+        "_engine": "Ask Effect Finish Run Try Wait",
         "_fleet": "FleetLimits",
-        "_limits": "FailedAttempt LimitState LimitStore Limits Repeats RetryPermit Shared StoreUnavailable",
+        "_limits": "FailedAttempt LimitState LimitStore Limits Question Repeats RetryPermit Shared StoreUnavailable",
     },
 )

@@ -1,4 +1,4 @@
-"""`call` and `acall`: make a call, and make it again as the policy says."""
+"""`call` and `acall`: make a call, and make it again as the policy says. `settle` and `asettle` ask shared limits."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable
@@ -10,12 +10,13 @@ from failwell.advice import Hints, Policy
 from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
 from failwell.errors import ToolFailure, mark_outcome
+from failwell.event import Observer
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading.raw_result import meta_name
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.result import Err
 from failwell.retry import _environment, _layers
-from failwell.retry._engine import Hook, Run
+from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait
 from failwell.retry._layers import is_retrying
 from failwell.retry._limits import Limits
 
@@ -59,7 +60,22 @@ def _with(meta: Any, retry: dict[str, Any]) -> dict[str, Any]:
     return {**(meta if is_object(meta) else {}), RETRY_KEY: retry}
 
 
+def settle(run: Run, effect: Effect) -> Try | Wait | Finish:
+    """Return what to do after the shared limits have answered, if they are to be asked."""
+    if isinstance(effect, Ask):
+        effect = run.answered(effect.question.run())
+    return cast("Try | Wait | Finish", effect)
+
+
+async def asettle(run: Run, effect: Effect) -> Try | Wait | Finish:
+    """Do what `settle` does without blocking the event loop."""
+    if isinstance(effect, Ask):
+        effect = run.answered(await effect.question.arun())
+    return cast("Try | Wait | Finish", effect)
+
+
 _DEFAULT = Policy()
+_TRY = Try()
 _NEVER_A_FAILURE = frozenset((str, int, float, bool, bytes, list, tuple, type(None)))
 
 
@@ -72,7 +88,7 @@ def call(
     arguments: Any = None,
     hints: Any = None,
     shared: Limits | None = None,
-    hook: Hook | None = None,
+    hook: Observer | None = None,
     clock: Callable[[], float] = _environment.clock,
     sleep: Callable[[float], object] = _environment.sleep,
     chance: Callable[[], float] = _environment.chance,
@@ -108,22 +124,24 @@ def call(
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
     run = None  # until something fails, or failed lately, or there is a hook
+    effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats = shared.failure_state
     if hook is not None or breakers or budgets or repeats:
         run = _DrivenRun(*settings)
-        run.begin_next()
+        effect = settle(run, run.begin(clock()))
     layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
     try:
-        while run is None or run.refusal is None:
+        while not isinstance(effect, Finish):
             try:
                 result = function()
                 if run is None and type(result) in _NEVER_A_FAILURE:
                     return result
             except Exception as exc:
                 run = run or _DrivenRun(*settings, attempt=1)
-                delay = run.raised(exc)
-                if delay is None:
+                effect = settle(run, run.raised(exc))
+                if isinstance(effect, Finish):
+                    run.mark(exc)
                     raise
             except BaseException:
                 if run is not None:
@@ -131,12 +149,11 @@ def call(
                 raise
             else:
                 run = run or _DrivenRun(*settings, attempt=1)
-                delay = run.returned(result)
-                if delay is None:
-                    return cast(T, run.answer(result))
-            sleep(delay)
-            run.begin_next()
-        return cast(T, run.refused())
+                effect = settle(run, run.returned(result))
+            if isinstance(effect, Wait):
+                sleep(effect.delay)
+                effect = settle(run, run.begin(clock()))
+        return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
 
@@ -150,7 +167,7 @@ async def acall(
     arguments: Any = None,
     hints: Any = None,
     shared: Limits | None = None,
-    hook: Hook | None = None,
+    hook: Observer | None = None,
     clock: Callable[[], float] = _environment.clock,
     sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
     chance: Callable[[], float] = _environment.chance,
@@ -165,22 +182,24 @@ async def acall(
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
     run = None  # until something fails, or failed lately, or there is a hook
+    effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats = shared.failure_state
     if hook is not None or breakers or budgets or repeats:
         run = _DrivenRun(*settings)
-        await run.abegin_next()
+        effect = await asettle(run, run.begin(clock()))
     layer: list[str | Failure] = ["under way"]
     is_retrying.set(layer)
     try:
-        while run is None or run.refusal is None:
+        while not isinstance(effect, Finish):
             try:
                 result = await function()
                 if run is None and type(result) in _NEVER_A_FAILURE:
                     return result
             except Exception as exc:
                 run = run or _DrivenRun(*settings, attempt=1)
-                delay = await run.araised(exc)
-                if delay is None:
+                effect = await asettle(run, run.raised(exc))
+                if isinstance(effect, Finish):
+                    run.mark(exc)
                     raise
             except BaseException:
                 if run is not None:
@@ -188,104 +207,64 @@ async def acall(
                 raise
             else:
                 run = run or _DrivenRun(*settings, attempt=1)
-                delay = await run.areturned(result)
-                if delay is None:
-                    return cast(T, run.answer(result))
-            await sleep(delay)
-            await run.abegin_next()
-        return cast(T, run.refused())
+                effect = await asettle(run, run.returned(result))
+            if isinstance(effect, Wait):
+                await sleep(effect.delay)
+                effect = await asettle(run, run.begin(clock()))
+        return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
 
 
 class _DrivenRun(Run, eq=False):
-    """A run that takes the time itself, reads how its attempts end, and keeps that for when no other can be made."""
+    """A run that takes the time itself, reads how its tries end, and keeps that for when no other can be made."""
 
     clock: Callable[[], float] = _environment.clock
     chance: Callable[[], float] = _environment.chance
     marks_before: int = 0
     is_failed: bool = False
-    refusal: Failure | None = None
     last_result: Any = None
     last_exception: Exception | None = None
 
-    def begin_next(self) -> None:
-        """Begin the next attempt, unless a breaker is open."""
-        self.refusal = self.begin(self.clock())
-
-    async def abegin_next(self) -> None:
-        """Do what `begin_next` does."""
-        self.refusal = await self.abegin(self.clock())
-
-    def raised(self, exc: Exception) -> float | None:
-        """Return the seconds to wait after an attempt raised, or None to let it pass."""
+    def raised(self, exc: Exception) -> Effect:
+        """Return what to do after a try raised."""
         below = _layers.is_marked(exc, since=self.marks_before)
-        decision = self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._keep_exception(exc, decision.retry_delay)
+        self.last_exception, self.is_failed = exc, True
+        return self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
 
-    async def araised(self, exc: Exception) -> float | None:
-        """Do what `raised` does."""
-        below = _layers.is_marked(exc, since=self.marks_before)
-        decision = await self.afailed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
-        return self._keep_exception(exc, decision.retry_delay)
-
-    def returned(self, result: Any) -> float | None:
-        """Return the seconds to wait after an attempt returned, or None if that is the answer."""
-        failure = self._failure_in(result)
+    def returned(self, result: Any) -> Effect:
+        """Return what to do after a try returned."""
+        self.last_result, self.last_exception = result, None
+        failure = returned_failure(result) if type(result) not in _NEVER_A_FAILURE else None
+        self.is_failed = failure is not None
         if failure is None:
-            return None
+            self._reject_coroutine(result)
+            return self.succeeded(self.clock())
         below = attempts_below(result) > 1
-        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below).retry_delay
+        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below)
 
-    async def areturned(self, result: Any) -> float | None:
-        """Do what `returned` does."""
-        failure = self._failure_in(result)
-        if failure is None:
-            return None
-        below = attempts_below(result) > 1
-        return (await self.afailed(failure, self.clock(), jitter=self.chance(), retried_below=below)).retry_delay
-
-    def answer(self, result: Any) -> Any:
-        """Return the last result; a failure says how often it was tried."""
-        return with_attempts(result, self.attempt, self.gravest) if self.is_failed and self.attempt > 1 else result
-
-    def refused(self) -> Any:
-        """Return or raise how the last attempt ended, or raise the refusal of the breaker if there was none."""
+    def end(self, finish: Finish) -> Any:
+        """Return or raise how the last try ended, or raise the refusal of the breaker if there was none."""
         exc, self.last_exception = self.last_exception, None
-        if exc is None and self.is_failed:
-            return self.answer(self.last_result)
-        if exc is not None and self.attempt > 1:
-            self._mark(exc)
+        if self.attempt > 0 and exc is None:
+            tried_again = self.is_failed and self.attempt > 1
+            return with_attempts(self.last_result, self.attempt, self.gravest) if tried_again else self.last_result
+        if exc is not None:
+            self.mark(exc)
         try:
-            raise ToolFailure(cast(Failure, self.refusal)) if exc is None else exc
+            raise ToolFailure(cast(Failure, finish.refusal)) if exc is None else exc
         finally:
             del exc  # which holds this frame
 
-    def _keep_exception(self, exc: Exception, delay: float | None) -> float | None:
-        if delay is not None:
-            self.last_exception, self.is_failed = exc, True
-        elif self.attempt > 1:
-            self._mark(exc)
-        return delay
-
-    def _mark(self, exc: Exception) -> None:
-        """Note on the exception of the last try that others came before it, and what came of all of them."""
+    def mark(self, exc: Exception) -> None:
+        """Note on the exception of the last try that others came before it, if so, and what came of all of them."""
+        self.last_exception = None
+        if self.attempt == 1:
+            return
         _layers.mark(exc)
         mark_outcome(exc, self.gravest)
         if isinstance(exc, ToolFailure):
             exc.failure = with_graver_outcome(exc.failure, self.gravest)
-
-    def _failure_in(self, result: Any) -> Failure | None:
-        """Return the failure that a result is, or note a success."""
-        if type(result) not in _NEVER_A_FAILURE:
-            if failure := returned_failure(result):
-                self.last_result, self.last_exception, self.is_failed = result, None, True
-                return failure
-            self._reject_coroutine(result)
-        self.succeeded(self.clock())
-        if self.is_failed:
-            self.last_exception, self.is_failed = None, False
-        return None
 
     def _reject_coroutine(self, result: object) -> None:
         if isinstance(result, CoroutineType):

@@ -1,7 +1,8 @@
-"""`Run`: decides after each attempt of one call whether to retry. It does no I/O and has no clock."""
+"""`Run`: the state machine of one retried call. It does no I/O and has no clock: times and failures in, effects out."""
 
 import os
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -11,17 +12,42 @@ from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell._log import log
 from failwell.advice import Decision, Policy, decide
 from failwell.codes import Outcome
-from failwell.event import CallArguments, Event, Step
+from failwell.event import CallArguments, Event, Kind, Observer, Source
 from failwell.failure import Failure, with_graver_outcome
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
-from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
+from failwell.retry._limits import FailedAttempt, Limits, Question, RetryPermit
 
 _SUSPENDED = "Calls of this tool are suspended after repeated failures."
 
-# From the outcome that leaves most freedom to the one that leaves least.
 
-Hook = Callable[[Event], object]
+class Try(Struct, frozen=True):
+    """Make the call, then tell `succeeded` or `failed`."""
+
+
+class Ask(Struct, frozen=True, eq=False):
+    """Ask the shared limits, then tell `answered` what they say."""
+
+    question: Question[Any]
+
+
+class Wait(Struct, frozen=True):
+    """Wait so many seconds, then `begin` the next try."""
+
+    delay: float
+
+
+class Finish(Struct, frozen=True):
+    """The call is over: it succeeded, *decision* says why it is not tried again, or the next try got a *refusal*."""
+
+    decision: Decision | None = None
+    refusal: Failure | None = None
+
+
+Effect = Try | Ask | Wait | Finish
+"""What the driver does next."""
+
+_TRY, _DONE = Try(), Finish()
 
 
 def _call_numbers() -> "count[int]":
@@ -44,15 +70,28 @@ class _Progress(Struct, kw_only=True, eq=False):
     attempt: int = 0
     paid: float = 0.0
     is_counted: bool = False
-    number: int = 0
+    is_cancelled: bool = False
     last: Failure | None = None
     gravest: Outcome = "not_executed"
+    source: Source = "retry"
+    session: str = ""
+    call: int | str | None = None
+    on_answer: Callable[[Any], Effect] | None = None
 
 
 class Run(_Progress, eq=False):
-    """Decides after each attempt of one call. The driver waits, makes the call and reports how it ended.
+    """What became of one call so far, and what to do next.
 
-    Its fields are what `call` takes, and the time at which the call *started*.
+    A driver does what each effect says, and tells the run how that ended:
+
+        effect = run.begin(now)
+        Try    → make the call, then effect = run.succeeded(now) or run.failed(failure, now, jitter=…)
+        Ask    → effect = run.answered(question.run()), or await question.arun()
+        Wait   → wait, then effect = run.begin(now)
+        Finish → the call is over
+
+    An `Ask` is never followed by another. Its fields are what `call` takes, the time at which the call *started*, and
+    what its events say: `source`, `session`, `call`.
     """
 
     policy: Policy
@@ -61,52 +100,66 @@ class Run(_Progress, eq=False):
     tool: str = ""
     arguments: Any = None
     hints: Any = None
-    hook: Hook | None = None
+    hook: Observer | None = None
     started: float = 0.0
 
-    def begin(self, now: float) -> Failure | None:
-        """Return the failure of an open breaker, or None: make the next attempt."""
-        refusal = self.shared.begin((self.server, self.tool), now, caller=self) if is_automatic() else None
-        return self._count_attempt(refusal, now)
+    def begin(self, now: float) -> Effect:
+        """Begin the next try, unless a breaker is open: `Try`, `Finish` with the refusal, or `Ask` first."""
+        found = self.shared.begin((self.server, self.tool), now, caller=self) if is_automatic() else None
+        return self._ask(found, self._begun, now) if isinstance(found, Question) else self._begun(now, found)
 
-    async def abegin(self, now: float) -> Failure | None:
-        """Do what `begin` does."""
-        refusal = await self.shared.abegin((self.server, self.tool), now, caller=self) if is_automatic() else None
-        return self._count_attempt(refusal, now)
-
-    def succeeded(self, now: float) -> None:
-        """Note that the attempt succeeded."""
+    def succeeded(self, now: float) -> Finish:
+        """Note that the try succeeded."""
         self.shared.succeeded((self.server, self.tool), self.arguments, now, paid=self.paid)
-        self._emit(now, "succeeded")
+        self._emit(now, "success" if self.attempt <= 1 else "recovered")
+        return _DONE
 
-    def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Decision:
-        """Note that the attempt failed, and return whether to wait and try again."""
+    def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Effect:
+        """Note that the try failed: `Wait` and try again, `Finish` with the decision, or `Ask` first."""
         wanted = self._decide(failure, now, jitter=jitter, retried_below=retried_below)
-        return self._conclude(failure, wanted, self.shared.failed(self._failed_attempt(failure, wanted), now), now)
+        found = self.shared.failed(self._failed_attempt(failure, wanted), now)
+        if isinstance(found, Question):
+            return self._ask(found, self._judged, now, failure, wanted)
+        return self._judged(now, failure, wanted, found)
 
-    async def afailed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Decision:
-        """Do what `failed` does."""
-        wanted = self._decide(failure, now, jitter=jitter, retried_below=retried_below)
-        return self._conclude(
-            failure, wanted, await self.shared.afailed(self._failed_attempt(failure, wanted), now), now
-        )
+    def answered(self, answer: Any) -> Effect:
+        """Go on with the answer to the question of the last `Ask`."""
+        then, self.on_answer = self.on_answer, None
+        if then is None:
+            raise RuntimeError("nothing was asked")
+        if self.is_cancelled:  # meanwhile: the answer may have let this call probe
+            self.cancelled()
+            return _DONE
+        return then(answer)
 
     def cancelled(self) -> None:
-        """Note that the attempt was cancelled: nothing is known of it."""
+        """Note that the try was cancelled: nothing is known of it. A question under way still gets its answer."""
+        self.is_cancelled = True
         self.shared.released((self.server, self.tool), caller=self)
 
-    def follow_up(self, now: float, step: Step, failure: Failure | None, *, reason: str) -> None:
+    def follow_up(self, now: float, kind: Kind, failure: Failure | None, *, reason: str) -> None:
         """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
-        self._emit(now, step, failure, reason=reason)
+        self._emit(now, kind, failure, reason=reason)
 
-    def _count_attempt(self, refusal: Failure | None, now: float) -> Failure | None:
+    def with_gravest_outcome(self, failure: Failure) -> Failure:
+        """Return the failure of the last try with the gravest outcome of all tries: any of them may have had effect."""
+        failure = with_graver_outcome(failure, self.gravest)
+        self.gravest = failure.outcome
+        return failure
+
+    def _ask(self, question: Question[Any], then: Callable[..., Effect], *known: Any) -> Ask:
+        self.on_answer = partial(then, *known)
+        return Ask(question)
+
+    def _begun(self, now: float, refusal: Failure | None) -> Effect:
         if refusal is None:
             self.attempt += 1
-        elif self.last is None:
+            return _TRY
+        if self.last is None:
             self._emit(now, "refused", refusal, reason=_SUSPENDED)
         else:  # the refusal of another try does not undo what was tried
-            self._emit(now, "gave_up", self.last, reason=_SUSPENDED)
-        return refusal
+            self._emit(now, "failure", self.last, reason=_SUSPENDED)
+        return Finish(refusal=refusal)
 
     def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
         """Return what is due by what is known of this call alone."""
@@ -127,22 +180,16 @@ class Run(_Progress, eq=False):
             jitter=jitter,
         )
 
-    def with_gravest_outcome(self, failure: Failure) -> Failure:
-        """Return the failure of the last try with the gravest outcome of all tries: any of them may have had effect."""
-        failure = with_graver_outcome(failure, self.gravest)
-        self.gravest = failure.outcome
-        return failure
-
     def _failed_attempt(self, failure: Failure, wanted: Decision) -> FailedAttempt:
         is_counted, self.is_counted = self.is_counted, True
         return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.retry_delay)
 
-    def _conclude(self, failure: Failure, wanted: Decision, permit: RetryPermit, now: float) -> Decision:
+    def _judged(self, now: float, failure: Failure, wanted: Decision, permit: RetryPermit) -> Effect:
         failure = self.last = self.with_gravest_outcome(failure)
         decision = self._permitted(failure, wanted, permit)
-        step: Step = "retry" if decision.action == "retry" else "gave_up"
-        self._emit(now, step, failure, delay=decision.retry_delay, reason=decision.reason)
-        return decision
+        delay = decision.retry_delay
+        self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)
+        return Finish(decision) if delay is None else Wait(delay)
 
     def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit) -> Decision:
         """Return the decision, unless a limit forbids the retry that it wants."""
@@ -162,7 +209,7 @@ class Run(_Progress, eq=False):
     def _emit(
         self,
         now: float,
-        step: Step,
+        kind: Kind,
         failure: Failure | None = None,
         *,
         delay: float | None = None,
@@ -170,19 +217,22 @@ class Run(_Progress, eq=False):
     ) -> None:
         if self.hook is None:
             return
-        self.number = self.number or next(_numbers)
+        if self.call is None:
+            self.call = next(_numbers)
         event = Event(
+            source=self.source,
+            kind=kind,
+            session=self.session,
             server=self.server,
             tool=self.tool,
+            call=self.call,
             attempt=self.attempt,
-            step=step,
             elapsed=now - self.started,
-            failure=failure,
             delay=delay,
             reason=reason,
-            call=self.number,
-            sent=None if self.arguments is None else CallArguments(self.arguments),
+            failure=failure,
             hints=self.hints,
+            arguments=None if self.arguments is None else CallArguments(self.arguments),
         )
         try:
             self.hook(event)

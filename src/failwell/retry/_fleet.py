@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -20,12 +20,15 @@ from failwell.retry._limits import (
     FailedAttempt,
     LimitState,
     LimitStore,
+    Question,
     RetryPermit,
     Shared,
     StoreUnavailable,
     digest_of,
 )
 from failwell.retry._threads import BackgroundQueue, Query, QueryThreads
+
+T = TypeVar("T")
 
 _MOST_KNOWN = 1000
 _MOST_UNRELEASED = 1000
@@ -114,33 +117,16 @@ class FleetLimits:
         store = RedisStore(url, figures, scope=scope, prefix=prefix, patience=patience, settling=2 * freshness)
         return cls(store, figures, freshness=freshness, patience=patience, warn=warn)
 
-    def begin(self, key: Key, now: float, *, caller: object) -> Failure | None:
-        """Return the failure of an open breaker, or None: make the call."""
+    def begin(self, key: Key, now: float, *, caller: object) -> Failure | Question[Failure | None] | None:
+        """Return the failure of an open breaker, or None: make the call; ask the store where nothing is known."""
         if not self._must_ask(key, now):
             return self._begin_from_memory(key, now, caller)
-        return self._threads.run(self._begin_query(key, now, caller))
+        return self._question(self._begin_query(key, now, caller))
 
-    async def abegin(self, key: Key, now: float, *, caller: object) -> Failure | None:
-        """Do what `begin` does."""
-        if not self._must_ask(key, now):
-            return self._begin_from_memory(key, now, caller)
-        return await self._threads.arun(self._begin_query(key, now, caller))
-
-    def failed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
+    def failed(self, attempt: FailedAttempt, now: float) -> RetryPermit | Question[RetryPermit]:
         """Count a failed try, here and in the store, and pay for the retry that is wanted."""
-        local_permit = self.local.failed(attempt, now)
-        if self.is_away:
-            return local_permit
-        permit = self._threads.run(self._failed_query(attempt, now, local_permit))
-        return self._settle(attempt, local_permit, permit)
-
-    async def afailed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
-        """Do what `failed` does."""
-        local_permit = self.local.failed(attempt, now)
-        if self.is_away:
-            return local_permit
-        permit = await self._threads.arun(self._failed_query(attempt, now, local_permit))
-        return self._settle(attempt, local_permit, permit)
+        permit = self.local.failed(attempt, now)
+        return permit if self.is_away else self._question(self._failed_query(attempt, now, permit))
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:
         """Note a success. The store is told in the background, and only if that changes anything."""
@@ -217,13 +203,14 @@ class FleetLimits:
             self._remember(attempt.key, state, now)
             return state.permit
 
-        return Query(fail, lambda: local_permit)
+        def settle(permit: RetryPermit) -> None:
+            if permit.paid is None and local_permit.paid is not None:  # what the fleet refuses costs nothing here
+                self.local.budget.refund(attempt.key[0], local_permit.paid)
 
-    def _settle(self, attempt: FailedAttempt, local_permit: RetryPermit, permit: RetryPermit) -> RetryPermit:
-        """Return what the fleet says of a failed try; a retry that it refuses costs this process nothing."""
-        if permit.paid is None and local_permit.paid is not None:
-            self.local.budget.refund(attempt.key[0], local_permit.paid)
-        return permit
+        return Query(fail, lambda: local_permit, settle=settle)
+
+    def _question(self, query: Query[T]) -> Question[T]:
+        return Question(partial(self._threads.run, query), partial(self._threads.arun, query))
 
     def _refusal(self, key: Key, left: float) -> Failure | None:
         return suspended(key, left, most=self.local.breaker.most) if left > 0 else None

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sized
+from collections.abc import Awaitable, Callable, Sized
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,8 @@ from failwell.failure import Failure
 from failwell.retry._breaker import Breaker, Key
 from failwell.retry._budget import Budget
 from failwell.retry._forks import in_every_fork
+
+T = TypeVar("T")
 
 UNNAMED: Key = ("", "")
 """Calls without a server and a tool: they have nothing in common but a budget."""
@@ -41,28 +43,27 @@ class RetryPermit(Struct, frozen=True):
     is_suspended: bool = False
 
 
+class Question(Struct, Generic[T], frozen=True, eq=False):
+    """A question whose answer takes time: *run* waits for it, *arun* lets other tasks run meanwhile."""
+
+    run: Callable[[], T]
+    arun: Callable[[], Awaitable[T]]
+
+
 class Limits(Protocol):
-    """What limits retries, asked once in each step of a call. For async callers: `abegin` and `afailed` never block."""
+    """What limits retries, asked once in each step of a call. Where the answer takes time, it returns a `Question`."""
 
     @property
     def failure_state(self) -> tuple[Sized, Sized, Sized]:
         """Three containers that are empty while nothing failed lately: a success need not be reported then."""
         ...
 
-    def begin(self, key: Key, now: float, *, caller: object) -> Failure | None:
+    def begin(self, key: Key, now: float, *, caller: object) -> Failure | Question[Failure | None] | None:
         """Return the failure to answer with instead of making the call, or None to make it."""
         ...
 
-    async def abegin(self, key: Key, now: float, *, caller: object) -> Failure | None:
-        """Do what `begin` does."""
-        ...
-
-    def failed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
+    def failed(self, attempt: FailedAttempt, now: float) -> RetryPermit | Question[RetryPermit]:
         """Count a failed try, and pay for the retry that is wanted."""
-        ...
-
-    async def afailed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
-        """Do what `failed` does."""
         ...
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:
@@ -165,10 +166,6 @@ class Shared:
         breaker = self.breaker
         return breaker.refusal(key, now, caller=caller) if breaker.failing else None
 
-    async def abegin(self, key: Key, now: float, *, caller: object) -> Failure | None:
-        """Do what `begin` does, which takes no time."""
-        return self.begin(key, now, caller=caller)
-
     def failed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
         """Count a failed try, and pay for the retry that is wanted."""
         key, failure = attempt.key, attempt.failure
@@ -182,10 +179,6 @@ class Shared:
         if self.breaker.suspension(key, now) > attempt.delay:
             return _SUSPENDED
         return RetryPermit(self.budget.spend(key[0], failure))
-
-    async def afailed(self, attempt: FailedAttempt, now: float) -> RetryPermit:
-        """Do what `failed` does, which takes no time."""
-        return self.failed(attempt, now)
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:  # noqa: ARG002 - as `Limits` has it
         """Close the breaker, give back what the retry cost, and forget the failures of such a call."""

@@ -23,19 +23,20 @@ T = TypeVar("T")
 Task = Callable[[], object]
 
 
-def _nothing() -> None: ...
+def _nothing(*_: object) -> None: ...
 
 
 class Query(Struct, Generic[T], frozen=True):
     """One question to the store.
 
     `ask` asks it, and may raise `StoreUnavailable`; `fallback` answers without the store; `undo` takes back what was
-    asked if the answer comes too late.
+    asked if the answer comes too late; `settle` is told the answer that counts.
     """
 
     ask: Callable[[], T]
     fallback: Callable[[], T]
     undo: Callable[[], object] = _nothing
+    settle: Callable[[T], object] = _nothing
 
 
 class QueryThreads:
@@ -59,7 +60,7 @@ class QueryThreads:
         """Return the answer."""
         asked = self.submit(query.ask)
         try:
-            return asked.result(self._patience)
+            return self._settled(query, asked.result(self._patience))
         except (StoreUnavailable, TimeoutError) as failed:
             return self._fall_back(query, asked, failed)
 
@@ -77,7 +78,7 @@ class QueryThreads:
         try:
             # Before Python 3.12 `wait_for` loses a cancellation that comes together with the answer.
             await asyncio.wait((waited,), timeout=self._patience)
-            return asked.result(0)
+            return self._settled(query, asked.result(0))
         except (StoreUnavailable, TimeoutError) as failed:
             return self._fall_back(query, asked, failed)
         except asyncio.CancelledError:
@@ -139,6 +140,11 @@ class QueryThreads:
             failed = StoreUnavailable("it does not answer in time")
         self._on_failure(failed)
         return query.fallback()
+
+    @staticmethod
+    def _settled(query: Query[T], answer: T) -> T:
+        query.settle(answer)
+        return answer
 
 
 def _ignore_answer(waited: "asyncio.Future[Any]") -> None:

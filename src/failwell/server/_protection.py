@@ -45,7 +45,7 @@ class Protection:
         describe: name the failures a tool declares in its description too.
         single_effect: tools that have one effect at most, the operation that may fail.
         raises: what tools fail with, by name, besides what their functions declare.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         settings: what the dialect takes.
 
     Raises:
@@ -249,7 +249,7 @@ def protect(
         single_effect: tools that have one effect at most, the operation that may fail; then the outcome of that
             operation is the outcome of the call.
         raises: what tools fail with, by name, besides what their functions declare.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         settings: what the dialect takes.
 
     Raises:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.http import bodies, event_stream, exchange, sessions, streams
+from failwell.proxy import channels, conversation, long_messages, messages
+from failwell.proxy.http import bodies, event_stream, exchange, sessions
 from failwell.proxy.http import gateway as gateways
 from tests.proxy.http.scripts import answering, through
 from tests.proxy.http.setting import ACCEPT, Answered, Handler, call, event, failing, gateway, post, scripted, success
@@ -231,7 +232,7 @@ def test_calls_on_a_stream_with_an_event_without_an_end_fail() -> None:
 def test_an_answer_that_is_too_long_to_be_read_passes_only_if_it_is_no_failure(
     answer: Any, form: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (exchange, sessions, streams):
+    for module in (channels, conversation, long_messages, messages, sessions):
         monkeypatch.setattr(module, "MAX_DECODED", 400)
     body = json.dumps(answer).encode() if form == "JSON" else event(answer)
     kind = "application/json" if form == "JSON" else "text/event-stream"

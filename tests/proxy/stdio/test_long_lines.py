@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from failwell.proxy.bounds import MAX_DECODED_LINE
+from failwell.proxy.bounds import MAX_DECODED
+from failwell.proxy.long_messages import find_id
 from failwell.proxy.stdio import pump
-from failwell.proxy.stdio.long_lines import find_id
 from failwell.proxy.stdio.pump import Pump
 from tests.proxy.clients import Client
 
@@ -98,12 +98,12 @@ class TestFromTheServer:
     def test_one_that_is_only_too_long_to_decode_passes_if_it_is_a_success(
         self, place: str, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pump, "MAX_LINE", 4 * MAX_DECODED_LINE)
+        monkeypatch.setattr(pump, "MAX_LINE", 4 * MAX_DECODED)
         with Client(*options, command=SERVER) as client:
-            fine = client.call("work", size=2 * MAX_DECODED_LINE, place=place)
-            failed = client.call("work", size=2 * MAX_DECODED_LINE, place=place, failing=True)
+            fine = client.call("work", size=2 * MAX_DECODED, place=place)
+            failed = client.call("work", size=2 * MAX_DECODED, place=place, failing=True)
 
-        assert len(fine["result"]["content"][0]["text"]) == 2 * MAX_DECODED_LINE
+        assert len(fine["result"]["content"][0]["text"]) == 2 * MAX_DECODED
         assert failed["result"]["isError"] is True
         assert len(json.dumps(failed)) < 10_000
 

@@ -14,12 +14,12 @@ import pytest
 
 from failwell.proxy.options import parse
 from failwell.proxy.stdio import pump
-from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.loader import ConversationLoader
 from failwell.proxy.stdio.process import Child
 from failwell.proxy.stdio.pump import Duplex, Outlet, Pump, client_outlet, server_outlet, write_all
 from failwell.proxy.stdio.runner import StdioProxy
-from failwell.proxy.stdio.tracker import Tracker
 from tests.proxy.clients import HELLO, SERVER, Client
+from tests.proxy.conversations import Ends
 
 # Says three megabytes before it reads anything, and then how much it has read.
 TALKATIVE = """
@@ -181,8 +181,8 @@ def test_what_a_server_took_in_part_is_told_line_by_line(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pump, "WRITE_TIMEOUT", 0.0)
-    tracker = Tracker(lambda _: pytest.fail("nothing fails"), lambda _: None)
-    loader = TrackerLoader(lambda: tracker, is_lazy=True)
+    runner = Ends().runner
+    loader = ConversationLoader(lambda: runner, is_lazy=True)
     (source, to), (stdout, its_stdout), (come, target) = os.pipe(), os.pipe(), os.pipe()
     up, down = Pump(source, loader.from_client, print), Pump(stdout, loader.from_server, print)
     loader.up, loader.down = up, down
@@ -198,9 +198,9 @@ def test_what_a_server_took_in_part_is_told_line_by_line(
     duplex.stop()
     rest, taken = duplex.take_unsent()
 
-    sent = [request.id for request in tracker.pending.values() if request.is_sent]
+    sent = [request.id for request in runner.conversation.pending.values() if request.is_sent]
     assert 0 < len(sent) < 14
-    assert (list(tracker.pending), sent) == (list(range(14)), list(range(len(sent))))
+    assert (list(runner.conversation.pending), sent) == (list(range(14)), list(range(len(sent))))
     assert rest == lines[1000 * len(sent) :]
     assert os.read(pipe[0], 1 << 17)[56_000:] == lines[: 1000 * len(sent) + taken]
     assert (duplex.take_unsent(), duplex.take_unwritten()) == ((b"", 0), b"")

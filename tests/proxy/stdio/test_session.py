@@ -417,7 +417,7 @@ def test_the_summary_counts_per_tool() -> None:
     with Client() as client:
         client.call("look", n=1)
         client.call("act", n=1, do="fail:404 Not Found")
-    lines = list(client.proxy.summary.lines(client.proxy.loader.tracker.calls))
+    lines = list(client.proxy.summary.lines(client.proxy.loader.runner.conversation.settings.calls))
 
     assert lines == ["2 calls, 1 failed", "  act: 1 call, 1 failed (NOT_FOUND 1)"]
 

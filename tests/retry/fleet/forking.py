@@ -11,6 +11,7 @@ from typing import Any
 import failwell as fw
 from failwell.retry import Event, FleetLimits, Shared, _fleet
 from tests.retry.fleet.doubles import PAID, HeldStore
+from tests.retry.steps import refusal
 
 KEY = ("s", "t")
 LONG = 60
@@ -73,12 +74,12 @@ def while_locked() -> Any:
 
 def connected(url: str) -> Any:
     limits = FleetLimits.at(url, patience=LONG, freshness=0.0)
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     store: Any = limits._store
     client = store._redis
 
     def work() -> list[bool]:
-        limits.begin(KEY, 0.0, caller=1)
+        refusal(limits, KEY, 0.0, caller=1)
         return [limits.is_away, store._redis is client]
 
     return in_child(work)
@@ -88,11 +89,11 @@ def while_away() -> Any:
     store = HeldStore()
     limits = limits_of(store)
     store.is_up = False
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
 
     def work() -> list[Any]:
         was_away, store.is_up = limits.is_away, True
-        limits.begin(KEY, 0.0, caller=1)
+        refusal(limits, KEY, 0.0, caller=1)
         return [was_away, limits.is_away, len(store.callers)]
 
     return [limits.is_away, in_child(work)]
@@ -101,7 +102,7 @@ def while_away() -> Any:
 def while_something_is_to_be_told() -> Any:
     store = HeldStore()
     limits = limits_of(store)
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     store.may_answer = threading.Event()
     for _ in range(3):
         limits.succeeded(KEY, None, 0.0, paid=14.0)
@@ -109,7 +110,7 @@ def while_something_is_to_be_told() -> Any:
     def work() -> list[float]:
         store.may_answer = threading.Event()
         store.may_answer.set()
-        limits.begin(KEY, 0.0, caller=1)
+        refusal(limits, KEY, 0.0, caller=1)
         limits.succeeded(KEY, None, 0.0, paid=7.0)
         limits.flush(LONG)
         return store.refunds
@@ -125,7 +126,7 @@ def callers() -> Any:
     limits, caller = limits_of(store), object()
 
     def work() -> str:
-        limits.begin(KEY, 0.0, caller=caller)
+        refusal(limits, KEY, 0.0, caller=caller)
         return store.callers[-1]
 
     return [in_child(work), work()]

@@ -7,6 +7,7 @@ import sys
 import failwell as fw
 from failwell.retry import Breaker, Budget, FleetLimits, Repeats, Run, Shared
 from failwell.retry import _redis as _loaded  # noqa: F401 - once for all, before the processes part
+from tests.retry.steps import begin, failed, refusal
 
 MEMBERS = 8
 DOWN = fw.RateLimited("m").failure
@@ -17,7 +18,7 @@ def spend(limits: FleetLimits, now: float) -> int:
     retries = 0
     for number in range(40):
         run = Run(fw.Policy(), limits, "s", "t", arguments=number)
-        while run.begin(now) is None and run.failed(DOWN, now, jitter=0).retry_delay is not None:
+        while begin(run, now) is None and failed(run, DOWN, now, jitter=0) is not None:
             retries += 1
     return retries
 
@@ -25,13 +26,13 @@ def spend(limits: FleetLimits, now: float) -> int:
 def open_breaker(limits: FleetLimits, now: float) -> int:
     """Make calls that fail until the breaker of their tool is open."""
     for number in range(limits.local.breaker.most // MEMBERS):
-        Run(fw.Policy(attempts=1), limits, "s", "probed", arguments=number).failed(DOWN, now, jitter=0)
+        failed(Run(fw.Policy(attempts=1), limits, "s", "probed", arguments=number), DOWN, now, jitter=0)
     return 0
 
 
 def probe(limits: FleetLimits, now: float) -> int:
     """Ask for the one call that an open breaker lets through, and return whether it was this one."""
-    return int(limits.begin(("s", "probed"), now, caller=limits) is None)
+    return int(refusal(limits, ("s", "probed"), now, caller=limits) is None)
 
 
 TASKS = {"spend": spend, "open": open_breaker, "probe": probe}

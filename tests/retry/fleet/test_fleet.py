@@ -13,9 +13,21 @@ import pytest
 import trio
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, FailedAttempt, FleetLimits, LimitState, Policy, Repeats, Run, Shared
+from failwell.retry import (
+    Breaker,
+    Budget,
+    FailedAttempt,
+    FleetLimits,
+    LimitState,
+    Policy,
+    Repeats,
+    Run,
+    Shared,
+    asettle,
+)
 from failwell.retry._redis import RedisStore
 from tests.retry.fleet.servers import RedisServer, until
+from tests.retry.steps import begin, failed, reason, refusal
 
 DOWN = fw.Unavailable("m", outcome="rejected").failure
 KEY = ("s", "t")
@@ -28,7 +40,7 @@ def figures(most: int = 3) -> Shared:
 
 def fail(limits: FleetLimits, *, now: float = 0.0, times: int = 1) -> None:
     for number in range(times):
-        Run(Policy(), limits, "s", "t", arguments=number).failed(DOWN, now, jitter=0)
+        failed(Run(Policy(), limits, "s", "t", arguments=number), DOWN, now, jitter=0)
 
 
 class Asked(RedisStore):
@@ -53,7 +65,7 @@ class Asked(RedisStore):
 
 def call(limits: FleetLimits, now: float) -> None:
     run = Run(Policy(), limits, "s", "t", arguments={})
-    assert run.begin(now) is None
+    assert begin(run, now) is None
     run.succeeded(now)
 
 
@@ -71,9 +83,9 @@ def test_each_step_of_a_failing_call_is_one_question(redis: RedisServer, prefix:
     store = Asked(redis.url, figures(), prefix=prefix)
     limits = FleetLimits(store, figures(), freshness=0.0)
     run = Run(Policy(), limits, "s", "t", arguments={})
-    run.begin(0.0)
-    run.failed(DOWN, 0.0, jitter=0)
-    run.begin(0.0)
+    begin(run, 0.0)
+    failed(run, DOWN, 0.0, jitter=0)
+    begin(run, 0.0)
     run.succeeded(0.0)
     limits.close()
 
@@ -84,7 +96,7 @@ def test_an_open_breaker_is_hardly_asked_about(redis: RedisServer, prefix: str, 
     fail(make(redis.url, figures(), prefix=prefix), times=3)
     store = Asked(redis.url, figures(), prefix=prefix)
     limits = FleetLimits(store, figures(), freshness=0.5)
-    refusals = [limits.begin(KEY, tenth / 10, caller=1) for tenth in range(49)]
+    refusals = [refusal(limits, KEY, tenth / 10, caller=1) for tenth in range(49)]
     limits.close()
 
     waits = [round(refusal.retry_after or 0, 1) for refusal in refusals if refusal is not None]
@@ -97,14 +109,14 @@ def test_who_meets_a_probe_asks_again_soon(redis: RedisServer, prefix: str, make
     fail(here, times=3)
     redis.pass_time(prefix, 31)
     probe = Run(Policy(), here, "s", "t", arguments=0)
-    assert probe.begin(0.0) is None
-    assert there.begin(KEY, 0.0, caller=1) is not None
+    assert begin(probe, 0.0) is None
+    assert refusal(there, KEY, 0.0, caller=1) is not None
 
     probe.succeeded(0.0)
     here.flush()
 
-    assert there.begin(KEY, 0.4, caller=1) is not None
-    assert there.begin(KEY, 0.6, caller=1) is None
+    assert refusal(there, KEY, 0.4, caller=1) is not None
+    assert refusal(there, KEY, 0.6, caller=1) is None
 
 
 def test_a_process_that_probes_lets_no_second_call_through(redis: RedisServer, prefix: str, make: Make) -> None:
@@ -113,10 +125,10 @@ def test_a_process_that_probes_lets_no_second_call_through(redis: RedisServer, p
     redis.pass_time(prefix, 31)
     probe = Run(Policy(), limits, "s", "t", arguments=0)
 
-    assert probe.begin(0.0) is None
-    assert [limits.begin(KEY, now, caller=1) is None for now in (0.1, 0.6)] == [False, False]
+    assert begin(probe, 0.0) is None
+    assert [refusal(limits, KEY, now, caller=1) is None for now in (0.1, 0.6)] == [False, False]
     probe.succeeded(0.7)
-    assert limits.begin(KEY, 0.7, caller=1) is None
+    assert refusal(limits, KEY, 0.7, caller=1) is None
 
 
 def test_a_success_anywhere_closes_the_breaker_for_all_and_pays_back(
@@ -126,13 +138,13 @@ def test_a_success_anywhere_closes_the_breaker_for_all_and_pays_back(
     fail(here, times=3)
     redis.pass_time(prefix, 31)
     probe = Run(Policy(), there, "s", "t", arguments=0)
-    assert probe.begin(0.0) is None
-    assert make(redis.url, figures(), prefix=prefix).begin(KEY, 0.0, caller=1) is not None  # one probes
+    assert begin(probe, 0.0) is None
+    assert refusal(make(redis.url, figures(), prefix=prefix), KEY, 0.0, caller=1) is not None  # one probes
 
     probe.succeeded(0.0)
     there.flush()
 
-    assert here.begin(KEY, 31.0, caller=1) is None
+    assert refusal(here, KEY, 31.0, caller=1) is None
     assert redis.client.get(next(redis.client.scan_iter(f"{prefix}:*:budget"))) == b"27.000000"  # two retries, one back
 
 
@@ -141,12 +153,12 @@ def test_a_cancelled_probe_makes_room_for_another(redis: RedisServer, prefix: st
     fail(here, times=3)
     redis.pass_time(prefix, 31)
     probe = Run(Policy(), there, "s", "t", arguments=0)
-    assert probe.begin(0.0) is None
+    assert begin(probe, 0.0) is None
 
     probe.cancelled()
     there.flush()
 
-    assert make(redis.url, figures(), prefix=prefix).begin(KEY, 0.0, caller=1) is None
+    assert refusal(make(redis.url, figures(), prefix=prefix), KEY, 0.0, caller=1) is None
 
 
 def test_killing_redis_in_the_middle_loses_no_call(own_redis: RedisServer, make: Make) -> None:
@@ -193,12 +205,12 @@ def test_while_redis_is_away_a_process_goes_by_what_it_saw_before(own_redis: Red
     own_redis.kill()
     fail(limits)
 
-    refusal = limits.begin(KEY, 0.0, caller=1)
+    refused = refusal(limits, KEY, 0.0, caller=1)
     assert limits.is_away
-    assert refusal is not None
-    assert refusal.code == "CIRCUIT_OPEN"
+    assert refused is not None
+    assert refused.code == "CIRCUIT_OPEN"
     call(limits, now=31.0)
-    assert limits.begin(KEY, 31.0, caller=1) is None
+    assert refusal(limits, KEY, 31.0, caller=1) is None
 
 
 def test_a_redis_that_hangs_is_away(own_redis: RedisServer, make: Make) -> None:
@@ -223,7 +235,7 @@ def test_all_who_wait_when_redis_hangs_are_told_once(own_redis: RedisServer, mak
 
     def begin(number: int) -> object:
         start.wait()
-        return limits.begin(KEY, 0.0, caller=number)
+        return refusal(limits, KEY, 0.0, caller=number)
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(begin, range(4)))
@@ -236,10 +248,9 @@ def test_a_retry_that_the_fleet_refuses_costs_this_process_nothing(redis: RedisS
     poor = [Shared(Budget(capacity=20), Breaker(), Repeats()) for _ in range(2)]
     here, there = (make(redis.url, one, prefix=prefix) for one in poor)
     fail(here)
-    decision = Run(Policy(), there, "s", "t", arguments=1).failed(DOWN, 0.0, jitter=0)
+    why = reason(Run(Policy(), there, "s", "t", arguments=1), DOWN, 0.0)
 
-    assert decision.retry_delay is None
-    assert decision.reason == "The retry budget of the server is used up."
+    assert why == "The retry budget of the server is used up."
     assert [one.budget.left("s") for one in poor] == [6, 20]
 
 
@@ -250,7 +261,7 @@ def test_scripts_that_redis_forgot_are_sent_again(redis: RedisServer, prefix: st
     redis.client.script_flush()
     fail(limits, times=2)
 
-    assert limits.begin(KEY, 0.0, caller=1) is not None
+    assert refusal(limits, KEY, 0.0, caller=1) is not None
     assert warnings == []
 
 
@@ -261,10 +272,10 @@ def test_a_replica_counts_as_away_until_it_is_none(own_redis: RedisServer, make:
     fail(limits, times=3)
 
     assert len(warnings) == 1
-    assert limits.begin(KEY, 0.0, caller=1) is not None  # by this process alone
+    assert refusal(limits, KEY, 0.0, caller=1) is not None  # by this process alone
     own_redis.client.slaveof("NO", "ONE")
     assert until(lambda: not limits.is_away)
-    assert limits.begin(KEY, 0.0, caller=1) is None
+    assert refusal(limits, KEY, 0.0, caller=1) is None
     assert len(warnings) == 2
 
 
@@ -313,7 +324,7 @@ def test_who_is_cancelled_while_asking_does_not_keep_the_probe(own_redis: RedisS
     async def main() -> None:
         run = Run(Policy(), limits, "s", "t", arguments=0)
         own_redis.send(signal.SIGSTOP)
-        asking = asyncio.create_task(run.abegin(100.0))
+        asking = asyncio.create_task(asettle(run, run.begin(100.0)))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -323,7 +334,7 @@ def test_who_is_cancelled_while_asking_does_not_keep_the_probe(own_redis: RedisS
     asyncio.run(main())
     breaker = next(own_redis.client.scan_iter("failwell:*:breaker:*"))
     assert until(lambda: own_redis.client.hget(breaker, "probe_ends") is None and limits._known == {})
-    assert make(own_redis.url, figures()).begin(KEY, 0.0, caller=1) is None
+    assert refusal(make(own_redis.url, figures()), KEY, 0.0, caller=1) is None
 
 
 @pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
@@ -351,7 +362,7 @@ def test_awaited_calls_share_limits_on_asyncio_and_trio(run: Any, redis: RedisSe
 def test_many_tools_are_not_remembered_for_ever(redis: RedisServer, prefix: str, make: Make) -> None:
     limits = make(redis.url, figures(), prefix=prefix, freshness=100.0)
     for number in range(1001):
-        limits.begin(("s", str(number)), 0.0, caller=1)
+        refusal(limits, ("s", str(number)), 0.0, caller=1)
 
     assert len(limits._known) == 1
 

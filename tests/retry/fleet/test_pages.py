@@ -15,6 +15,7 @@ import failwell as fw
 from failwell.proxy.options import parse
 from failwell.retry import FleetLimits, Policy, Run
 from tests.retry.fleet.servers import RedisServer
+from tests.retry.steps import begin, failed
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -39,8 +40,8 @@ def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, ma
     )
     for number in range(150):
         run = Run(Policy(), limits, "s", "t", arguments=number)
-        run.begin(0.0)
-        run.failed(fw.RateLimited("m").failure, 0.0, jitter=0)
+        begin(run, 0.0)
+        failed(run, fw.RateLimited("m").failure, 0.0, jitter=0)
     limits.succeeded(("s", "t"), {}, 0.0, paid=14)
     limits.released(("s", "t"), caller=1)
     limits.flush()

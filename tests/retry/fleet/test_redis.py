@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.retry import Breaker, Budget, FleetLimits, Limits, Policy, Repeats, Run, Shared
+from failwell.retry import Breaker, Budget, FleetLimits, Limits, Policy, Repeats, Run, Shared, settle
 from failwell.retry._redis import RedisStore, _public_name
 from tests.retry.fleet.servers import RedisServer
+from tests.retry.steps import begin, failed, reason, refusal
 from tests.strategies import examples
 
 DOWN = fw.Unavailable("m", outcome="rejected").failure
@@ -37,9 +38,9 @@ class World:
 
     def begin(self, tool: str, arguments: int) -> None:
         run = Run(Policy(attempts=9, throttled_base=0, base=0), self.limits, "s", tool, arguments=arguments)
-        refusal = run.begin(self.now)
-        self.said.append("made" if refusal is None else round(refusal.retry_after or 0))
-        if refusal is None:
+        refused = begin(run, self.now)
+        self.said.append("made" if refused is None else round(refused.retry_after or 0))
+        if refused is None:
             self.runs.append(run)
 
     def failing_call(self, tool: str, arguments: int) -> None:
@@ -48,16 +49,16 @@ class World:
 
     def again(self) -> None:
         if self.runs:
-            refusal = self.runs[-1].begin(self.now)
-            self.said.append("made" if refusal is None else round(refusal.retry_after or 0))
+            refused = begin(self.runs[-1], self.now)
+            self.said.append("made" if refused is None else round(refused.retry_after or 0))
 
     def fail(self, failure: fw.Failure) -> None:
         if self.runs:
-            self.said.append(self.runs[-1].failed(failure, self.now, jitter=0))
+            self.said.append(settle(self.runs[-1], self.runs[-1].failed(failure, self.now, jitter=0)))
 
     def straggler_fails(self) -> None:
         if self.runs:
-            self.said.append(self.runs[0].failed(DOWN, self.now, jitter=0))
+            self.said.append(settle(self.runs[0], self.runs[0].failed(DOWN, self.now, jitter=0)))
 
     def straggler_is_cancelled(self) -> None:
         if self.runs:
@@ -125,8 +126,8 @@ def test_every_key_has_an_end_and_holds_no_word_of_a_call(redis: RedisServer, pr
     failure = fw.Unavailable("hidden text", code="HIDDEN_CODE", outcome="rejected").failure
     for number in range(3):
         run = Run(Policy(), limits, "hidden-server", "hidden-tool", arguments={"password": f"hidden{number}"})
-        run.begin(0.0)
-        run.failed(failure, 0.0, jitter=0)
+        begin(run, 0.0)
+        failed(run, failure, 0.0, jitter=0)
 
     keys = sorted(redis.client.scan_iter(f"{prefix}:*"))
     kept = [redis.client.dump(key) for key in keys]
@@ -138,26 +139,26 @@ def test_every_key_has_an_end_and_holds_no_word_of_a_call(redis: RedisServer, pr
 def test_the_calls_that_fail_alike_are_kept_to_a_number(redis: RedisServer, prefix: str, make: Make) -> None:
     limits = make(redis.url, Shared(Budget(), Breaker(most=1000), Repeats(most=2)), prefix=prefix)
     for number in range(250):
-        Run(Policy(), limits, "s", "t", arguments=number).failed(DOWN, 0.0, jitter=0)
-    again = Run(Policy(), limits, "s", "t", arguments=249).failed(DOWN, 0.0, jitter=0)
+        failed(Run(Policy(), limits, "s", "t", arguments=number), DOWN, 0.0, jitter=0)
+    why = reason(Run(Policy(), limits, "s", "t", arguments=249), DOWN, 0.0)
 
     [repeats] = redis.client.scan_iter(f"{prefix}:*:repeats:*")
     assert 50 <= redis.client.hlen(repeats) <= 100
-    assert again.reason == "The same call keeps failing the same way."
+    assert why == "The same call keeps failing the same way."
 
 
 def test_servers_scopes_and_prefixes_share_nothing(redis: RedisServer, prefix: str, make: Make) -> None:
     one = make(redis.url, figures(), prefix=prefix, scope="a")
     for number in range(3):
-        Run(Policy(), one, "s", "t", arguments=number).failed(DOWN, 0.0, jitter=0)
+        failed(Run(Policy(), one, "s", "t", arguments=number), DOWN, 0.0, jitter=0)
     others = [
-        make(redis.url, figures(), prefix=prefix, scope="b").begin(KEY, 0.0, caller=1),
-        make(redis.url, figures(), prefix=f"{prefix}x", scope="a").begin(KEY, 0.0, caller=1),
-        one.begin(("other", "t"), 0.0, caller=1),
-        one.begin(("s", "other"), 0.0, caller=1),
+        refusal(make(redis.url, figures(), prefix=prefix, scope="b"), KEY, 0.0, caller=1),
+        refusal(make(redis.url, figures(), prefix=f"{prefix}x", scope="a"), KEY, 0.0, caller=1),
+        refusal(one, ("other", "t"), 0.0, caller=1),
+        refusal(one, ("s", "other"), 0.0, caller=1),
     ]
 
-    assert one.begin(KEY, 0.0, caller=1) is not None
+    assert refusal(one, KEY, 0.0, caller=1) is not None
     assert others == [None] * 4
 
 
@@ -166,13 +167,13 @@ def test_a_row_of_failures_opens_the_breaker_once_all_had_time_to_tell_of_a_succ
 ) -> None:
     limits = make(redis.url, figures(), prefix=prefix, freshness=3.0)
     for number in range(20):
-        Run(Policy(), limits, "s", "t", arguments=number).failed(DOWN, 0.0, jitter=0)
-    before = limits.begin(KEY, 10.0, caller=1)
+        failed(Run(Policy(), limits, "s", "t", arguments=number), DOWN, 0.0, jitter=0)
+    before = refusal(limits, KEY, 10.0, caller=1)
     redis.pass_time(prefix, 6.0)  # twice as long as an answer is believed
-    Run(Policy(), limits, "s", "t", arguments=21).failed(DOWN, 20.0, jitter=0)
+    failed(Run(Policy(), limits, "s", "t", arguments=21), DOWN, 20.0, jitter=0)
 
     assert before is None
-    assert limits.begin(KEY, 20.0, caller=1) is not None
+    assert refusal(limits, KEY, 20.0, caller=1) is not None
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_a_url_that_is_none_is_refused_in_a_sentence_without_it(url: str) -> Non
 def test_both_names_of_the_scheme_lead_there(scheme: str, redis: RedisServer, prefix: str, make: Make) -> None:
     limits = make(redis.url.replace("redis", scheme, 1), figures(), prefix=prefix)
 
-    assert limits.begin(KEY, 0.0, caller=1) is None
+    assert refusal(limits, KEY, 0.0, caller=1) is None
     assert not limits.is_away
 
 

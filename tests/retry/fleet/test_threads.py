@@ -13,6 +13,7 @@ from failwell.retry import FleetLimits, LimitState, Policy, Run, Shared
 from failwell.retry._threads import QueryThreads
 from tests.retry.fleet.doubles import HeldStore
 from tests.retry.fleet.servers import until
+from tests.retry.steps import failed, refusal
 
 DOWN = fw.Unavailable("m", outcome="not_executed").failure
 KEY = ("s", "t")
@@ -75,9 +76,9 @@ def test_a_call_is_made_where_no_thread_can_be_started(monkeypatch: pytest.Monke
     assert answers == ["ok"] * 3
     assert len(warnings) == 1
     assert warnings[0].startswith("the store is away: no thread can be started to ask it.")
-    limits.begin(KEY, 0.0, caller=1)  # and now one can
+    refusal(limits, KEY, 0.0, caller=1)  # and now one can
     assert until(lambda: not limits.is_away)
-    assert limits.begin(KEY, 0.0, caller=1) is None
+    assert refusal(limits, KEY, 0.0, caller=1) is None
     assert len(store.callers) == 1
     limits.close()
 
@@ -85,7 +86,7 @@ def test_a_call_is_made_where_no_thread_can_be_started(monkeypatch: pytest.Monke
 def test_a_success_is_told_later_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     store = HeldStore()
     limits = FleetLimits(store, Shared.new(), patience=60.0)
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     with monkeypatch.context() as few:
         few.setattr(threading.Thread, "start", cannot_start)
         limits.succeeded(KEY, None, 0.0, paid=14.0)
@@ -101,7 +102,7 @@ def test_a_success_is_told_later_where_no_thread_can_be_started(monkeypatch: pyt
 def test_threads_that_run_serve_where_no_more_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     store = HeldStore()
     limits = FleetLimits(store, Shared.new(), freshness=0.0, patience=60.0)
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     monkeypatch.setattr(threading.Thread, "start", cannot_start)
     store.may_answer.clear()
     asked = [limits._threads.submit(lambda number=number: store._said() and number) for number in range(6)]
@@ -132,7 +133,7 @@ def test_a_warning_that_cannot_be_told_is_logged(caplog: pytest.LogCaptureFixtur
 
 def test_who_looked_at_the_clock_earlier_is_not_refused() -> None:
     limits = FleetLimits(HeldStore(), Shared.new(), patience=60.0)
-    found = [limits.begin(KEY, now, caller=1) for now in (10.0, 9.99)]
+    found = [refusal(limits, KEY, now, caller=1) for now in (10.0, 9.99)]
     limits.close()
 
     assert found == [None, None]
@@ -143,11 +144,11 @@ def test_an_answer_that_comes_too_late_gives_nothing_back_for_a_retry_that_is_ma
     limits = FleetLimits(store, Shared.new(), patience=0.05, warn=lambda _: None, threads=Watched)
     watched: Any = limits._threads
     store.may_answer.clear()
-    decision = Run(Policy(), limits, "s", "t", arguments=0).failed(DOWN, 0.0, jitter=0)
+    delay = failed(Run(Policy(), limits, "s", "t", arguments=0), DOWN, 0.0)
     store.may_answer.set()
     watched.asked[0].result(30)
 
-    assert decision.retry_delay is not None
+    assert delay is not None
     assert limits.local.budget.left("s") == 500 - 14
     limits.close()
 
@@ -159,7 +160,7 @@ def test_a_probe_whose_answer_is_cut_off_is_released_once_the_store_is_back() ->
     store = HeldStore(PROBE)
     limits = FleetLimits(store, Shared.new(), patience=60.0, warn=lambda _: None)
     store.is_up = False
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     assert limits.is_away
     store.is_up = True
 
@@ -174,7 +175,7 @@ def test_a_probe_whose_answer_comes_too_late_is_released_once_the_store_is_back(
     watched: Any = limits._threads
     store.may_answer.clear()
     store.is_found = False
-    limits.begin(KEY, 0.0, caller=1)
+    refusal(limits, KEY, 0.0, caller=1)
     assert limits.is_away
     is_told = threading.Event()
     watched.asked[0].add_done_callback(lambda _: is_told.set())

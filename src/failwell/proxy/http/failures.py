@@ -1,6 +1,5 @@
 """HTTP errors and broken connections as failures of a call."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from failwell.exceptions.engine import from_exception
 from failwell.exceptions.http import from_http
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
-from failwell.proxy.bounds import MAX_ANSWER
+from failwell.proxy.failures import CONNECTION_LOST, NO_ANSWER
 from failwell.proxy.messages import Id
 
 _SESSION_IS_GONE = 404
@@ -20,14 +19,8 @@ _REDIRECTS = range(300, 400)
 
 _MESSAGES = {
     "CONNECTION_REFUSED": "The server refused the connection.",
-    "CONNECTION_LOST": "The server broke off before it answered.",
+    "CONNECTION_LOST": CONNECTION_LOST.message,
 }
-CONNECTION_LOST = Failure(
-    code="CONNECTION_LOST",
-    message=_MESSAGES["CONNECTION_LOST"],
-    origin="mapped",
-)
-PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
 _SESSION_UNKNOWN = Failure(
     code="NOT_FOUND",
     message="The server does not know the session.",
@@ -36,24 +29,6 @@ _SESSION_UNKNOWN = Failure(
     http_status=_SESSION_IS_GONE,
     origin="mapped",
 )
-NO_ANSWER = Failure(
-    code="BAD_UPSTREAM_RESPONSE",
-    message="The server answered with something that is no answer to the call.",
-    origin="mapped",
-)
-
-ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
-UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")
-PROXY_FULL = Failure(
-    code="SERVER_BUSY",
-    message="The proxy holds too many long answers at the same time to take in another.",
-    outcome="unknown",
-    origin="mapped",
-)
-BOUND_FAILURES = (ANSWER_TOO_LONG, UNREADABLE_ANSWER, PROXY_FULL)
-"""What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
-
-_FAILED = re.compile(rb'"isError"\s*:\s*true|"error"\s*:')
 
 
 def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> bool:

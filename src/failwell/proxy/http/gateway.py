@@ -12,6 +12,7 @@ from aiohttp import ClientResponse, web
 from multidict import MultiMapping
 
 from failwell._net import hostname_in, is_loopback
+from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR, INVALID_REQUEST
 from failwell.proxy.bounds import (
@@ -22,26 +23,21 @@ from failwell.proxy.bounds import (
     MAX_STREAMS,
     MAX_STREAMS_OF_CLIENT,
 )
+from failwell.proxy.conversation import Conversation
+from failwell.proxy.failures import ANSWER_TOO_LONG, PROXY_ENDED, PROXY_FULL
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, UnknownEncoding, read_body
+from failwell.proxy.http.effects import AsyncEffectRunner
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import (
-    ANSWER_TOO_LONG,
-    PROXY_ENDED,
-    PROXY_FULL,
-    failure_from_exception,
-    rpc_error,
-)
+from failwell.proxy.http.failures import failure_from_exception, rpc_error
 from failwell.proxy.http.headers import identity, to_client, to_server
 from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, HttpReply, Reply, StreamReply, json_headers
-from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.sessions import PostedBody, Sessions, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
 from failwell.proxy.http.tools import ToolLister
 from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import encode
-from failwell.proxy.rewriter import Rewriter
 
 Texts = tuple[str, ...]
 
@@ -160,8 +156,9 @@ class Gateway:
 
     Args:
         upstream: the server.
-        rules: which calls are refused or retried.
-        make_rewriter: makes the rewriter of one client, given the id of its session if it has one.
+        report: gets each event.
+        make_conversation: makes that of one client, given the id of its session if it has one, and what tells it apart.
+        dry_run: change nothing.
         allowed_hosts: which requests are let in.
         headers: what the server gets with each request, where the client sends none of that name.
     """
@@ -169,19 +166,22 @@ class Gateway:
     def __init__(
         self,
         upstream: Upstream,
-        rules: Rules,
+        report: Observer,
         *,
-        make_rewriter: Callable[[str | None], Rewriter],
+        make_conversation: Callable[[str | None, bytes], Conversation],
+        dry_run: bool,
         allowed_hosts: AllowedHosts,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self._upstream = upstream
-        self._rules = rules
+        self._dry_run = dry_run
         self._allowed_hosts = allowed_hosts
-        self._sessions = Sessions(make_rewriter)
+        self._sessions = Sessions(make_conversation)
         self._streams: dict[str, dict[bytes, ListeningStream]] = {}
         self._open_streams: Counter[bytes] = Counter()
-        self._tool_lister = ToolLister(upstream)
+        lister = ToolLister(upstream)
+        self._effects = AsyncEffectRunner(report, list_tools=lambda pending, wait: lister.learn(pending.route, wait))
+        self._stream_effects = AsyncEffectRunner(report)  # whose client lists the tools itself
         self._running = RunningExchanges()
         basic = upstream.server_url.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
@@ -234,22 +234,14 @@ class Gateway:
             if stream is not None:
                 stream.add_tool_request(posted)
             if posted.cancels is not None and (key is not None or stream is not None):
-                body = session.cancel(posted) or body
+                body = session.conversation.cancel(posted.cancels, body) or body
             await self._pass(UpstreamRequest(posted, url, headers, session, is_tracked=False), body, http)
             return
         upstream_request = UpstreamRequest(
             posted, url, headers, session, is_tracked=key is not None or stream is not None
         )
-        if stream is not None:
-            stream.add(upstream_request)
-        exchange = Exchange(
-            upstream_request,
-            reply,
-            upstream=self._upstream,
-            rules=self._rules,
-            next_id=self._sessions.next_id,
-            list_tools=self._tool_lister.learn if stream is None else None,
-        )
+        effects = self._effects if stream is None else self._stream_effects
+        exchange = Exchange(upstream_request, reply, upstream=self._upstream, effects=effects)
         await self._running.run(exchange)
 
     async def end(self, *, grace: float, hurried: asyncio.Event) -> None:
@@ -266,7 +258,7 @@ class Gateway:
                     if request.posted.is_list and response.status == 200:
                         await self._pass_tools(request, response, reply, share)
                     else:
-                        safe = redacting(reply, answers=request.posted.id, is_off=self._rules.dry_run)
+                        safe = redacting(reply, answers=request.posted.id, is_off=self._dry_run)
                         await pass_on(response, safe, share)
             finally:
                 response.release()
@@ -279,8 +271,9 @@ class Gateway:
         self, request: UpstreamRequest, response: ClientResponse, reply: HttpReply, share: BodyShare
     ) -> None:
         """Pass on an answer to `tools/list` in either form, and learn the tools."""
-        learn, headers = partial(request.session.learn, is_page=request.posted.is_page), response.headers.items()
-        safe = redacting(reply, answers=request.posted.id, is_off=self._rules.dry_run)
+        conversation, headers = request.session.conversation, response.headers.items()
+        learn = partial(conversation.learn, is_page=request.posted.is_page)
+        safe = redacting(reply, answers=request.posted.id, is_off=self._dry_run)
         if response.content_type == "application/json":
             data = await read_body(response.content, share, most=MAX_ANSWER)
             learn(data)
@@ -289,7 +282,7 @@ class Gateway:
         await safe.start(response.status, to_client(headers))
         async for events in read_events(response, EventSplitter(share)):
             for event in events:
-                request.session.note_notification(data_of(event))
+                conversation.note_notification(data_of(event))
                 learn(data_of(event))
                 await safe.write(event)
 
@@ -303,7 +296,7 @@ class Gateway:
                 if response.status == 200 and response.content_type == "text/event-stream":
                     await self._listen(request, response, headers, reply)
                 else:
-                    await pass_on(response, redacting(reply, is_off=self._rules.dry_run), share)
+                    await pass_on(response, redacting(reply, is_off=self._dry_run), share)
             finally:
                 response.release()
         except BROKEN as exc:
@@ -326,8 +319,7 @@ class Gateway:
             session,
             reply,
             upstream=self._upstream,
-            rules=self._rules,
-            next_id=self._sessions.next_id,
+            effects=self._stream_effects,
             is_resumed="Last-Event-ID" in headers,
         )
         await reply.start(response.status, to_client(response.headers.items()))

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from failwell._json import is_array, is_object
-from failwell.proxy.bounds import MAX_DECODED
-from failwell.proxy.channels import is_failing, mentions_error, minimal_error, redacted
+from failwell._json import is_object
+from failwell.proxy.channels import mentions_error, redacted, redacted_message
 from failwell.proxy.http.event_stream import EventSplitter, data_of, with_data
 from failwell.proxy.http.reply import Headers, Reply
-from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
+from failwell.proxy.messages import Id, decode_or_raise, encode
 from failwell.redact.whole import redact_whole
 
 _ERROR = 400
@@ -35,30 +34,6 @@ def _redacted_header(name: str, value: str) -> str:
         return value
     found: dict[str, str] = redact_whole({name: value})
     return next(iter(found.values()))
-
-
-def redacted_message(data: bytes, *, answers: Id | None = None) -> bytes:
-    """Return a message, or a batch of them, with its errors redacted; nothing if that cannot be done.
-
-    One that is too long or too deep to be decoded becomes an error without the server's words, unless it is known to be
-    a success. Its id is the one that it *answers*, if nothing can be read of it.
-    """
-    if not mentions_error(data):
-        return data
-    is_long = len(data) > MAX_DECODED
-    try:
-        if not is_long:
-            message = decode_or_raise(data)
-            messages = message if is_array(message) else [message]
-            safe = [redacted(one) if is_object(one) and is_failing(one) else one for one in messages]
-            return data if safe == messages else encode(safe if is_array(message) else safe[0])
-    except RecursionError:
-        pass
-    glance = glance_at_server(data, is_lenient=not is_long)
-    if glance is not None and not glance.is_failed:
-        return data
-    known = answers if glance is None or glance.id is None else glance.id
-    return b"" if known is None else encode(minimal_error(known, is_call=False))
 
 
 def redacted_event(event: bytes, *, answers: Id | None = None) -> bytes:

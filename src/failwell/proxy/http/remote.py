@@ -13,6 +13,7 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
+from failwell.event import Event, Observer
 from failwell.phrases.rpc_codes import INVALID_REQUEST
 from failwell.proxy.bounds import (
     ENDPOINT_TIMEOUT,
@@ -21,14 +22,14 @@ from failwell.proxy.bounds import (
     MAX_RESUMPTIONS,
     SESSION_END_TIMEOUT,
 )
-from failwell.proxy.events import ProxyEvent
+from failwell.proxy.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL
 from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
+from failwell.proxy.http.effects import AsyncEffectRunner
 from failwell.proxy.http.exchange import Exchange, pass_on
-from failwell.proxy.http.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, failure_from_exception
+from failwell.proxy.http.failures import failure_from_exception
 from failwell.proxy.http.headers import RequestHeaders, to_server
 from failwell.proxy.http.redaction import redacting
 from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioReply
-from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.server import CANNOT_SERVE, Setup
 from failwell.proxy.http.sessions import HttpSession, PostedBody, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
@@ -36,8 +37,8 @@ from failwell.proxy.http.tools import answer_in
 from failwell.proxy.http.upstream import BROKEN, ServerUrl, Upstream
 from failwell.proxy.messages import Id, decode, encode
 from failwell.proxy.options import ProxyOptions, tell_operator
-from failwell.proxy.rewriter import Message, attempts_detail
-from failwell.proxy.stdio.long_lines import id_in
+from failwell.proxy.rewriter import Message
+from failwell.proxy.stdio.long_lines import line_id
 from failwell.proxy.stdio.pump import LongLine
 
 _CHUNK = 1 << 16
@@ -123,30 +124,27 @@ class ServerStreams:
 
     Args:
         upstream: the server.
-        rules: which calls are retried.
+        effects: carries out what the conversation wants.
         session: what is known of the client.
         output: where the client reads.
         headers: gives the headers of a request.
-        next_id: gives ids that no client uses.
     """
 
     def __init__(
         self,
         upstream: Upstream,
-        rules: Rules,
+        effects: AsyncEffectRunner,
         session: HttpSession,
         output: LineWriter,
         *,
         headers: HeaderSource,
-        next_id: Callable[[], Id],
     ) -> None:
         self.url = upstream.server_url.url
         self.stream: ListeningStream | None = None
         self._upstream = upstream
-        self._rules = rules
+        self._effects = effects
         self._session = session
         self._headers = headers
-        self._next_id = next_id
         self._output = output
         self._unanswered: list[StdioReply] = []
 
@@ -215,7 +213,7 @@ class ServerStreams:
         return response.status
 
     def _make_stream(self, reply: StdioReply) -> ListeningStream:
-        return ListeningStream(self._session, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
+        return ListeningStream(self._session, reply, upstream=self._upstream, effects=self._effects)
 
 
 def _is_stream(response: ClientResponse) -> bool:
@@ -276,7 +274,7 @@ class RenewingUpstream(Upstream):
             request_headers.session, request_headers.version = session, result.get("protocolVersion")
             response = await super().send("POST", url, start.headers(_INITIALIZED), encode(_INITIALIZED))
             response.release()
-            start.report(ProxyEvent("restarted"))
+            start.report(Event(source="proxy", kind="restarted"))
             return session
 
 
@@ -286,7 +284,7 @@ class SessionStart(NamedTuple):
     initialize: bytes
     request_headers: RequestHeaders
     headers: Callable[[Any], Headers]
-    report: Callable[[ProxyEvent], object]
+    report: Observer
 
 
 _OLDER_TRANSPORT = (400, 404, 405)
@@ -332,18 +330,17 @@ class RemoteSession:
     ) -> None:
         self.code = 0
         self._upstream = upstream
-        self._rules = setup.rules
+        self._effects = AsyncEffectRunner(setup.report)
+        self._dry_run = setup.settings.dry_run
         self._output = output
         basic = upstream.server_url.authorization
         self._headers = (*headers, ("Authorization", basic)) if basic else headers
-        self._session = HttpSession(setup.make_rewriter())
-        self._request_headers = RequestHeaders(self._session.rewriter.tools)
-        self._streams = ServerStreams(
-            upstream, self._rules, self._session, output, headers=self._make_headers, next_id=self._next_id
-        )
+        self._session = HttpSession(setup.make_conversation())
+        self._conversation = self._session.conversation
+        self._request_headers = RequestHeaders(self._conversation.tools)
+        self._streams = ServerStreams(upstream, self._effects, self._session, output, headers=self._make_headers)
         self._tasks: dict[Id, asyncio.Task[None]] = {}
         self._listener: asyncio.Task[None] | None = None
-        self._count = 0
         self._client_gone = asyncio.Event()
 
     async def run(self, lines: LineReader, *, grace: float) -> None:
@@ -366,7 +363,7 @@ class RemoteSession:
     async def _pass(self, lines: LineReader) -> None:
         async for line in lines:
             if isinstance(line, LongLine):
-                await self._refuse(id_in(line), f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
+                await self._refuse(line_id(line), f"the line is longer than {MAX_POSTED_BODY >> 20} MiB")
             else:
                 await self._pass_line(line)
 
@@ -409,7 +406,7 @@ class RemoteSession:
         reply = StdioReply(
             self._output,
             posted.id,
-            on_message=self._note_initialized if method == "initialize" else self._session.note_notification,
+            on_message=self._note_initialized if method == "initialize" else self._conversation.note_notification,
         )
         work = self._answer(posted, message, reply)
         if posted.id is None or method == "initialize":
@@ -449,10 +446,7 @@ class RemoteSession:
         headers = self._make_headers(message)
         if posted.calls:
             request = UpstreamRequest(posted, self._streams.url, headers, self._session, is_tracked=True)
-            if self._streams.stream is not None:
-                self._streams.stream.add(request)
-            exchange = Exchange(request, reply, upstream=self._upstream, rules=self._rules, next_id=self._next_id)
-            await exchange.run()
+            await Exchange(request, reply, upstream=self._upstream, effects=self._effects).run()
         else:
             await self._post(posted, message, headers, reply)
         if not reply.is_answered and reply.last_event is not None:
@@ -465,7 +459,11 @@ class RemoteSession:
             await self._answer_lost(posted, reply)
 
     async def _post(self, posted: PostedBody, message: Any, headers: Headers, reply: StdioReply) -> None:
-        body = posted.body if posted.cancels is None else self._session.cancel(posted) or posted.body
+        body = (
+            posted.body
+            if posted.cancels is None
+            else self._conversation.cancel(posted.cancels, posted.body) or posted.body
+        )
         if self._streams.stream is not None:
             self._streams.stream.add_tool_request(posted)
         try:
@@ -476,7 +474,7 @@ class RemoteSession:
                         return
                     self._request_headers.session = response.headers.get("Mcp-Session-Id")
                     self._upstream.session_start = SessionStart(
-                        body, self._request_headers, self._make_headers, self._rules.report
+                        body, self._request_headers, self._make_headers, self._effects.report
                     )
                 if posted.is_list:
                     await self._pass_tools(posted, response, reply)
@@ -502,7 +500,7 @@ class RemoteSession:
 
         def learn(data: bytes) -> None:
             on_message(data)
-            self._session.learn(data, is_page=posted.is_page)
+            self._conversation.learn(data, is_page=posted.is_page)
 
         reply.on_message = learn
         await self._pass_on(response, reply)
@@ -510,7 +508,7 @@ class RemoteSession:
     async def _pass_on(self, response: ClientResponse, reply: StdioReply) -> None:
         try:
             with self._upstream.memory.share() as share:
-                safe = redacting(reply, answers=reply.request_id, is_off=self._rules.dry_run)
+                safe = redacting(reply, answers=reply.request_id, is_off=self._dry_run)
                 await pass_on(response, safe, share)
         except (BodyTooLong, TooManyBodies) as exc:
             too_long = ANSWER_TOO_LONG if isinstance(exc, BodyTooLong) else PROXY_FULL
@@ -518,22 +516,16 @@ class RemoteSession:
 
     async def _answer_lost(self, posted: PostedBody, reply: StdioReply) -> None:
         for pending in posted.calls:
-            if not pending.is_cancelled and not pending.is_answered:
-                self._session.remove(pending)
-                failure = pending.conclude(CONNECTION_LOST)
-                event = self._session.rewriter.event(
-                    "failure", pending.call, failure, **attempts_detail(pending.attempts)
-                )
-                self._rules.report(event)
-                answer = self._session.failed(pending, failure)
-                await reply.send(200, CIMultiDict(), encode(answer))
+            if not pending.is_cancelled and not pending.is_ended:
+                steps = self._conversation.fail(pending, CONNECTION_LOST, is_final=True)
+                await self._effects.run(steps, to_client=lambda answer: reply.send(200, CIMultiDict(), answer.data))
         if not posted.calls:
             await reply.fail(CONNECTION_LOST.message)
 
     async def _listen(self) -> None:
         """Pass on the server's own messages, for as long as the client reads."""
         with self._until_client_gone():
-            await self._streams.listen(StdioReply(self._output, None, on_message=self._session.note_notification))
+            await self._streams.listen(StdioReply(self._output, None, on_message=self._conversation.note_notification))
 
     async def _is_older_transport(self, body: bytes, reply: StdioReply) -> bool:
         """Use the older transport from now on, if the server does."""
@@ -563,8 +555,4 @@ class RemoteSession:
         version = result.get("protocolVersion") if is_object(result) else None
         if isinstance(version, str):
             self._request_headers.version = version
-        self._session.note_notification(data)
-
-    def _next_id(self) -> str:
-        self._count += 1
-        return f"failwell-retry-{self._count}"
+        self._conversation.note_notification(data)

@@ -4,22 +4,25 @@ import asyncio
 import errno
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import blake2b
+from itertools import count
 from socket import socket
 from typing import TYPE_CHECKING
 
+from failwell.event import Event, Observer
 from failwell.proxy.bounds import REACH_TIMEOUT, SHUTDOWN_TIMEOUT
-from failwell.proxy.events import ProxyEvent
+from failwell.proxy.calls import ListedTools
+from failwell.proxy.conversation import Conversation, RetryRules, Settings
 from failwell.proxy.http.connections import Connections, max_connections
 from failwell.proxy.http.gateway import AllowedHosts, Gateway
-from failwell.proxy.http.rules import Rules
 from failwell.proxy.http.upstream import ServerUrl, Upstream
 from failwell.proxy.options import ProxyOptions, open_limits, tell_operator
 from failwell.proxy.rewriter import Rewriter
 from failwell.proxy.summary import CallSummary
-from failwell.retry import Policy
+from failwell.retry import Policy, Shared
 
 if TYPE_CHECKING:
     from failwell.proxy.recorder import ProxyRecorder
@@ -36,20 +39,31 @@ class Setup:
         self.limits = open_limits(options, scope=f"{server_url.root}{server_url.path}", warn=tell_operator)
         self.summary = CallSummary()
         self._recorder = None if events is None else _open_recorder(options, events)
-        self.on_event: Callable[[ProxyEvent], object] | None = self._recorder
+        self.on_event: Observer | None = self._recorder
         self._reads_unflagged = events is not None or options.dry_run
-        policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
-        self.rules = Rules(
+        policy = Policy(attempts=options.attempts, deadline=options.deadline)
+        retries = RetryRules(policy, self.limits or Shared.new())
+        self.settings = Settings(
             validates=options.validate,
-            policy=policy,
-            shared=self.limits,
-            reads_successes=self._reads_unflagged or bool(options.flip_unflagged),
             dry_run=options.dry_run,
-            report=self._report,
+            reads_unflagged=self._reads_unflagged,
+            flip_unflagged=frozenset(options.flip_unflagged),
+            reports_all=self._recorder is not None,
+            load_retries=(lambda: retries) if options.retry else None,
+            shares_limits=self.limits is not None,
+            answers_cancelled=True,
         )
+        self._numbers = count(1)
 
-    def make_rewriter(self, id: str | None = None) -> Rewriter:
-        """Return the rewriter of one client, whose session has this id at the server."""
+    def make_conversation(self, id: str | None = None, key: bytes = b"") -> Conversation:
+        """Return the conversation of one client, whose session has this id at the server, told apart by its key."""
+        make = partial(self._make_rewriter, id)
+        return Conversation(self.settings, make, self._next_id, server=key.hex())
+
+    def _next_id(self) -> str:
+        return f"failwell-retry-{next(self._numbers)}"
+
+    def _make_rewriter(self, id: str | None, tools: ListedTools) -> Rewriter:
         options = self._options
         return Rewriter(
             dialect=options.dialect,
@@ -58,7 +72,8 @@ class Setup:
             validate=options.validate,
             dry_run=options.dry_run,
             safe=options.retry_safe,
-            report=self._report,
+            tools=tools,
+            report=self.report,
             reports_all=self._recorder is not None,
             session="" if self._recorder is None else _session_name(id),
         )
@@ -66,7 +81,7 @@ class Setup:
     def write_summary(self) -> None:
         """Tell the operator what became of the calls."""
         if not self._options.quiet:
-            tell_operator(*self.summary.lines(self.rules.calls))
+            tell_operator(*self.summary.lines(self.settings.calls))
             if self._recorder is not None and self._recorder.lost:
                 tell_operator(f"{self._recorder.lost} records of calls were lost")
 
@@ -77,7 +92,8 @@ class Setup:
         if self._recorder is not None:
             self._recorder.close()
 
-    def _report(self, event: ProxyEvent) -> None:
+    def report(self, event: Event) -> None:
+        """Count and record an event."""
         self.summary(event)
         if self.on_event is not None:
             self.on_event(event)
@@ -118,8 +134,9 @@ async def listening(
             await reach(upstream)
         gateway = Gateway(
             upstream,
-            setup.rules,
-            make_rewriter=setup.make_rewriter,
+            setup.report,
+            make_conversation=setup.make_conversation,
+            dry_run=options.dry_run,
             allowed_hosts=AllowedHosts(host, origins=options.allow_origin),
             headers=options.header,
         )

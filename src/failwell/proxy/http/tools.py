@@ -42,14 +42,14 @@ class ToolLister:
 
     async def learn(self, request: UpstreamRequest, seconds: float) -> None:
         """Learn the tools of a call's session, with the rights of its client, or go on without them."""
-        session = request.session
-        if session.tool_listing is None:
-            if session.rewriter.tools.names():
+        session, conversation = request.session, request.session.conversation
+        if conversation.listing is None:
+            if conversation.tools.names():
                 return
-            session.tool_listing = asyncio.ensure_future(self._list(request))
+            conversation.listing = asyncio.ensure_future(self._list(request))
             session.is_listing_slow = False
         if not session.is_listing_slow:
-            done, _ = await asyncio.wait((session.tool_listing,), timeout=seconds)
+            done, _ = await asyncio.wait((conversation.listing,), timeout=seconds)
             session.is_listing_slow = not done
 
     async def _list(self, request: UpstreamRequest) -> None:
@@ -76,7 +76,7 @@ class ToolLister:
                 data = await answer_in(response, share) if response.status == 200 else b""
             finally:
                 response.release()
-            message = request.session.learn(data, is_page=True)
+            message = request.session.conversation.learn(data, is_page=True)
             result = message.get("result") if is_object(message) else None
             cursor = result.get("nextCursor") if is_object(result) else None
             if not isinstance(cursor, str):
@@ -94,7 +94,7 @@ def _headers(request: UpstreamRequest) -> CIMultiDict[str]:
 
 def _params(request: UpstreamRequest) -> dict[str, Any]:
     """Return the parameters of a client that describes itself in the `_meta` of each request."""
-    message = decode(request.posted.calls[0].body)
+    message = decode(request.posted.calls[0].body or b"")
     params = message.get("params") if is_object(message) else None
     meta = params.get("_meta") if is_object(params) else None
     kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}

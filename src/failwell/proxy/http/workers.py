@@ -161,7 +161,7 @@ async def _work(
                 await ended.wait()
         finally:
             setup.close()
-        counts_file.write(msgspec.json.encode(WorkerCounts(setup.rules.calls, setup.summary.counts())))
+        counts_file.write(msgspec.json.encode(WorkerCounts(setup.settings.calls, setup.summary.counts())))
         counts_file.flush()
     finally:
         for number in (signal.SIGTERM, _AT_ONCE):  # a signal that meets a loop on its way out makes it complain

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from failwell.proxy.bounds import MAX_LINE, WRITE_TIMEOUT
 
 if TYPE_CHECKING:
-    from failwell.proxy.stdio.loader import TrackerLoader
+    from failwell.proxy.stdio.loader import ConversationLoader
 
 CHUNK = 1 << 14
 LARGE_CHUNK = 1 << 20
@@ -276,10 +276,10 @@ class Duplex:
         down: reads what the server writes.
         server: where the server reads.
         client: where the client reads.
-        loader: gives the tracker that reads the lines.
+        loader: gives the conversation that reads the lines.
     """
 
-    def __init__(self, up: Pump, down: Pump, *, server: Outlet, client: Outlet, loader: "TrackerLoader") -> None:
+    def __init__(self, up: Pump, down: Pump, *, server: Outlet, client: Outlet, loader: "ConversationLoader") -> None:
         self._unsent = (b"", 0)
         self._unwritten = b""
         self._up = up
@@ -325,7 +325,7 @@ class Duplex:
         waiting, read, client, size = select.poll(), os.read, up.source, CHUNK
         for source in (client, down.source, self._stop_source):
             waiting.register(source, select.POLLIN)
-        wait, lazy_tracker = waiting.poll, loader.lazy_tracker
+        wait, lazy_reader = waiting.poll, loader.lazy_reader
         while True:
             for source, _ in wait():
                 try:
@@ -350,13 +350,13 @@ class Duplex:
                         taken = 0
                     if taken != len(lines) and not self._is_sent(lines, taken):
                         return
-                    if lazy_tracker is None:
+                    if lazy_reader is None:
                         loader.note_sent(lines)
-                        lazy_tracker = loader.lazy_tracker
+                        lazy_reader = loader.lazy_reader
                     else:
-                        lazy_tracker.note_sent(lines)
+                        lazy_reader.note_sent(lines)
                     continue
-                if lazy_tracker is None or not lazy_tracker.passes(lines):
+                if lazy_reader is None or not lazy_reader.passes(lines):
                     lines = down.rewrite_all(lines)
                     if not lines:
                         continue

@@ -16,11 +16,18 @@ from failwell.proxy.bounds import (
     REFUSAL_WAIT,
     RESTART_WINDOW,
 )
+from failwell.proxy.conversation import PendingRequest
+from failwell.proxy.failures import CONNECTION_LOST
 from failwell.proxy.messages import decode, encode
+from failwell.proxy.stdio.effects import EffectRunner
 from failwell.proxy.stdio.pump import write_all
-from failwell.proxy.stdio.tracker import PendingRequest, Tracker
 
 _CHUNK = 1 << 16
+# The next step after a call that the server did not get, by whether the server is started again.
+_SUGGESTIONS = {
+    True: "Make the same call again.",
+    False: "Connect again, then make the same call again.",
+}
 
 
 class Restarts:
@@ -58,59 +65,71 @@ class Restarts:
         """Report that the server died in the middle of a line, which no client could read."""
         self._report("dropped", bytes=length)
 
-    def answers(self, tracker: Tracker, code: int, *, will_return: bool) -> bytes:
+    def answers(self, runner: EffectRunner, code: int, *, will_return: bool) -> bytes:
         """Return answers to all requests that were lost with the server.
 
         A call that the server got may have taken effect. What it did not get goes to its successor, if there is one.
         """
-        lost = [request for request in list(tracker.pending.values()) if request.is_sent or not will_return]
-        waiting = [] if will_return or not tracker.has_handler else tracker.handler.waiting()
-        pending = len(lost) + len(waiting)
-        if pending or code:
-            self._report("restarted" if will_return else "died", exit_code=code, pending=pending)
+        with runner.lock:
+            pending = list(runner.conversation.pending.values())
+        lost = [request for request in pending if request.is_sent or not will_return]
+        count = len(lost) + (0 if will_return else runner.waiting())
+        if count or code:
+            self._report("restarted" if will_return else "died", exit_code=code, pending=count)
         if self._dry_run:
             return b""
-        answers = [tracker.handler.give_up(request) for request in waiting]
+        answers = b"" if will_return else runner.give_up()
         for request in lost:
-            if will_return and request.method == "initialize":
-                continue
-            id = request.id if request.sent_as is None else request.sent_as
-            if tracker.take(id) is not None and request.method:
-                tracker.note_answered(id)
-                answers.append(self._answer(tracker, request, code, will_return=will_return))
-        return b"".join(answers)
+            if not request.is_answered and not (will_return and request.method == "initialize"):
+                answers += self._answer(runner, request, code, will_return=will_return)
+        return answers
 
-    def _answer(self, tracker: Tracker, request: PendingRequest, code: int, *, will_return: bool) -> bytes:
+    def _answer(self, runner: EffectRunner, request: PendingRequest, code: int, *, will_return: bool) -> bytes:
         how = f"with exit code {code}" if code <= 128 else f"by signal {code - 128}"
         message = f"The server ended {how} before it answered."
         if request.tool:
-            return tracker.handler.answer_lost(request, message, will_return=will_return)
+            failure = CONNECTION_LOST.replace(
+                message=message,
+                outcome="unknown" if request.is_sent else "not_executed",
+                suggestion=None if request.is_sent else _SUGGESTIONS[will_return],
+            )
+            steps = runner.conversation.fail(request, failure, is_final=not will_return)
+            return runner.collect(steps, has_server=False)
+        with runner.lock:
+            runner.conversation.lose(request)
+        if request.on_answer is not None:
+            return b""
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
         return encode({"jsonrpc": "2.0", "id": request.id, "error": error}) + b"\n"
 
 
-def repeat_handshake(tracker: Tracker, stdin: int, *, number: int) -> None:
+def repeat_handshake(runner: EffectRunner, stdin: int, *, number: int) -> None:
     """Send `initialize` again, the notification that followed, the level of the log, and the subscriptions.
 
     Ids are our own, so that the client does not see the answers. A client that still waits for its first answer gets
     this one. Servers since 2026-07-28 know no handshake.
     """
-    if tracker.handshake:
-        line, *rest = tracker.handshake
-        if decode(line)["id"] in tracker.pending:
+    conversation = runner.conversation
+    with runner.lock:
+        handshake, lasting = list(conversation.handshake), list(conversation.lasting.values())
+        is_awaited = bool(handshake) and decode(handshake[0])["id"] in conversation.pending
+    if handshake:
+        line, *rest = handshake
+        if is_awaited:
             write_all(line, stdin)
             return
         answered = Event()
-        _request(tracker, stdin, line, f"failwell-handshake-{number}", answered.set)
+        _request(runner, stdin, line, f"failwell-handshake-{number}", lambda _: answered.set())
         answered.wait(HANDSHAKE_TIMEOUT)
         for line in rest:
             write_all(line, stdin)
-    for at, line in enumerate(list(tracker.lasting.values())):
-        _request(tracker, stdin, line, f"failwell-again-{number}-{at}", lambda: None)
+    for at, line in enumerate(lasting):
+        _request(runner, stdin, line, f"failwell-again-{number}-{at}", lambda _: None)
 
 
-def _request(tracker: Tracker, stdin: int, line: bytes, id: str, on_answer: Callable[[], None]) -> None:
-    tracker.pending[id] = PendingRequest(id, "", sent_as=id, give_up=on_answer)
+def _request(runner: EffectRunner, stdin: int, line: bytes, id: str, on_answer: Callable[[bytes], object]) -> None:
+    with runner.lock:
+        runner.conversation.add(PendingRequest(id, "", on_answer=on_answer))
     write_all(encode({**decode(line), "id": id}) + b"\n", stdin)
 
 

@@ -3,16 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 from failwell.proxy.options import BadOption, ProxyOptions, open_limits, tell_operator
-from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.loader import ConversationLoader
 from failwell.proxy.stdio.process import Child, ServerProcess, forward_signals
 from failwell.proxy.stdio.session import StdioSession
 
 if TYPE_CHECKING:
-    from failwell.proxy.events import ProxyEvent
+    from failwell.event import Event
+    from failwell.proxy.calls import ListedTools
+    from failwell.proxy.conversation import RetryRules
     from failwell.proxy.recorder import ProxyRecorder
-    from failwell.proxy.stdio.failures import FailureHandler
+    from failwell.proxy.rewriter import Rewriter
+    from failwell.proxy.stdio.effects import EffectRunner
     from failwell.proxy.stdio.restarts import Restarts
-    from failwell.proxy.stdio.tracker import Tracker
     from failwell.proxy.summary import CallSummary
     from failwell.retry._fleet import FleetLimits
 
@@ -41,7 +43,7 @@ class StdioProxy:
         self._summary: CallSummary | None = None
         self._restarts: Restarts | None = None
         self._recorder: ProxyRecorder | None = None
-        self.loader = TrackerLoader(self._make_tracker, is_lazy=not self._reads_calls)
+        self.loader = ConversationLoader(self._make_runner, is_lazy=not self._reads_calls)
         self.session = StdioSession(
             ServerProcess(child, grace=options.grace),
             self.loader,
@@ -60,7 +62,7 @@ class StdioProxy:
 
     def write_summary(self) -> None:
         """Write the summary to standard error."""
-        tell_operator(*self.summary.lines(self.loader.tracker.calls))
+        tell_operator(*self.summary.lines(self.loader.runner.conversation.settings.calls))
         if self._recorder is not None and self._recorder.lost:
             tell_operator(f"{self._recorder.lost} records of calls were lost")
 
@@ -73,16 +75,25 @@ class StdioProxy:
             self._summary = CallSummary()
         return self._summary
 
-    def _make_tracker(self) -> "Tracker":
-        from failwell.proxy.stdio.tracker import Tracker
+    def _make_runner(self) -> "EffectRunner":
+        from itertools import count
 
-        options = self.options
-        return Tracker(
-            self._make_handler,
-            self.session.to_client,
-            reads_calls=self._reads_calls,
-            reads_successes=self._events is not None or options.dry_run or bool(options.flip_unflagged),
+        from failwell.proxy.conversation import Conversation, Settings
+        from failwell.proxy.stdio.effects import EffectRunner
+
+        options, numbers = self.options, count(1)
+        settings = Settings(
+            validates=options.validate,
+            dry_run=options.dry_run,
+            reads_unflagged=self._events is not None or options.dry_run,
+            flip_unflagged=frozenset(options.flip_unflagged),
+            reports_all=self._events is not None,
+            load_retries=self._load_retries if options.retry else None,
+            shares_limits=options.limits is not None,
         )
+        conversation = Conversation(settings, self._make_rewriter, lambda: f"failwell-retry-{next(numbers)}")
+        session = self.session
+        return EffectRunner(conversation, to_client=session.to_client, to_server=session.to_server, report=self._report)
 
     def _get_restarts(self) -> "Restarts":
         if self._restarts is None:
@@ -91,31 +102,28 @@ class StdioProxy:
             self._restarts = Restarts(dry_run=self.options.dry_run, report=self._report_server)
         return self._restarts
 
-    def _make_handler(self, tracker: "Tracker") -> "FailureHandler":
+    def _make_rewriter(self, tools: "ListedTools") -> "Rewriter":
         from failwell.proxy.rewriter import Rewriter
-        from failwell.proxy.stdio.failures import FailureHandler, Outputs, schedule
 
-        options, session = self.options, self.session
-        rewriter = Rewriter(
+        options = self.options
+        return Rewriter(
             dialect=options.dialect,
             flip_unflagged=options.flip_unflagged,
             reads_unflagged=self._events is not None or options.dry_run,
             validate=options.validate,
             dry_run=options.dry_run,
             safe=options.retry_safe,
-            tools=tracker.tools,
+            tools=tools,
             report=self._report,
             reports_all=self._events is not None,
         )
-        retries = None
-        if options.retry:
-            from failwell.proxy.stdio.retries import Retries
-            from failwell.retry import Policy
 
-            policy = Policy(attempts=options.attempts, deadline=options.deadline)
-            retries = Retries(policy, shared=self._shared_limits())
-        outputs = Outputs(session.to_client, session.to_server, schedule)
-        return FailureHandler(tracker, rewriter, retries, outputs, self._report)
+    def _load_retries(self) -> "RetryRules":
+        from failwell.proxy.conversation import RetryRules
+        from failwell.retry import Policy, Shared
+
+        policy = Policy(attempts=self.options.attempts, deadline=self.options.deadline)
+        return RetryRules(policy, self._shared_limits() or Shared.new())
 
     def _shared_limits(self) -> "FleetLimits | None":
         if self.options.limits is not None:
@@ -128,11 +136,11 @@ class StdioProxy:
     def _report_server(self, kind: Any, **details: Any) -> None:
         if self._events is None:
             return
-        from failwell.proxy.events import ProxyEvent
+        from failwell.event import Event
 
-        self._report(ProxyEvent(kind, details=details))
+        self._report(Event(source="proxy", kind=kind, details=details))
 
-    def _report(self, event: "ProxyEvent") -> None:
+    def _report(self, event: "Event") -> None:
         self.summary(event)
         if self._events is None:
             return

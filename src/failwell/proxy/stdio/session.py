@@ -13,7 +13,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from failwell.proxy.bounds import FIRST_LINE_WAIT, LAST_ANSWERS_WAIT, LAST_LINES_WAIT, MAX_LINE
-from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.loader import ConversationLoader
 from failwell.proxy.stdio.process import Child, ServerProcess, enlarge, start_thread
 from failwell.proxy.stdio.pump import (
     Duplex,
@@ -38,7 +38,7 @@ class StdioSession:
 
     Args:
         server: the server, already started.
-        loader: gives the tracker that reads the lines.
+        loader: gives the conversation that reads the lines.
         restarts: gives what answers the requests that are lost with a server.
         source: where the client's lines come from.
         target: where the client reads.
@@ -48,7 +48,7 @@ class StdioSession:
     def __init__(
         self,
         server: ServerProcess,
-        loader: TrackerLoader,
+        loader: ConversationLoader,
         restarts: "Callable[[], Restarts]",
         *,
         source: int,
@@ -82,7 +82,7 @@ class StdioSession:
         if not self._server.ending.is_set():
             self._loader.client_spoke.wait(FIRST_LINE_WAIT)  # a client that has just started gets an answer
         is_used = self._loader.is_used
-        answers = self._restarts().answers(self._loader.tracker, code, will_return=False) if is_used else b""
+        answers = self._restarts().answers(self._loader.runner, code, will_return=False) if is_used else b""
         self._write_last(answers)
         return code
 
@@ -178,7 +178,7 @@ class StdioSession:
             begin()
             rest = pump.run()
             os.close(child.stdout)
-            if rest and self._loader.tracker.is_message(rest):
+            if rest and self._loader.is_message(rest):
                 rest += b"\n"  # or what comes next would stand on the same line
                 changed = self._loader.from_server(rest)
                 self.to_client(rest if changed is None else changed)
@@ -187,7 +187,7 @@ class StdioSession:
         finally:
             closed.set()
             while self._initializing is child:  # it will not answer any more, and another thread waits for that
-                self._loader.tracker.give_up_own_requests()
+                self._loader.runner.conversation.give_up_own_requests()
                 sleep(_POLL_INTERVAL)
             self._server.end_silent(child)
 
@@ -196,7 +196,7 @@ class StdioSession:
         from failwell.proxy.stdio.long_lines import refusal  # only now: most sessions have none
 
         self._loader.client_spoke.set()
-        answer = refusal(line, self._loader.tracker)
+        answer = refusal(line, self._loader.runner)
         if answer:
             self.to_client(answer)
         return None if answer is None else b""
@@ -205,7 +205,7 @@ class StdioSession:
         """Return the error in place of an answer that is too long; None: whose it is is not known yet."""
         from failwell.proxy.stdio.long_lines import replacement  # only now: most sessions have none
 
-        found = replacement(line, self._loader.tracker)
+        found = replacement(line, self._loader.runner.conversation)
         if found == b"":
             self._restarts().report_dropped(MAX_LINE)
         return found
@@ -233,7 +233,7 @@ class StdioSession:
         with server.lock:
             if server.ending.is_set():
                 return False
-            answers = restarts.answers(self._loader.tracker, code, will_return=True)
+            answers = restarts.answers(self._loader.runner, code, will_return=True)
             try:
                 server.restart()
             except OSError:
@@ -242,7 +242,7 @@ class StdioSession:
                 is_back = True
                 self._initializing = server.child
                 self._start_down()
-                repeat_handshake(self._loader.tracker, server.child.stdin, number=restarts.count)
+                repeat_handshake(self._loader.runner, server.child.stdin, number=restarts.count)
                 self._initializing = None
         self._write_last(answers, until=server.ending if is_back else None)
         return is_back

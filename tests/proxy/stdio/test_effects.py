@@ -1,33 +1,24 @@
 """What lines mean, without any process."""
 
+import json
 from typing import Any
 
 import pytest
 
 from failwell.proxy.bounds import MAX_PENDING
 from failwell.proxy.messages import encode
-from failwell.proxy.stdio.loader import TrackerLoader
+from failwell.proxy.stdio.effects import EffectRunner
+from failwell.proxy.stdio.loader import ConversationLoader
 from failwell.proxy.stdio.pump import Pump, write_all
-from failwell.proxy.stdio.tracker import Tracker
+from tests.proxy.conversations import Ends
 
 
-class Refusing:
-    """A handler that only notes what it gets."""
-
-    def __init__(self) -> None:
-        self.answered: list[Any] = []
-
-    def answer(self, request: Any, line: bytes) -> bytes | None:
-        self.answered.append((request.id, request.tool, line))
-        return b"upgraded\n"
-
-    def redacted(self, id: Any, line: bytes) -> bytes | None:
-        return None
+def runner() -> EffectRunner:
+    return Ends().runner
 
 
-def tracker() -> tuple[Tracker, Refusing]:
-    handler = Refusing()
-    return Tracker(lambda _: handler, lambda _: None), handler  # type: ignore[arg-type, return-value]
+def is_rewritten(line: bytes | None) -> bool:
+    return line is not None and b'"dev.failwell/failure"' in line
 
 
 def call(id: Any, tool: str = "look") -> bytes:
@@ -40,28 +31,27 @@ def failing(id: Any) -> bytes:
 
 @pytest.mark.parametrize("id", [1, -1, "1", "", 1.5, 2**70])
 def test_every_kind_of_id_finds_its_call(id: Any) -> None:
-    one, handler = tracker()
+    one = runner()
     one.from_client(call(id))
 
-    assert one.from_server(failing(id)) == b"upgraded\n"
-    assert [(found, tool) for found, tool, _ in handler.answered] == [(id, "look")]
+    assert is_rewritten(one.from_server(failing(id)))
 
 
 def test_a_number_and_a_text_are_different_ids() -> None:
-    one, _handler = tracker()
+    one = runner()
     one.from_client(call(1))
 
-    assert one.from_server(failing("1")) is None
-    assert one.from_server(failing(1)) == b"upgraded\n"
+    assert one.from_server(failing("1")) == failing("1")
+    assert is_rewritten(one.from_server(failing(1)))
 
 
 def test_requests_of_the_server_do_not_answer_those_of_the_client() -> None:
-    one, _handler = tracker()
+    one = runner()
     one.from_client(call(1))
 
     assert one.from_server(b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n') is None
     assert one.from_client(b'{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}\n') is None
-    assert 1 in one.pending
+    assert 1 in one.conversation.pending
 
 
 @pytest.mark.parametrize(
@@ -84,34 +74,33 @@ def test_requests_of_the_server_do_not_answer_those_of_the_client() -> None:
     ],
 )
 def test_lines_that_make_no_sense_pass_both_ways(line: bytes) -> None:
-    one, handler = tracker()
+    one = runner()
 
     assert one.from_client(line) is None
     assert one.from_server(line) is None
-    assert handler.answered == []
 
 
 def test_a_call_without_a_name_is_not_a_tool_s() -> None:
-    one, handler = tracker()
+    one = runner()
     one.from_client(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
     one.from_client(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":[1]}\n')
 
-    assert one.from_server(failing(1)) is None
-    assert one.from_server(failing(2)) is None
-    assert handler.answered == []
+    assert one.from_server(failing(1)) == failing(1)
+    assert one.from_server(failing(2)) == failing(2)
 
 
 def test_a_cancelled_call_is_not_pending_and_one_answer_to_it_is_structured() -> None:
-    one, _handler = tracker()
+    one = runner()
     one.from_client(call(1))
     one.from_client(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
 
-    assert one.pending == {}
-    assert [one.from_server(failing(1)) for _ in range(2)] == [b"upgraded\n", b""]
+    assert one.conversation.pending == {}
+    assert is_rewritten(one.from_server(failing(1)))
+    assert one.from_server(failing(1)) == b""
 
 
 def test_cancelled_calls_do_not_pile_up() -> None:
-    one, _ = tracker()
+    one = runner()
     for id in range(2 * MAX_PENDING):
         one.from_client(call(id))
         one.from_client(
@@ -119,71 +108,60 @@ def test_cancelled_calls_do_not_pile_up() -> None:
         )
         one.note_all_sent()
 
-    assert one.from_server(failing(0)) is None
-    assert one.from_server(failing(2 * MAX_PENDING - 1)) == b"upgraded\n"
+    assert one.from_server(failing(0)) == failing(0)
+    assert is_rewritten(one.from_server(failing(2 * MAX_PENDING - 1)))
 
 
 def test_calls_that_nobody_answers_do_not_pile_up() -> None:
-    one, _ = tracker()
+    one = runner()
     for id in range(2 * MAX_PENDING):
         one.from_client(call(id))
         one.note_all_sent()
 
-    assert len(one.pending) == MAX_PENDING
-    assert 2 * MAX_PENDING - 1 in one.pending
-
-
-@pytest.mark.parametrize("changed", [RuntimeError, StopIteration])
-def test_an_answer_that_comes_while_the_oldest_call_is_forgotten_does_no_harm(changed: type[Exception]) -> None:
-    class Changing(dict[Any, Any]):
-        def __iter__(self) -> Any:
-            raise changed  # as a dictionary does if another thread changes it
-
-    one, _ = tracker()
-    one.pending = Changing.fromkeys(range(MAX_PENDING))
-    one.from_client(call("last"))
-
-    assert one.pending["last"].tool == "look"
+    assert len(one.conversation.pending) == MAX_PENDING
+    assert 2 * MAX_PENDING - 1 in one.conversation.pending
 
 
 def test_answers_to_a_batch_are_told_apart() -> None:
-    one, _handler = tracker()
+    one = runner()
     one.from_client(b"[" + call(1).strip() + b"," + call(2).strip() + b"]\n")
 
-    assert (
-        one.from_server(b"[" + failing(2).strip() + b',{"id":1,"result":{}}]\n') == b'[upgraded,{"id":1,"result":{}}]\n'
-    )
-    assert one.calls == {"look": 2}
+    answer = one.from_server(b"[" + failing(2).strip() + b',{"id":1,"result":{}}]\n')
+    assert answer is not None
+    first, second = json.loads(answer)
+    assert "dev.failwell/failure" in first["result"]["_meta"]
+    assert second == {"id": 1, "result": {}}
+    assert one.conversation.settings.calls == {"look": 2}
 
 
 def test_an_id_that_is_used_again_is_a_new_request() -> None:
-    one, _handler = tracker()
+    one = runner()
     for _ in range(2):
         one.from_client(call(1))
-        assert one.from_server(failing(1)) == b"upgraded\n"
+        assert is_rewritten(one.from_server(failing(1)))
 
     assert one.from_server(failing(1)) == b""
 
 
 def test_only_whole_lines_count_as_sent() -> None:
-    one, _ = tracker()
+    one = runner()
     for id in (1, 2, 3):
         one.from_client(call(id))
     one.note_only_sent(call(1) + b"[" + call(2).strip() + b"]\n")
 
-    assert [request.is_sent for request in one.pending.values()] == [True, True, False]
+    assert [request.is_sent for request in one.conversation.pending.values()] == [True, True, False]
 
 
-def test_what_passed_before_the_tracker_was_loaded_is_read_then() -> None:
-    one, _ = tracker()
-    loader = TrackerLoader(lambda: one)
+def test_what_passed_before_the_conversation_was_loaded_is_read_then() -> None:
+    one = runner()
+    loader = ConversationLoader(lambda: one)
     hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
 
     assert loader.from_client(hello) is None
-    assert one.handshake == []
+    assert one.conversation.handshake == []
     assert loader.from_client(call(2)) is None
-    assert one.handshake == [hello]
-    assert [request.is_sent for request in one.pending.values()] == [True, False]
+    assert one.conversation.handshake == [hello]
+    assert [request.is_sent for request in one.conversation.pending.values()] == [True, False]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100])
@@ -206,22 +184,22 @@ def test_what_a_closed_end_does_not_take_is_told() -> None:
 
 @pytest.mark.parametrize("params", ["[1]", '{"uri":[1]}', "[" * 100_000 + "]" * 100_000])
 def test_what_is_to_last_and_makes_no_sense_does_no_harm(params: str) -> None:
-    one, _ = tracker()
+    one = runner()
     line = b'{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":' + params.encode() + b"}\n"
 
     assert one.from_client(line) is None
     assert one.from_client(call(2)) is None
-    assert 2 in one.pending
+    assert 2 in one.conversation.pending
 
 
 def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.proxy.stdio.tracker.MAX_ANSWERED_IDS", 10)
-    one, _ = tracker()
+    monkeypatch.setattr("failwell.proxy.conversation.MAX_ANSWERED_IDS", 10)
+    one = runner()
     for id in range(25):
         one.from_client(call(id))
         one.from_server(failing(id))
 
     assert one.from_server(failing(24)) == b""
     assert one.from_server(failing(11)) == b""
-    assert one.from_server(failing(1)) is None
-    assert len(one.answered_ids) <= 20
+    assert one.from_server(failing(1)) == failing(1)
+    assert len(one.conversation.answered_ids) <= 20

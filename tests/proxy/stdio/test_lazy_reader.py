@@ -1,45 +1,35 @@
 """What passes unread is known as well as if each line had been read at once."""
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from failwell.proxy.conversation import Conversation, Settings
 from failwell.proxy.messages import encode
-from failwell.proxy.stdio import tracker
-from failwell.proxy.stdio.tracker import LazyTracker, Tracker
+from failwell.proxy.stdio import lazy_reader as lazy_readers
+from failwell.proxy.stdio.lazy_reader import LazyReader
+from tests.proxy.conversations import Ends
 
 
-class Noting:
-    """A handler that only notes what it gets."""
-
-    def __init__(self) -> None:
-        self.answered: list[Any] = []
-
-    def answer(self, request: Any, line: bytes) -> bytes | None:
-        self.answered.append((request.id, request.tool, request.is_sent))
-        return b"upgraded %d\n" % len(self.answered)
-
-    def filter_progress(self, _: bytes) -> bytes | None:
-        return None
-
-    def redacted(self, id: Any, line: bytes) -> bytes | None:
-        return None
+def lazy_reader(**options: Any) -> tuple[LazyReader, Conversation]:
+    runner = Ends(Settings(**options)).runner
+    return LazyReader(runner), runner.conversation
 
 
-def lazy_tracker(**options: bool) -> tuple[LazyTracker, Tracker, Noting]:
-    handler = Noting()
-    eager = Tracker(lambda _: handler, lambda _: None, **options)  # type: ignore[arg-type, return-value]
-    return LazyTracker(eager), eager, handler
+def is_rewritten(line: bytes | None) -> bool:
+    return line is not None and b'"dev.failwell/failure"' in line
 
 
 def call(id: Any, tool: str = "look") -> bytes:
     return encode({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}}) + b"\n"
 
 
-def success(id: Any) -> bytes:
-    return encode({"jsonrpc": "2.0", "id": id, "result": {"content": [], "isError": False}}) + b"\n"
+def success(id: Any, *texts: str) -> bytes:
+    content = [{"type": "text", "text": text} for text in texts]
+    return encode({"jsonrpc": "2.0", "id": id, "result": {"content": content, "isError": False}}) + b"\n"
 
 
 def failing(id: Any) -> bytes:
@@ -47,29 +37,31 @@ def failing(id: Any) -> bytes:
 
 
 def test_a_call_that_succeeds_is_counted_and_forgotten() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     one.note_sent(call(1))
 
     assert one.passes(success(1))
-    assert eager.calls == {}
+    assert eager.settings.calls == {}
     one.catch_up()
-    assert (eager.calls, eager.pending) == ({"look": 1}, {})
+    assert (eager.settings.calls, eager.pending) == ({"look": 1}, {})
 
 
 def test_a_failing_answer_finds_its_call_among_those_that_were_kept() -> None:
-    one, _, handler = lazy_tracker()
+    one, _ = lazy_reader()
     one.note_sent(call(1, "a") + call(2, "b"))
     one.note_sent(call(3, "c"))
 
     assert one.passes(success(1))
     assert not one.passes(failing(2))
-    assert one.from_server(failing(2)) == b"upgraded 1\n"
-    assert handler.answered == [(2, "b", True)]
+    answer = one.from_server(failing(2))
+    assert is_rewritten(answer)
+    assert answer is not None
+    assert json.loads(answer)["result"]["_meta"]["dev.failwell/failure"]["tool"] == "b"
 
 
 @pytest.mark.parametrize("is_read_between", [True, False])
 def test_a_second_answer_is_dropped(is_read_between: bool) -> None:
-    one, _, _ = lazy_tracker()
+    one, _ = lazy_reader()
     one.note_sent(call(1))
     one.passes(success(1))
     if is_read_between:
@@ -81,7 +73,7 @@ def test_a_second_answer_is_dropped(is_read_between: bool) -> None:
 
 
 def test_answers_that_nobody_asked_for_pass_each_time() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
 
     assert [one.from_server(success(7)) for _ in range(3)] == [None, None, None]
     one.catch_up()
@@ -89,12 +81,12 @@ def test_answers_that_nobody_asked_for_pass_each_time() -> None:
 
 
 def test_answers_that_come_together_pass_together() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     one.note_sent(b"".join(call(id) for id in range(9)))
 
     assert one.passes(b"".join(success(id) for id in range(9)))
     one.catch_up()
-    assert (eager.calls, eager.pending) == ({"look": 9}, {})
+    assert (eager.settings.calls, eager.pending) == ({"look": 9}, {})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +100,7 @@ def test_answers_that_come_together_pass_together() -> None:
     ],
 )
 def test_lines_of_which_one_must_be_looked_at_do_not_pass_together(lines: bytes) -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     one.note_sent(call(0) + call(1) + call(2))
     assert one.passes(success(0))
 
@@ -118,7 +110,7 @@ def test_lines_of_which_one_must_be_looked_at_do_not_pass_together(lines: bytes)
 
 
 def test_a_list_of_tools_is_learnt() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     one.note_sent(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
 
     assert one.from_server(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look"}]}}\n') is None
@@ -126,7 +118,7 @@ def test_a_list_of_tools_is_learnt() -> None:
 
 
 def test_a_handshake_is_remembered_though_its_answer_passed() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
     one.note_sent(hello)
     one.passes(success(1))
@@ -136,29 +128,28 @@ def test_a_handshake_is_remembered_though_its_answer_passed() -> None:
 
 
 def test_successes_that_may_be_failures_are_looked_at() -> None:
-    one, _, handler = lazy_tracker(reads_successes=True)
+    one, _ = lazy_reader(flip_unflagged=frozenset("*"))
     one.note_sent(call(1))
 
-    assert one.from_server(success(1)) == b"upgraded 1\n"
-    assert handler.answered == [(1, "look", True)]
+    assert is_rewritten(one.from_server(success(1, "Error: 404 Not Found")))
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracker, "MAX_UNREAD_ANSWERS", 100)
-    one, eager, _ = lazy_tracker()
+    monkeypatch.setattr(lazy_readers, "MAX_UNREAD_ANSWERS", 100)
+    one, eager = lazy_reader()
     for id in range(1000):
         one.note_sent(call(id))
-    assert len(eager.pending) > 1000 - tracker.MAX_UNREAD_REQUESTS - 2
+    assert len(eager.pending) > 1000 - lazy_readers.MAX_UNREAD_REQUESTS - 2
     for id in range(1000, 2000):
         one.from_server(success(id))
 
     assert len(one._unread) <= 101
-    one.note_sent(call("long").replace(b"look", b"x" * tracker.MAX_UNREAD_LENGTH))
+    one.note_sent(call("long").replace(b"look", b"x" * lazy_readers.MAX_UNREAD_LENGTH))
     assert len(one._unread) == 0
 
 
 def test_a_carriage_return_does_not_end_a_line() -> None:
-    one, eager, _ = lazy_tracker()
+    one, eager = lazy_reader()
     one.note_sent(b'{"id":1,\r"method":"tools/call",\r\n' + call(2))
     one.note_sent(call(3).replace(b",", b",\r") + call(4))
     one.catch_up()
@@ -180,8 +171,8 @@ FROM_CLIENT = ("call", "ping", "odd")
 
 @given(st.lists(st.lists(LINES, min_size=1, max_size=4), max_size=12))
 def test_in_whatever_order_lines_come_the_same_is_known_and_said(batches: list[list[tuple[str, int]]]) -> None:
-    lazy, its_tracker, its_handler = lazy_tracker()
-    _, eager, handler = lazy_tracker()
+    ends, its_ends = Ends(), Ends()
+    lazy, eager = LazyReader(its_ends.runner), ends.runner
     for batch in batches:
         for kind, id in batch:
             line = MADE[kind](id)
@@ -196,6 +187,7 @@ def test_in_whatever_order_lines_come_the_same_is_known_and_said(batches: list[l
             assert {eager.from_server(line + b"\n") for line in together.splitlines()} == {None}
     lazy.catch_up()
 
-    assert (its_tracker.calls, list(its_tracker.pending)) == (eager.calls, list(eager.pending))
-    assert its_handler.answered == handler.answered
-    assert its_tracker.answered_ids == eager.answered_ids
+    one, other = its_ends.runner.conversation, ends.runner.conversation
+    assert (one.settings.calls, list(one.pending)) == (other.settings.calls, list(other.pending))
+    assert its_ends.events == ends.events
+    assert one.answered_ids == other.answered_ids

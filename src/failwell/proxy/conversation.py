@@ -1,0 +1,912 @@
+"""`Conversation`: one client and one server. It does no input or output, takes no lock and has no clock.
+
+Messages and the time go in. What comes out is None, if a message passes as it is; other bytes; or `Steps`, which yield
+effects that the transport carries out, sending back what came of each:
+
+found = conversation.from_server(data, now)   # None: pass it; b"": drop it; bytes: pass these; `Steps`: carry them out
+
+A message gets one glance. Only what must be changed or read is decoded in full, in a `Compute`, which needs no lock.
+What only failures need is loaded with the first of them: most sessions have none.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from failwell._json import is_array, is_object
+from failwell.proxy.bounds import (
+    MAX_ANSWERED_IDS,
+    MAX_DECODED,
+    MAX_KEPT_CALLS,
+    MAX_PENDING,
+    MAX_RETRIED_CALL,
+    MAX_SUBSCRIPTIONS,
+    MAX_UNREAD_LENGTH,
+)
+from failwell.proxy.calls import ListedTools, ProxiedCall
+from failwell.proxy.messages import (
+    Id,
+    Params,
+    decode,
+    decode_line,
+    encode,
+    glance_at_client,
+    glance_at_server,
+    glance_loosely,
+    with_id,
+)
+from failwell.proxy.summary import counted_name
+
+if TYPE_CHECKING:
+    from failwell.event import Event
+    from failwell.failure import Failure
+    from failwell.proxy.rewriter import Reading, Rewriter
+    from failwell.retry import Effect as RunEffect
+    from failwell.retry import Limits, Policy, Run
+
+# Their effect lasts until the server ends, so they are repeated after a restart.
+_LASTING_METHODS = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_CANCELLED = "notifications/cancelled"
+_TOOLS_CHANGED = "notifications/tools/list_changed"
+
+
+class PendingRequest(Struct, eq=False):
+    """A request that the server has not answered yet.
+
+    `body` is what the client sent, unless it is too long to be kept. `sent_as` is the id that the server knows it by:
+    each try has its own. `started` is when the client made it, `run` decides about its tries, `progress` is how far
+    they came. `is_sent` says that the server has all of it; `is_held` that the server has nothing of it yet, or that it
+    waits for its next try. `is_tracked` says that other messages may be about it, `is_batched` that it came with
+    others, and is not made again. `route` is how the transport sends it. A request of the proxy itself has no method,
+    and `on_answer` gets its answer.
+    """
+
+    id: Id
+    method: str
+    tool: str = ""
+    body: bytes | None = None
+    sent_as: Id = ""
+    started: float = 0.0
+    run: "Run | None" = None
+    progress: float = float("-inf")
+    known_call: ProxiedCall | None = None
+    is_page: bool = False
+    is_sent: bool = False
+    is_held: bool = False
+    is_cancelled: bool = False
+    is_answered: bool = False
+    is_ended: bool = False
+    is_batched: bool = False
+    is_tracked: bool = True
+    route: Any = None
+    on_answer: Callable[[bytes], object] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sent_as == "":
+            self.sent_as = self.id
+
+    @property
+    def call(self) -> ProxiedCall:
+        """The whole call, decoded when it is first needed; of one that is too long, what is known already."""
+        if self.known_call is None:
+            body = self.body if self.body is not None and len(self.body) <= MAX_DECODED else None
+            found = None if body is None else ProxiedCall.of(decode(body))
+            self.known_call = found or ProxiedCall(id=self.id, tool=self.tool, is_unread=True)
+        return self.known_call
+
+    @property
+    def attempts(self) -> int | None:
+        """How often it was made, if it was made again."""
+        return self.run.attempt if self.run is not None and self.run.attempt > 1 else None
+
+
+class ToServer(Struct):
+    """Send this to the server: a call."""
+
+    data: bytes
+    request: PendingRequest
+
+
+class ToClient(Struct):
+    """Send this to the client: the answer to a request, or what takes the place of another message.
+
+    `source` is what the transport gave with the server's message, and `is_unchanged` says that this is that message.
+    """
+
+    data: bytes
+    request: PendingRequest | None = None
+    source: Any = None
+    is_unchanged: bool = False
+
+
+class Sleep(Struct):
+    """Sleep so many seconds; send back True, or False to have the request answered at once with its last failure."""
+
+    seconds: float
+    request: PendingRequest
+
+
+class ListTools(Struct):
+    """Ask the server for its tools, and wait a little for that: longer if it decides whether the call is made."""
+
+    request: PendingRequest
+    is_decisive: bool
+
+
+class AskLimits(Struct):
+    """Have a run begin its next try or, with a *failure*, judge its last one; ask the limits that calls share for it.
+
+    What the run says next is sent back: `Try`, `Wait` or `Finish`.
+    """
+
+    run: "Run"
+    failure: "Failure | None" = None
+    is_retried_below: bool = False
+
+    def step(self, now: float, jitter: float) -> "RunEffect":
+        """Take the step, and return what the run says, or the question that it has."""
+        if self.failure is None:
+            return self.run.begin(now)
+        return self.run.failed(self.failure, now, jitter=jitter, retried_below=self.is_retried_below)
+
+
+class Succeeded(Struct):
+    """Let the limits that calls share know of a success."""
+
+    run: "Run"
+
+
+class Compute(Struct):
+    """Call this without holding a lock, and send back what it returns: it reads or writes a message."""
+
+    function: Callable[[], Any]
+
+
+class Report(Struct):
+    """Report an event."""
+
+    event: "Event"
+
+
+Effect = ToServer | ToClient | Sleep | ListTools | AskLimits | Succeeded | Compute | Report
+Steps = Generator[Effect, Any, None]
+"""What a message leads to: effects that the transport carries out one after another."""
+
+
+class RetryRules(Struct, frozen=True, eq=False):
+    """How often and how long calls are made again, and the limits that they share."""
+
+    policy: "Policy"
+    limits: "Limits"
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether anything failed lately, so that calls must ask before they are made, and successes count."""
+        one, other, third = self.limits.failure_state
+        return bool(one or other or third)
+
+
+class Settings(Struct, kw_only=True, eq=False):
+    """What the operator wants of all conversations of a proxy, and how many calls they had.
+
+    `validates`: wrong arguments are refused. `dry_run`: report what would change, and change nothing.
+    `reads_unflagged`: successes are read too, since they may be failures; of the tools in `flip_unflagged` (`*`: of
+    all) they are failures then. `reports_all`: each call is reported. `load_retries` gives the rules of retries when
+    they are first needed; None: there are none. `answers_cancelled`: a cancelled call still needs an answer.
+    """
+
+    validates: bool = False
+    dry_run: bool = False
+    reads_unflagged: bool = False
+    flip_unflagged: frozenset[str] = frozenset()
+    reports_all: bool = False
+    load_retries: Callable[[], RetryRules] | None = None
+    shares_limits: bool = False
+    answers_cancelled: bool = False
+    calls: dict[str, int] = {}
+    known_retries: RetryRules | None = None
+
+    @property
+    def reads_successes(self) -> bool:
+        """Whether answers that are not flagged may be failures too."""
+        return self.reads_unflagged or bool(self.flip_unflagged)
+
+    @property
+    def retries(self) -> RetryRules | None:
+        """The rules of retries, loaded now if they were not needed before."""
+        if self.known_retries is None and self.load_retries is not None:
+            self.known_retries = self.load_retries()
+        return self.known_retries
+
+    def must_ask(self) -> bool:
+        """Return whether a call must ask the limits before it is made."""
+        rules = self.retries if self.shares_limits else self.known_retries
+        return rules is not None and rules.has_failures
+
+    def count(self, tool: str) -> None:
+        """Count a call."""
+        known = self.calls.get(tool)
+        if known is None:
+            tool = counted_name(tool, self.calls)
+            known = self.calls.get(tool, 0)
+        self.calls[tool] = known + 1
+
+
+class Arrival(Struct, frozen=True):
+    """Where a message of the server arrived: the requests *among* which it may answer one, if not any that is pending.
+
+    `ToClient` names the *source*. A message without an id answers the *unnamed* request. If it *is_repeated*, it passes
+    though it came before: the client may lack it.
+    """
+
+    among: Mapping[Id, PendingRequest] | None = None
+    source: Any = None
+    unnamed: PendingRequest | None = None
+    is_repeated: bool = False
+
+
+_ANYWHERE = Arrival()
+
+
+class Conversation:
+    """Knows which requests are pending, which of them are calls, and which tools there are.
+
+    Args:
+        settings: what the operator wants.
+        make_rewriter: makes the rewriter of failures, given the tools, the first time it is needed.
+        next_id: gives ids that no client uses.
+        server: the name of the server for this client in the limits that calls share: what one client makes fail is not
+            held against others.
+
+    Attributes:
+        handshake: the client's `initialize`, and its notification that it is initialized.
+        lasting: the log level (under None) and the subscriptions (under their URI) that the client requested.
+        listing: the transport's own request for the tools, until the server says that they changed.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        make_rewriter: "Callable[[ListedTools], Rewriter]",
+        next_id: Callable[[], Id],
+        *,
+        server: str = "",
+    ) -> None:
+        self.settings = settings
+        self.tools = ListedTools()
+        self.pending: dict[Id, PendingRequest] = {}
+        self.handshake: list[bytes] = []
+        self.lasting: dict[str | None, bytes] = {}
+        self.listing: Any = None
+        self.learnt = 0
+        self.answered_ids: set[Id] = set()
+        self._recently_answered: set[Id] = set()
+        self._cancelled: dict[Id, PendingRequest] = {}
+        self._answering: dict[Id, PendingRequest] = {}
+        self._unsent: deque[PendingRequest] = deque()
+        self._make_rewriter = make_rewriter
+        self._rewriter: Rewriter | None = None
+        self._next_id = next_id
+        self._server = server
+
+    @property
+    def rewriter(self) -> "Rewriter":
+        """Reads and writes failures."""
+        if self._rewriter is None:
+            self._rewriter = self._make_rewriter(self.tools)
+        return self._rewriter
+
+    # What the client sends.
+
+    def from_client(self, data: bytes, now: float) -> "bytes | Steps | None":
+        """Return what the server gets for a message of the client; None: as it is. An empty text drops it."""
+        message = glance_at_client(data)
+        is_exact = message is not None
+        message = message or glance_loosely(data)
+        if message is None:
+            self._read_odd_from_client(data, now)
+            return None
+        id, method, params = message.id, message.method, message.params
+        if method is None:
+            return None
+        if id is None:
+            return self._read_client_notification(method, params, data)
+        if method == "tools/call" and params is not None and params.name is not None:
+            # What is encoded again must mean the same, and what is kept for many calls must be short.
+            is_kept = is_exact and len(data) <= MAX_RETRIED_CALL and len(data) * len(self.pending) <= MAX_KEPT_CALLS
+            request = PendingRequest(id, method, params.name, data if is_kept else None, started=now)
+            self.add(request)
+            if self.must_read(request):
+                return self.call(request, data)
+            self._unsent.append(request)
+            return None
+        if method in _LASTING_METHODS:
+            self._remember_lasting(method, data)
+        is_first = method == "initialize"
+        if is_first and len(data) <= MAX_RETRIED_CALL:
+            self.handshake = [data]
+        is_page = params is not None and params.has_cursor
+        request = PendingRequest(id, method, body=data if is_first else None, is_page=is_page, started=now)
+        self.add(request)
+        self._unsent.append(request)
+        return None
+
+    def must_read(self, request: PendingRequest) -> bool:
+        """Return whether a call must be read before it is sent. If not, it is sent as it is."""
+        settings = self.settings
+        return not request.is_batched and (settings.validates or settings.reports_all or settings.must_ask())
+
+    def add(self, request: PendingRequest) -> None:
+        """Note a request that is about to be sent; calls are counted."""
+        if request.tool:
+            self.settings.count(request.tool)
+        pending = self.pending
+        if not request.is_tracked:
+            return
+        if len(pending) >= MAX_PENDING:
+            pending.pop(next(iter(pending)))
+        pending[request.id] = request
+        self._cancelled.pop(request.id, None)
+        self.answered_ids.discard(request.id)
+        self._recently_answered.discard(request.id)
+
+    def call(self, request: PendingRequest, data: bytes) -> Steps:
+        """Make a call that was added, or refuse it: wrong arguments, or a tool that is suspended."""
+        settings = self.settings
+        request.is_held = True
+        if settings.validates and self._needs_tools():
+            yield ListTools(request, is_decisive=True)
+        refusal = None
+        if settings.validates or settings.reports_all:
+            refusal = yield Compute(lambda: self.rewriter.refusal(request.call))
+        if refusal is None and self._may_retry(request) and settings.must_ask():
+            request.run = self._new_run(request)
+            failure = getattr((yield AskLimits(request.run)), "refusal", None)
+            if failure is not None and not settings.dry_run:
+                # The server that clients share has a name of its own here for each of them.
+                failure = failure.replace(
+                    details={key: failure.details[key] for key in failure.details if key != "server"}
+                )
+                yield Report(self.rewriter.event("refused", request.call, failure))
+                refusal = yield Compute(partial(self.rewriter.failed, request.call, failure))
+        request.is_held = False
+        if refusal is not None:
+            self.forget(request)
+            yield ToClient(encode(refusal), request)
+        elif not request.is_ended and (not request.is_cancelled or settings.answers_cancelled):
+            self._unsent.append(request)
+            yield ToServer(data, request)
+
+    def refuse(self, call: ProxiedCall, failure: "Failure") -> Steps:
+        """Answer a call that cannot be made, and that nothing is known of but this."""
+        yield Report(self.rewriter.event("refused", call, failure))
+        yield ToClient(encode((yield Compute(lambda: self.rewriter.failed(call, failure)))))
+
+    def _read_client_notification(self, method: str, params: Params | None, data: bytes) -> bytes | None:
+        if method == "notifications/initialized":
+            self.handshake = [*self.handshake[:1], data]
+        elif method == _CANCELLED and params is not None and params.request_id is not None:
+            return self.cancel(params.request_id, data)
+        return None
+
+    def cancel(self, id: Id, data: bytes) -> bytes | None:
+        """Note that a request is cancelled, and return the cancellation as the server knows it; None: as it is.
+
+        It is empty if the server knows nothing of the request. An answer that comes all the same passes, once.
+        """
+        request = self._answering.pop(id, None) or self.pending.get(id)
+        if request is None:
+            return None
+        request.is_cancelled = True
+        if request.run is not None:
+            request.run.cancelled()
+        if self.pending.pop(request.sent_as, None) is not None and not request.is_held:
+            self._cancelled[request.sent_as] = request
+            if len(self._cancelled) > MAX_PENDING:
+                self._cancelled.pop(next(iter(self._cancelled)))
+        if request.is_held:
+            return b""
+        if request.sent_as == id:
+            return None
+        message = decode_line(data)
+        if message is None:
+            return b""
+        message["params"]["requestId"] = request.sent_as
+        return encode(message)
+
+    def _remember_lasting(self, method: str, data: bytes) -> None:
+        message = decode_line(data)
+        params = message.get("params") if is_object(message) else None
+        uri = params.get("uri") if is_object(params) else None
+        key = uri if isinstance(uri, str) else None
+        self.lasting.pop(key, None)
+        if (
+            method != "resources/unsubscribe"
+            and len(self.lasting) < MAX_SUBSCRIPTIONS
+            and len(data) <= MAX_UNREAD_LENGTH
+        ):
+            self.lasting[key] = data
+
+    def _read_odd_from_client(self, data: bytes, now: float) -> None:
+        """Read a message whose parts are not what they should be, and each message of a batch."""
+        message = decode_line(data)
+        for one in message if is_array(message) else (message,):
+            if not is_object(one) or not isinstance(one.get("method"), str) or not _is_id(one.get("id")):
+                continue
+            request = PendingRequest(one["id"], one["method"], started=now, is_batched=True)
+            params = one.get("params")
+            if request.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
+                request.tool, request.body = params["name"], encode(one)
+            self.add(request)
+            self._unsent.append(request)
+
+    def note_all_sent(self) -> None:
+        """Note that the server has all requests that were added so far."""
+        while self._unsent:
+            self._unsent.popleft().is_sent = True
+
+    def note_only_sent(self, lines: bytes) -> None:
+        """Note that the server has these lines, and none of the others that were read."""
+        for line in lines.splitlines():
+            message = decode_line(line)
+            if message is None and (glance := glance_at_client(line)) is not None:
+                message = {"id": glance.id}
+            for one in message if is_array(message) else (message,):
+                id: Any = one.get("id") if is_object(one) else None
+                if _is_id(id) and (request := self.pending.get(id)) is not None:
+                    request.is_sent = True
+
+    # What the server sends.
+
+    def from_server(
+        self,
+        data: bytes,
+        now: float,
+        arrival: Arrival = _ANYWHERE,
+    ) -> "bytes | Steps | list[tuple[bytes, Any]] | None":
+        """Return what the client gets for a message of the server; None: as it is. An empty text drops it.
+
+        A list has each message of a batch, and what the client gets for it.
+        """
+        glance = glance_at_server(data)
+        if glance is None:
+            return self._read_odd_from_server(data, now, arrival)
+        is_failed = glance.is_failed
+        if glance.method is not None:
+            found = self._read_server_notification(glance.method, data, arrival)
+            return self._redact(data, arrival.source) if found is None and is_failed else found
+        if not glance.is_answer:
+            return None
+        if glance.id is not None:
+            return self._read_answer(glance.id, data, now, arrival, is_failed=is_failed)
+        if arrival.unnamed is not None:
+            return self._read_unnamed(arrival.unnamed, data, now, arrival, is_failed=is_failed)
+        return self._redact(data, arrival.source) if is_failed else None
+
+    def find(self, id: Id, arrival: Arrival = _ANYWHERE) -> PendingRequest | None:
+        """Return the request that the server knows by an id, also if it was cancelled."""
+        if arrival.among is not None:
+            return arrival.among.get(id)
+        return self.pending.get(id) or self._cancelled.get(id)
+
+    def _settle(self, request: PendingRequest) -> None:
+        """Note that the server has answered a request, or will not any more."""
+        request.is_answered = True
+        if not request.is_tracked:
+            return
+        if self.pending.get(request.sent_as) is request:
+            del self.pending[request.sent_as]
+        self._cancelled.pop(request.sent_as, None)
+        self.note_answered(request.sent_as)
+        if request.tool:
+            self._answering[request.id] = request
+
+    def _end(self, request: PendingRequest) -> None:
+        """Note that the client gets the answer to a request now."""
+        request.is_ended = True
+        if self._answering.get(request.id) is request:
+            del self._answering[request.id]
+        if request.sent_as != request.id and request.is_tracked:
+            self.note_answered(request.id)
+
+    def _read_answer(
+        self, id: Id, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
+    ) -> bytes | Steps | None:
+        request, source = self.find(id, arrival), arrival.source
+        if request is None:
+            is_second = arrival.among is None and id in self.answered_ids and not arrival.is_repeated
+            return b"" if is_second else self._redact(data, source, id) if is_failed else None
+        if request.is_answered:
+            return b""
+        self._settle(request)
+        if request.tool:
+            if is_failed or self._reads_success_of(request):
+                return self._answer(request, data, source, is_failed=is_failed)
+            return self._pass_success(request, data, now, source)
+        if request.on_answer is not None:
+            request.on_answer(data)
+            return b""  # the answer to a request of the proxy itself
+        if request.method == "tools/list" and not is_failed:
+            self.learn(data, is_page=request.is_page)
+        return self._redact(data, source, id) if is_failed else None
+
+    def _read_unnamed(
+        self, request: PendingRequest, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
+    ) -> bytes | Steps | None:
+        """Read an answer without an id as if it had that of its request."""
+        try:
+            named = with_id(data, request.sent_as)
+        except (ValueError, RecursionError):
+            return self._redact(data, arrival.source) if is_failed else None
+        found = self._read_answer(request.sent_as, named, now, arrival, is_failed=is_failed)
+        return named if found is None else found
+
+    def _reads_success_of(self, request: PendingRequest) -> bool:
+        settings = self.settings
+        flipped = settings.flip_unflagged
+        return settings.reads_unflagged or (bool(flipped) and (request.tool in flipped or "*" in flipped))
+
+    def _pass_success(self, request: PendingRequest, data: bytes, now: float, source: Any) -> "Steps | None":
+        rules = self.settings.known_retries
+        run = request.run
+        if run is None and rules is not None and rules.has_failures and self._may_retry(request):
+            run = self._new_run(request)
+        if run is not None and not request.is_cancelled:
+            run.succeeded(now)
+        if request.attempts is None:
+            self._end(request)
+            return None
+        return self._recover(request, data, source)
+
+    def _recover(self, request: PendingRequest, data: bytes, source: Any) -> Steps:
+        """Pass the success of a later try."""
+        event = self.rewriter.event("recovered", request.call, None, attempt=request.attempts)
+        renamed = self._renamed(request, data)
+        if renamed is None:
+            yield from self._fail_unread(request, source)
+            return
+        yield Report(event)
+        self._end(request)
+        yield ToClient(renamed, request, source)
+
+    def _renamed(self, request: PendingRequest, data: bytes) -> bytes | None:
+        """Return an answer with the client's id; None: nobody can say where its id stands."""
+        try:
+            return data if request.sent_as == request.id else with_id(data, request.id)
+        except (ValueError, RecursionError):
+            return None
+
+    def _read_server_notification(self, method: str, data: bytes, arrival: Arrival) -> bytes | None:
+        if method == _TOOLS_CHANGED:
+            self._forget_tools()
+        elif method == "notifications/progress" and self.settings.load_retries is not None:
+            return None if self._is_progress(decode_line(data), arrival) else b""
+        return None
+
+    def _is_progress(self, message: Any, arrival: Arrival) -> bool:
+        """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
+        params = message.get("params") if is_object(message) else None
+        token, value = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
+        if not isinstance(token, int | str) or not isinstance(value, int | float):
+            return True
+        among = self.pending if arrival.among is None else arrival.among
+        is_only = arrival.among is not None and len(among) == 1  # where nothing else is answered, it is about that
+        for request in among.values():
+            if request.tool and not request.is_batched and (is_only or request.call.token == token):
+                if value <= request.progress:
+                    return request.attempts is None
+                request.progress = value
+                break
+        return True
+
+    def _read_odd_from_server(
+        self, data: bytes, now: float, arrival: Arrival
+    ) -> "bytes | Steps | list[tuple[bytes, Any]] | None":
+        """Read a message whose parts are not what they should be, and each message of a batch."""
+        message = decode_line(data)
+        if message is None:
+            return self._read_undecodable(data, now, arrival)
+        if is_array(message):
+            each = [encode(one) for one in message]
+            found = (self.from_server(one, now, arrival) for one in each)
+            return [(one, None if isinstance(what, list) else what) for one, what in zip(each, found, strict=True)]
+        if not is_object(message) or "method" in message or not _is_id(message.get("id")):
+            return None
+        if "result" not in message and "error" not in message:
+            return None
+        result = message.get("result")
+        is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
+        return self._read_answer(message["id"], data, now, arrival, is_failed=is_failed)
+
+    def _redact(self, data: bytes, source: Any, id: Id | None = None) -> Steps | None:
+        """Redact an error that answers no call, but perhaps another request."""
+        return None if self.settings.dry_run else self._pass_redacted(data, source, id)
+
+    def _pass_redacted(self, data: bytes, source: Any, id: Id | None) -> Steps:
+        from failwell.proxy.channels import redacted_error
+
+        safe = yield Compute(partial(redacted_error, data, answers=id))
+        if safe:
+            yield ToClient(safe, None, source, is_unchanged=safe is data)
+
+    def _read_undecodable(self, data: bytes, now: float, arrival: Arrival) -> bytes | Steps | None:
+        """Read an answer that is too deep or too long, as far as it tells whose it is and whether it failed."""
+        if data.lstrip()[:1] not in (b"{", b"["):
+            return None
+        # Only now: they are seldom needed.
+        from failwell.proxy.channels import may_be_failing
+        from failwell.proxy.long_messages import find_id, is_request, is_too_large
+
+        if is_request(data):
+            return None
+        is_failed = may_be_failing(data)
+        if not is_failed and not is_too_large(data):
+            return None  # it is not JSON, and answers nothing
+        among = self.pending if arrival.among is None else arrival.among
+        id = find_id(data, [one for one, request in among.items() if not request.is_answered] if is_failed else ())
+        if id is None:
+            return self._scrub(data, arrival.source) if is_failed and not self.settings.dry_run else None
+        return self._read_answer(id, data, now, arrival, is_failed=is_failed)
+
+    def _scrub(self, data: bytes, source: Any) -> Steps:
+        """Redact as a text what cannot be decoded, and whose request nobody knows: its client may know it."""
+        if len(data) > MAX_DECODED:
+            return
+        from failwell.redact.scrubber import scrub
+
+        safe = yield Compute(lambda: scrub(data.decode("utf-8", "replace")).encode())
+        yield ToClient(safe, None, source)
+
+    def learn(self, data: bytes, *, is_page: bool) -> dict[str, Any] | None:
+        """Learn the tools from an answer to `tools/list`, and return it, unless it is too long or no answer."""
+        is_too_long = len(data) + (self.learnt if is_page else 0) > MAX_DECODED
+        message = None if is_too_long else decode(data)
+        result = message.get("result") if is_object(message) else None
+        if is_object(result):
+            is_whole = not is_page and result.get("nextCursor") is None
+            self.learnt = len(data) + (0 if is_whole else self.learnt)
+            self.tools.learn(result, is_whole=is_whole)
+        return message if is_object(message) else None
+
+    # How a call ends.
+
+    def _answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
+        """Answer a call with what the server says, read in full; or make it again."""
+        try:
+            yield from self._read_and_answer(request, data, source, is_failed=is_failed)
+        except Exception:
+            from failwell._log import log
+
+            log.exception("an answer could not be handled; a minimal error takes its place if it failed")
+            if not request.is_ended:
+                yield self._minimal(request, data, source, is_failed=is_failed)
+
+    def _minimal(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> ToClient:
+        from failwell.proxy.channels import minimal_error
+
+        self._end(request)
+        renamed = self._renamed(request, data)
+        if renamed is not None and (self.settings.dry_run or not is_failed):
+            return ToClient(renamed, request, source, is_unchanged=renamed is data)
+        return ToClient(encode(minimal_error(request.id, is_call=True)), request, source)
+
+    def _read_and_answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
+        reading: Reading | None = yield Compute(partial(self._read, request, data))
+        if reading is None:
+            yield from self._answer_unread(request, data, source, is_failed=is_failed)
+            return
+        if reading.failed is not None and self._needs_tools():
+            yield ListTools(request, self._may_retry(request))
+            if self.tools.names():
+                reading = yield Compute(partial(self._read, request, data))
+                assert reading is not None
+        if reading.failed is not None:
+            if (yield from self._is_made_again(request, reading.failed, below=reading.is_retried_below)):
+                return
+        elif request.run is not None and not request.is_cancelled:
+            yield Succeeded(request.run)
+        answer, event = yield Compute(partial(self._write, request, reading))
+        if event is not None:
+            yield Report(event)
+        self._end(request)
+        if answer is not None:
+            yield ToClient(answer, request, source)
+            return
+        passed = self._renamed(request, data)
+        passed = encode({**reading.message, "id": request.id}) if passed is None else passed
+        yield ToClient(passed, request, source, is_unchanged=passed is data)
+
+    def _read(self, request: PendingRequest, data: bytes) -> "Reading | None":
+        """Return what an answer says; None: it cannot be decoded."""
+        message = decode_line(data)
+        return self.rewriter.read_answer(request.call, message) if is_object(message) else None
+
+    def _write(self, request: PendingRequest, reading: "Reading") -> "tuple[bytes | None, Event | None]":
+        """Return what takes the place of an answer, None if nothing does, and its event."""
+        answer, event = self.rewriter.write_answer(request.call, reading, attempts=request.attempts, run=request.run)
+        return None if answer is None else encode({**answer, "id": request.id}), event
+
+    def _answer_unread(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
+        """Answer a call with what cannot be decoded: too deep, or too long."""
+        renamed = self._renamed(request, data)
+        if renamed is not None and (self.settings.dry_run or not is_failed):
+            self._end(request)
+            yield ToClient(renamed, request, source, is_unchanged=renamed is data)
+        else:
+            yield from self._fail_unread(request, source)
+
+    def _fail_unread(self, request: PendingRequest, source: Any) -> Steps:
+        from failwell.proxy.failures import UNREADABLE_ANSWER
+
+        yield from self.fail(request, UNREADABLE_ANSWER, source=source, is_final=True)
+
+    def fail(self, request: PendingRequest, failure: "Failure", *, source: Any = None, is_final: bool = False) -> Steps:
+        """Answer a call with a failure that the proxy found; or make it again, unless that *is_final*.
+
+        A failure that is final says nothing about the tool, which others call too.
+        """
+        rewriter = self.rewriter
+        self._settle(request)
+        failure = failure.replace(tool=request.tool)
+        if is_final:
+            if request.run is not None:
+                request.run.cancelled()
+        else:
+            if self._needs_tools() and rewriter.depends_on_tool(failure):
+                yield ListTools(request, self._may_retry(request))
+            if (yield from self._is_made_again(request, failure)):
+                return
+        concluded = failure if request.run is None else request.run.with_gravest_outcome(failure)
+        if concluded.outcome != failure.outcome:  # an earlier try may have had an effect: the next step is another one
+            concluded = concluded.replace(suggestion=None)
+        attempts = {} if request.attempts is None else {"attempt": request.attempts}
+        yield Report(rewriter.event("failure", request.call, concluded, **attempts))
+        answer = yield Compute(lambda: rewriter.failed(request.call, concluded, attempts=request.attempts))
+        self._end(request)
+        yield ToClient(encode(answer), request, source)
+
+    def _is_made_again(
+        self, request: PendingRequest, failure: "Failure", *, below: bool = False
+    ) -> Generator[Effect, Any, bool]:
+        """Make a call again that failed, if that is right; return whether its answer is still to come."""
+        if not self._may_retry(request) or request.is_cancelled:
+            return False
+        run = request.run = request.run or self._new_run(request, attempt=1)
+        run.hints = self.rewriter.hints(request.tool)  # they may be narrower than when the call was made
+        delay: float | None = getattr((yield AskLimits(run, failure, below)), "delay", None)
+        if delay is None or request.is_cancelled:
+            return False
+        details = {"attempt": run.attempt, "delay": round(delay, 3)}
+        yield Report(self.rewriter.event("retry", request.call, failure, **details))
+        if self.settings.dry_run:
+            return False
+        return (yield from self._wait_and_send(request, run, delay))
+
+    def _wait_and_send(self, request: PendingRequest, run: "Run", delay: float) -> Generator[Effect, Any, bool]:
+        request.is_held = True
+        is_over = yield Sleep(delay, request)
+        is_made = is_over and not request.is_cancelled and not hasattr((yield AskLimits(run)), "refusal")
+        request.is_held = False
+        if request.is_cancelled and not self.settings.answers_cancelled:
+            self._end(request)
+            return True
+        if request.is_cancelled or not is_made:
+            return False
+        assert request.body is not None
+        request.sent_as, request.is_sent, request.is_answered = self._next_id(), False, False
+        if request.is_tracked:
+            self.pending[request.sent_as] = request
+            self._unsent.append(request)
+            self._answering[request.id] = request  # the client knows it by this id
+        yield ToServer(with_id(request.body, request.sent_as), request)
+        return True
+
+    def _may_retry(self, request: PendingRequest) -> bool:
+        body = request.body
+        return (
+            self.settings.load_retries is not None
+            and not request.is_batched
+            and body is not None
+            and len(body) <= MAX_RETRIED_CALL
+        )
+
+    def _new_run(self, request: PendingRequest, attempt: int = 0) -> "Run":
+        from failwell.retry import Run
+
+        rules = self.settings.retries
+        assert rules is not None
+        call = request.call
+        return Run(
+            rules.policy,
+            rules.limits,
+            server=self._server,
+            tool=call.tool,
+            arguments=call.arguments,
+            hints=self.rewriter.hints(call.tool),
+            started=request.started,
+            attempt=attempt,
+        )
+
+    def _needs_tools(self) -> bool:
+        return not self.tools.names()
+
+    def lose(self, request: PendingRequest) -> None:
+        """Note that the server will not answer a request that is no call: another answer is dropped."""
+        self._settle(request)
+        self._end(request)
+
+    def abandon(self, request: PendingRequest) -> None:
+        """Note that a call ends without an answer of its own, unless it has one; another call may probe its tool."""
+        if not request.is_ended:
+            if request.run is not None:
+                request.run.cancelled()
+            self.lose(request)
+
+    def forget(self, request: PendingRequest) -> None:
+        """Note that the server does not get a request, or that nobody waits for its answer any more."""
+        request.is_answered = request.is_ended = True
+        for known, id in ((self.pending, request.sent_as), (self._answering, request.id)):
+            if known.get(id) is request:
+                del known[id]
+
+    def note_notification(self, data: bytes) -> None:
+        """Note a notification of the server: tools that changed are forgotten."""
+        if b"list_changed" in data and (note := glance_at_server(data)) and note.method == _TOOLS_CHANGED:
+            self._forget_tools()
+
+    def _forget_tools(self) -> None:
+        self.tools.forget()
+        self.listing = None
+
+    def give_up_own_requests(self) -> None:
+        """Let go whoever waits for the answer to a request of the proxy itself."""
+        for request in list(self.pending.values()):
+            if request.on_answer is not None:
+                request.on_answer(b"")
+
+    def note_passed(self, id: Id, *, is_requested: bool) -> None:
+        """Note that an answer has passed of which only the id was read."""
+        if self.pending.pop(id, None) or self._cancelled.pop(id, None) or is_requested:
+            self.note_answered(id)
+        else:
+            self.answered_ids.discard(id)  # nobody requested it: another answer passes too
+
+    def note_answered(self, id: Id) -> None:
+        """Note that a request has its answer: another one is dropped."""
+        known, recent = self.answered_ids, self._recently_answered
+        known.add(id)
+        recent.add(id)
+        if len(recent) >= MAX_ANSWERED_IDS:
+            known.clear()
+            known.update(recent)
+            recent.clear()
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def join(found: list[tuple[bytes, "bytes | Steps | None"]], source: Any) -> Steps:
+    """Carry out what came of the messages of a batch, and answer with one batch."""
+    kept: list[bytes] = []
+    for one, what in found:
+        if what is None or isinstance(what, bytes):
+            kept.append(one if what is None else what)
+            continue
+        result = None
+        while True:
+            try:
+                effect = what.send(result)
+            except StopIteration:
+                break
+            if isinstance(effect, ToClient):
+                kept.append(effect.data)
+                result = None
+            else:
+                result = yield effect
+    batch = [one for one in kept if one]
+    if batch:
+        yield ToClient(b"[" + b",".join(batch) + b"]", None, source)

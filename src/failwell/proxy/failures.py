@@ -1,0 +1,27 @@
+"""Failures that the proxy itself finds: a server that goes away, an answer that is none or cannot be read."""
+
+from failwell.failure import Failure
+from failwell.proxy.bounds import MAX_ANSWER
+
+CONNECTION_LOST = Failure(
+    code="CONNECTION_LOST",
+    message="The server broke off before it answered.",
+    origin="mapped",
+)
+PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
+NO_ANSWER = Failure(
+    code="BAD_UPSTREAM_RESPONSE",
+    message="The server answered with something that is no answer to the call.",
+    origin="mapped",
+)
+
+ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
+UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")
+PROXY_FULL = Failure(
+    code="SERVER_BUSY",
+    message="The proxy holds too many long answers at the same time to take in another.",
+    outcome="unknown",
+    origin="mapped",
+)
+BOUND_FAILURES = (ANSWER_TOO_LONG, UNREADABLE_ANSWER, PROXY_FULL)
+"""What goes beyond a bound of the proxy: the client who asked for it gets one of these."""
