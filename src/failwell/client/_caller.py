@@ -12,7 +12,7 @@ from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
-from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
+from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed
 from failwell.dialects._placement import META_KEY
 from failwell.event import Observer
 from failwell.failure import Failure
@@ -153,16 +153,33 @@ class ToolCall:
         reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
         if not reads_successes and not is_failed(result):
             return Attempt(result)
-        failure = await self._failure_in(result, arguments)
+        failure = await self._failure_in(result, arguments, has_failed=not reads_successes)
         return Attempt(result, None, failure, attempts_below(result) if failure else 0)
 
-    async def _failure_in(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
-        """Return the failure in a result or an exception, read with what is known of the tool if that matters."""
-        failure = self._read(what, arguments)
+    async def _failure_in(self, what: Any, arguments: dict[str, Any], *, has_failed: bool = True) -> Failure | None:
+        """Return the failure in a result or an exception, read with what is known of the tool if that matters.
+
+        It is read once, unless the server had to be asked for the tool's schema, which a text may be about.
+        """
+        schema = self._known_schema() if has_failed else self.description.input_schema
+        failure = self._read(what, arguments, schema)
         if failure is None or self._describe is None or not self._matters_for(failure):
             return failure
         await self._look_up()
-        return self._read(what, arguments) if failure.origin == "inferred" else failure
+        late = self.description.input_schema
+        return self._read(what, arguments, late) if failure.origin == "inferred" and late is not schema else failure
+
+    def _known_schema(self) -> dict[str, Any] | None:
+        """Return the tool's schema as far as nobody must be asked for it."""
+        if self._is_described or self._describe is None:
+            return self.description.input_schema
+        try:
+            if not callable(self._describe):
+                self._describe = ToolDescription.of(self._describe)
+            found = self._describe.known() if isinstance(self._describe, ToolLookup) else self._describe
+        except Exception:  # `_look_up` says so, if it matters
+            return None
+        return found.input_schema if isinstance(found, ToolDescription) else None
 
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
@@ -183,12 +200,12 @@ class ToolCall:
         except Exception:
             log.exception("the description of a tool could not be read, so nothing is known of it")
 
-    def _read(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
+    def _read(self, what: Any, arguments: dict[str, Any], schema: dict[str, Any] | None) -> Failure | None:
         failure: Failure | None = read(
             what,
             tool=self.tool or None,
             arguments=arguments,
-            input_schema=self.description.input_schema,
+            input_schema=schema,
             annotations=self.description.annotations,
             dialect=self._dialect,
             unflagged=self._unflagged,

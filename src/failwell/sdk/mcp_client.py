@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
 from failwell._sdks import needs, supported_version
-from failwell.client import Caller, CallResult, ToolListCache, ToolPage
+from failwell.client import Caller, CallResult, ToolListCache, ToolLookup, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects._placement import META_KEY, encode
 from failwell.failure import Failure
@@ -154,7 +154,12 @@ class SessionInfo:
         self.server = _server_name(session) or f"session {next(_counter)}"
         self.descriptions = ToolListCache(functools.partial(_page, ref(session)), lock=anyio.Lock())
 
-    async def description_of(self, session: Any, tool: str) -> Any:
+    def lookup(self, session: Any, tool: str) -> ToolLookup:
+        """Return how to learn what the server says of a tool."""
+        known = functools.partial(self.descriptions.known, tool)
+        return ToolLookup(functools.partial(self._description_of, session, tool), known)
+
+    async def _description_of(self, session: Any, tool: str) -> Any:
         """Return what the server says of a tool, and listen for news of that from then on."""
         if not isinstance(session._message_handler, _ToolListListener):
             session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
@@ -215,7 +220,7 @@ class SessionHook(NamedTuple):
                 server=self.server or info.server,
                 tool=name,
                 arguments=arguments,
-                description=functools.partial(info.description_of, session, name),
+                description=info.lookup(session, name),
             )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
