@@ -19,9 +19,7 @@ from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
-from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
-from failwell.retry._drivers import asettle
-from failwell.retry._engine import Effect, Finish, Try, Wait
+from failwell.retry import Ask, Effect, Finish, Limits, Policy, Run, Shared, Try, Wait, _environment, _layers
 from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
@@ -191,7 +189,9 @@ class ToolCall:
         if not callable(describe):
             self._describe = None
         try:
-            found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
+            found = describe.known() if isinstance(describe, ToolLookup) else None
+            if found is None:
+                found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
             found = found if found.is_pinned else self._pin(found)
             self.description = found if self._is_trusted() else replace(found, annotations=None)
             hints = Hints.of(self.description.annotations)
@@ -377,30 +377,32 @@ class Caller:
     async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
-        effect: Effect = Try()
-        if first is None:
-            effect = await asettle(run, run.begin(self.clock()))
-        else:
-            run.attempt = 1
+        effect: Effect = Try() if first else run.begin(self.clock())
+        run.attempt = run.attempt or int(first is not None)
         while not isinstance(effect, Finish):
-            try:
-                last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
-            except BaseException:
-                run.cancelled()
-                raise
-            first = None
-            if last.failure is None:
-                run.succeeded(self.clock())
-                return last
-            run.hints = call.hints
-            below = last.attempts_below > 1
-            effect = run.failed(last.failure, self.clock(), jitter=self.chance(), retried_below=below)
-            effect = await asettle(run, effect)
-            last = last._replace(failure=run.last)
-            if isinstance(effect, Wait):
+            if isinstance(effect, Ask):
+                effect = run.answered(await effect.question.arun())
+            elif isinstance(effect, Wait):
                 await self.sleep(effect.delay)
-                effect = await asettle(run, run.begin(self.clock()))
-        return last or Attempt(failure=effect.refusal)
+                effect = run.begin(self.clock())
+            else:
+                try:
+                    last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
+                except BaseException:
+                    run.cancelled()
+                    raise
+                first = None
+                effect = self._next(run, call, last)
+        if last is None:
+            return Attempt(failure=effect.refusal)
+        return last if last.failure is None else last._replace(failure=run.last)
+
+    def _next(self, run: Run, call: ToolCall, attempt: Attempt) -> Effect:
+        """Return what to do after a try that ended like this."""
+        if attempt.failure is None:
+            return run.succeeded(self.clock())
+        run.hints, below = call.hints, attempt.attempts_below > 1
+        return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""

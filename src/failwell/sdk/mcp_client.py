@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
 from failwell._sdks import needs, supported_version
-from failwell.client import Caller, CallResult, ToolListCache, ToolLookup, ToolPage
+from failwell.client import Caller, CallResult, ToolDescription, ToolListCache, ToolLookup, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects import Wire, canonical
 from failwell.dialects import _placement as placement
@@ -159,14 +159,22 @@ class SessionInfo:
 
     def lookup(self, session: Any, tool: str) -> ToolLookup:
         """Return how to learn what the server says of a tool."""
-        known = functools.partial(self.descriptions.known, tool)
-        return ToolLookup(functools.partial(self._description_of, session, tool), known)
+        return ToolLookup(functools.partial(self._fetch, session, tool), functools.partial(self._known, session, tool))
 
-    async def _description_of(self, session: Any, tool: str) -> Any:
-        """Return what the server says of a tool, and listen for news of that from then on."""
+    async def _fetch(self, session: Any, tool: str) -> ToolDescription:
+        self._listen(session)
+        return await self.descriptions.of(tool)
+
+    def _known(self, session: Any, tool: str) -> ToolDescription | None:
+        found = self.descriptions.known(tool)
+        if found is not None:
+            self._listen(session)
+        return found
+
+    def _listen(self, session: Any) -> None:
+        """Hear of changes of the list of tools from now on."""
         if not isinstance(session._message_handler, _ToolListListener):
             session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
-        return await self.descriptions.of(tool)
 
 
 class _ToolListListener:
