@@ -30,7 +30,8 @@ SOURCE = Path(fw.__file__).parent
 PAGE = ROOT / "CONTRIBUTING.md"
 BEGIN, END = "<!-- flows: made by python -m tools.profile_flows --write -->", "<!-- /flows -->"
 
-_DEEPEST = 5
+_DEEPEST = 4
+_SHAPES = "_json.py"  # what asks for the shape of a value is left out of pictures
 _MOST_FUNCTIONS = 4
 _SUSPENDING = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _DOWN = "503 Service Unavailable, retry in 0 seconds"
@@ -228,7 +229,7 @@ def visits(calls: list[Call]) -> list[Visit]:
         if outer[1] != call.file:
             entered.append(call._replace(depth=level))
         stack.append((call.depth, call.file, level))
-    near = [call for call in entered if call.depth < _DEEPEST]
+    near = [call for call in entered if call.depth < _DEEPEST and call.file != _SHAPES]
     return [
         Visit(depth, file, tuple(dict.fromkeys(call.name.rpartition(".")[2] for call in group)))
         for (depth, file), group in (
