@@ -39,9 +39,10 @@ _MISSING = "Task t-9 not found"
 
 
 class Call(NamedTuple):
-    """One call of a function of failwell: when, how deep below other calls of failwell, its file and its name."""
+    """One call of a function of failwell: when, in which thread, how deep below other calls, its file and its name."""
 
     at: float
+    thread: int
     depth: int
     file: str
     name: str
@@ -71,7 +72,7 @@ class Profiler:
         # A coroutine that goes on is told like a call.
         if code.co_flags & _SUSPENDING and frame.f_lasti > self._starts.setdefault(code, frame.f_lasti):
             return
-        self.calls.append(Call(time.perf_counter(), self._depth(frame), file, code.co_qualname))
+        self.calls.append(Call(time.perf_counter(), threading.get_ident(), self._depth(frame), file, code.co_qualname))
 
     def _depth(self, frame: FrameType) -> int:
         depth, outer = 0, frame.f_back
@@ -99,7 +100,9 @@ class Figures(NamedTuple):
 def figures(calls: list[Call]) -> Figures:
     """Return what these calls amount to."""
     switches = sum(one.file != other.file for one, other in pairwise(calls))
-    return Figures(len(calls), len({call[2:] for call in calls}), len({call.file for call in calls}), switches)
+    return Figures(
+        len(calls), len({(call.file, call.name) for call in calls}), len({call.file for call in calls}), switches
+    )
 
 
 async def _protected() -> list[Call]:
@@ -220,8 +223,9 @@ class Visit(NamedTuple):
 def visits(calls: list[Call]) -> list[Visit]:
     """Return the visits of files in order. Only calls from one file to another are kept; like neighbours are merged."""
     entered: list[Call] = []
-    stack: list[tuple[int, str, int]] = []  # depth of the call, its file, and the depth of its visit
+    stacks: dict[int, list[tuple[int, str, int]]] = {}  # depth of the call, its file, and the depth of its visit
     for call in calls:
+        stack = stacks.setdefault(call.thread, [])
         while stack and stack[-1][0] >= call.depth:
             stack.pop()
         outer = stack[-1] if stack else (-1, "", -1)
