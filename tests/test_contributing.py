@@ -58,3 +58,18 @@ def test_rows_are_read_from_the_table_alone() -> None:
     page = f"# T\n| `x` |\n{HEADING}\nText `y`.\n\n{table}\n## N\n| u | `v` |\n"
 
     assert rows_of(page) == [Row("z", ["p/<name>.py", "q.py"])]
+
+
+def test_the_pictures_of_flows_name_functions_that_exist() -> None:
+    flows = PAGE.partition("<!-- flows:")[2].partition("<!-- /flows -->")[0]
+    found = re.findall(r"^ *([\w/]+\.py) +(.+)$", flows, re.MULTILINE)
+    assert found
+
+    sources = {path: (ROOT / "src" / "failwell" / path).read_text(encoding="utf-8") for path, _ in found}
+    missing = [
+        (path, name)
+        for path, names in found
+        for name in re.findall(r"\w+", names.partition(", and ")[0])
+        if f"def {name}(" not in sources[path]
+    ]
+    assert missing == [], "python -m tools.profile_flows --write"

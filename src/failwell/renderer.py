@@ -5,7 +5,7 @@ from typing import Any
 
 from failwell.advice import ADVICE, Decision, Policy, decide, is_guess, is_our_sentence
 from failwell.failure import Failure, FieldProblem, facts
-from failwell.redact.canonical import canonical
+from failwell.redact.canonical import RedactedFailure, canonical
 
 _LONGEST_MESSAGE = 600
 _MOST_FIELDS = 10
@@ -23,7 +23,11 @@ def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Pol
         attempt: how often this call has been made.
         policy: how often and how long to try.
     """
-    failure = canonical(failure)
+    return render_redacted(canonical(failure), hints, attempt=attempt, policy=policy)
+
+
+def render_redacted(failure: RedactedFailure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
+    """Do what `render` does for a failure that is redacted already."""
     if is_guess(failure):
         return failure.message + (f"\nNext: {failure.suggestion}" if failure.suggestion else "")
     return "\n".join(_lines(failure, decide(failure, hints, attempt=attempt, policy=policy)))

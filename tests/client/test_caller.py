@@ -4,13 +4,14 @@ import asyncio
 import logging
 from typing import Any
 
+import anyio
 import pytest
 
 import failwell as fw
 from failwell.client import CallResult, ToolDescription, ToolListCache, ToolPage
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.retry._layers import take_inner_failure
-from tests.client.scripted import BUSY, FINE, LOST, Naps, never
+from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
 
 SAFE = {"name": "look", "annotations": {"readOnlyHint": True}}
 
@@ -354,3 +355,52 @@ def test_a_corrected_call_that_took_effect_is_not_hidden() -> None:
 
     assert answer.failure is not None
     assert (answer.failure.message, answer.failure.outcome) == ("Charged, then refused.", "executed")
+
+
+FLAT = {"content": [{"type": "text", "text": "task_id: must be a number"}], "isError": True}
+SCHEMA = {"type": "object", "properties": {"task_id": {"type": "integer"}}}
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The schemas that failures are read with."""
+    found: list[Any] = []
+
+    def noting(what: Any, **known: Any) -> Any:
+        found.append(known["input_schema"])
+        return fw.read(what, **known)
+
+    monkeypatch.setattr("failwell.client._caller.read", noting)
+    return found
+
+
+def test_a_failure_is_read_once_where_the_tool_is_described(reads: list[Any]) -> None:
+    run(Tool(FLAT), description={"name": "look", "inputSchema": SCHEMA})
+
+    assert reads == [SCHEMA]
+
+
+def test_a_failure_is_read_again_where_the_server_had_to_be_asked_for_the_schema(reads: list[Any]) -> None:
+    async def fetch() -> Any:
+        return {"name": "look", "inputSchema": SCHEMA}
+
+    answer = run(Tool(FLAT), description=fetch)
+
+    assert reads == [None, SCHEMA]
+    assert answer.failure is not None
+
+
+def test_a_session_reads_a_failure_once_after_its_first(reads: list[Any]) -> None:
+    server = Scripted("tasks")
+    server.tool("look", FLAT, inputSchema=SCHEMA)
+
+    async def main() -> None:
+        async with server.connected() as session:
+            fw.wrap(session)
+            for _ in range(3):
+                await session.call_tool("look", {"task_id": "x"})
+
+    anyio.run(main)
+
+    assert reads == [None, SCHEMA, SCHEMA, SCHEMA]
+    assert server.listings == 1

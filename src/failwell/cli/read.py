@@ -217,7 +217,7 @@ class CallReading(Struct, frozen=True, kw_only=True):
 
     tool: str | None = None
     kind: str | None = None
-    failure: fw.Failure | None = None
+    failure: fw.dialects.RedactedFailure | None = None
     rule: str | None = None
     decision: fw.Decision | None = None
     repair: Repair | None = None

@@ -2,7 +2,7 @@
 
 from failwell.client._caller import Caller, CallResult
 from failwell.client._install import Installation, install, uninstall, wrap
-from failwell.client._tool_list import ToolDescription, ToolListCache, ToolPage
+from failwell.client._tool_list import ToolDescription, ToolListCache, ToolLookup, ToolPage
 
 __all__ = [
     "CallResult",
@@ -10,6 +10,7 @@ __all__ = [
     "Installation",
     "ToolDescription",
     "ToolListCache",
+    "ToolLookup",
     "ToolPage",
     "install",
     "uninstall",

@@ -12,16 +12,14 @@ from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
-from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
+from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed
 from failwell.dialects._placement import META_KEY
 from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
-from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
-from failwell.retry._drivers import asettle
-from failwell.retry._engine import Effect, Finish, Try, Wait
+from failwell.retry import Ask, Effect, Finish, Limits, Policy, Run, Shared, Try, Wait, _environment, _layers
 from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
@@ -153,16 +151,33 @@ class ToolCall:
         reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
         if not reads_successes and not is_failed(result):
             return Attempt(result)
-        failure = await self._failure_in(result, arguments)
+        failure = await self._failure_in(result, arguments, has_failed=not reads_successes)
         return Attempt(result, None, failure, attempts_below(result) if failure else 0)
 
-    async def _failure_in(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
-        """Return the failure in a result or an exception, read with what is known of the tool if that matters."""
-        failure = self._read(what, arguments)
+    async def _failure_in(self, what: Any, arguments: dict[str, Any], *, has_failed: bool = True) -> Failure | None:
+        """Return the failure in a result or an exception, read with what is known of the tool if that matters.
+
+        It is read once, unless the server had to be asked for the tool's schema, which a text may be about.
+        """
+        schema = self._known_schema() if has_failed else self.description.input_schema
+        failure = self._read(what, arguments, schema)
         if failure is None or self._describe is None or not self._matters_for(failure):
             return failure
         await self._look_up()
-        return self._read(what, arguments) if failure.origin == "inferred" else failure
+        late = self.description.input_schema
+        return self._read(what, arguments, late) if failure.origin == "inferred" and late is not schema else failure
+
+    def _known_schema(self) -> dict[str, Any] | None:
+        """Return the tool's schema as far as nobody must be asked for it."""
+        if self._is_described or self._describe is None:
+            return self.description.input_schema
+        try:
+            if not callable(self._describe):
+                self._describe = ToolDescription.of(self._describe)
+            found = self._describe.known() if isinstance(self._describe, ToolLookup) else self._describe
+        except Exception:  # `_look_up` says so, if it matters
+            return None
+        return found.input_schema if isinstance(found, ToolDescription) else None
 
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
@@ -174,7 +189,9 @@ class ToolCall:
         if not callable(describe):
             self._describe = None
         try:
-            found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
+            found = describe.known() if isinstance(describe, ToolLookup) else None
+            if found is None:
+                found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
             found = found if found.is_pinned else self._pin(found)
             self.description = found if self._is_trusted() else replace(found, annotations=None)
             hints = Hints.of(self.description.annotations)
@@ -183,12 +200,12 @@ class ToolCall:
         except Exception:
             log.exception("the description of a tool could not be read, so nothing is known of it")
 
-    def _read(self, what: Any, arguments: dict[str, Any]) -> Failure | None:
+    def _read(self, what: Any, arguments: dict[str, Any], schema: dict[str, Any] | None) -> Failure | None:
         failure: Failure | None = read(
             what,
             tool=self.tool or None,
             arguments=arguments,
-            input_schema=self.description.input_schema,
+            input_schema=schema,
             annotations=self.description.annotations,
             dialect=self._dialect,
             unflagged=self._unflagged,
@@ -360,30 +377,32 @@ class Caller:
     async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
-        effect: Effect = Try()
-        if first is None:
-            effect = await asettle(run, run.begin(self.clock()))
-        else:
-            run.attempt = 1
+        effect: Effect = Try() if first else run.begin(self.clock())
+        run.attempt = run.attempt or int(first is not None)
         while not isinstance(effect, Finish):
-            try:
-                last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
-            except BaseException:
-                run.cancelled()
-                raise
-            first = None
-            if last.failure is None:
-                run.succeeded(self.clock())
-                return last
-            run.hints = call.hints
-            below = last.attempts_below > 1
-            effect = run.failed(last.failure, self.clock(), jitter=self.chance(), retried_below=below)
-            effect = await asettle(run, effect)
-            last = last._replace(failure=run.last)
-            if isinstance(effect, Wait):
+            if isinstance(effect, Ask):
+                effect = run.answered(await effect.question.arun())
+            elif isinstance(effect, Wait):
                 await self.sleep(effect.delay)
-                effect = await asettle(run, run.begin(self.clock()))
-        return last or Attempt(failure=effect.refusal)
+                effect = run.begin(self.clock())
+            else:
+                try:
+                    last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
+                except BaseException:
+                    run.cancelled()
+                    raise
+                first = None
+                effect = self._next(run, call, last)
+        if last is None:
+            return Attempt(failure=effect.refusal)
+        return last if last.failure is None else last._replace(failure=run.last)
+
+    def _next(self, run: Run, call: ToolCall, attempt: Attempt) -> Effect:
+        """Return what to do after a try that ended like this."""
+        if attempt.failure is None:
+            return run.succeeded(self.clock())
+        run.hints, below = call.hints, attempt.attempts_below > 1
+        return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""

@@ -84,6 +84,17 @@ def _fingerprint(schema: dict[str, Any] | None) -> int:
 Describe = Callable[[], Awaitable[Any]]
 
 
+class ToolLookup(NamedTuple):
+    """How to learn what a server says of a tool: calling it may ask the server, `known` tells what needs no asking."""
+
+    fetch: Describe
+    known: Callable[[], ToolDescription | None]
+
+    def __call__(self) -> Awaitable[Any]:
+        """Return what the server says."""
+        return self.fetch()
+
+
 class ToolPage(NamedTuple):
     """One page of `tools/list`."""
 
@@ -126,6 +137,10 @@ class ToolListCache:
                 if self._tools is None and self._tries < _MOST_TRIES:
                     await self._fetch()
         return (self._tools or {}).get(tool) or ToolDescription()
+
+    def known(self, tool: str) -> ToolDescription | None:
+        """Return what is known of a tool without asking the server."""
+        return None if self._tools is None else self._tools.get(tool)
 
     def forget(self) -> None:
         """Fetch the list again when it is needed next: the server said that it changed."""

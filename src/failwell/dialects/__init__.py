@@ -3,6 +3,6 @@
 from failwell.dialects._placement import encode
 from failwell.dialects._registry import DIALECTS, get
 from failwell.dialects._wire import Dialect, Wire
-from failwell.redact.canonical import canonical
+from failwell.redact.canonical import RedactedFailure, canonical
 
-__all__ = ["DIALECTS", "Dialect", "Wire", "canonical", "encode", "get"]
+__all__ = ["DIALECTS", "Dialect", "RedactedFailure", "Wire", "canonical", "encode", "get"]

@@ -10,6 +10,7 @@ from failwell.codes import TYPES
 from failwell.dialects._open_part import KEYS, read_open_part, split_extra, with_extra, write_open_part
 from failwell.dialects._wire import Wire, is_error
 from failwell.failure import Failure
+from failwell.redact.canonical import RedactedFailure
 
 name = "compact"
 
@@ -18,7 +19,7 @@ _WRITTEN = frozenset(("recoverable", "extra"))
 _KEYS = KEYS - {"type", "message", "recoverable"}
 
 
-def encode(failure: Failure) -> Wire:
+def encode(failure: RedactedFailure) -> Wire:
     """Return a canonical failure as compact JSON."""
     payload: dict[str, Any] = {
         "type": failure.type,

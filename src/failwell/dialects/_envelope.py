@@ -25,6 +25,7 @@ from failwell.dialects._open_part import (
 )
 from failwell.dialects._wire import Wire, is_error
 from failwell.failure import Failure, FieldProblem, valid_code, valid_status, wants_correction
+from failwell.redact.canonical import RedactedFailure
 
 name = "envelope"
 
@@ -47,7 +48,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def encode(failure: Failure, *, clock: Clock = _now, version: str = "1.0.0") -> Wire:
+def encode(failure: RedactedFailure, *, clock: Clock = _now, version: str = "1.0.0") -> Wire:
     """Return a canonical failure as an envelope, dated by *clock*."""
     code = failure.code or TYPES[failure.type].code
     row = codes.get(code)

@@ -13,6 +13,7 @@ from failwell.codes import Type
 from failwell.dialects._open_part import KEYS, read_open_part, split_extra, with_extra, write_open_part
 from failwell.dialects._wire import Wire, is_error
 from failwell.failure import Failure, valid_code
+from failwell.redact.canonical import RedactedFailure
 
 name = "flat"
 
@@ -36,7 +37,7 @@ _CODE_OF: dict[str, str] = {row.flat: row.code for row in codes.rows() if row.fl
 _TYPE_OF: dict[str, Type] = {row.flat: row.type for row in codes.rows() if row.flat}
 
 
-def encode(failure: Failure) -> Wire:
+def encode(failure: RedactedFailure) -> Wire:
     """Return a canonical failure as flat JSON."""
     literal = codes.flat_literal(failure.code, failure.type)
     code, written = failure.code, _WRITTEN

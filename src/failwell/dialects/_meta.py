@@ -15,6 +15,7 @@ from failwell.codes import Type
 from failwell.dialects._open_part import read_failure
 from failwell.dialects._wire import Wire, is_error
 from failwell.failure import Failure, FieldProblem, facts, valid_code
+from failwell.redact.canonical import RedactedFailure
 
 name = "meta"
 
@@ -28,7 +29,7 @@ _FIELD = "- "
 _FIELD_LINE = re.compile(r"- ([^\n:]+): (.*)")
 
 
-def encode(failure: Failure) -> Wire:
+def encode(failure: RedactedFailure) -> Wire:
     """Return a canonical failure as a message with `_meta` beside it."""
     lines = [failure.message]
     if failure.suggestion:

@@ -16,7 +16,7 @@ from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
 from failwell.failure import ORIGINS, Failure, FieldProblem, last_key, mentions
-from failwell.redact.canonical import canonical
+from failwell.redact.canonical import RedactedFailure, canonical
 
 META_KEY = "dev.failwell/failure"
 RETRY_KEY = "dev.failwell/retry"
@@ -26,7 +26,7 @@ _NAMES = frozenset(Failure.__struct_fields__)
 _KNOWN = _NAMES | {"v"}
 
 
-def write_whole(failure: Failure) -> dict[str, Any]:
+def write_whole(failure: RedactedFailure) -> dict[str, Any]:
     """Return a canonical failure as a JSON object."""
     built: dict[str, Any] = {"v": VERSION, **msgspec.to_builtins(failure)}
     if failure.actions:
@@ -109,20 +109,26 @@ def encode(
     try:
         safe = canonical(failure)
         wire = writer.encode(_shown(safe), **settings)
-        return _result(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
+        return result_of(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one goes out")
     try:
         safe = canonical(_minimal(failure))
-        return _result(safe, writer.encode(safe), structured=False, output_schema=output_schema, attempts=attempts)
+        return result_of(safe, writer.encode(safe), structured=False, output_schema=output_schema, attempts=attempts)
     except Exception:
         log.exception("nor could that; what goes out says only that the tool failed")
     return {"content": [{"type": "text", "text": "The tool failed."}], "isError": True, "_meta": {}}
 
 
-def _result(
-    failure: Failure, wire: Wire, *, structured: bool, output_schema: bool, attempts: int | None
+def result_of(
+    failure: RedactedFailure,
+    wire: Wire,
+    *,
+    structured: bool = False,
+    output_schema: bool = False,
+    attempts: int | None = None,
 ) -> dict[str, Any]:
+    """Return a wire-shaped result that says of a failure what *wire* has, and the whole of it in `_meta`."""
     meta = {**wire.meta, META_KEY: write_whole(failure)}
     if attempts is not None:
         meta[RETRY_KEY] = {"attempts": attempts}
@@ -137,7 +143,7 @@ def _result(
     return result
 
 
-def _shown(failure: Failure) -> Failure:
+def _shown(failure: RedactedFailure) -> RedactedFailure:
     """Return what the text states of a failure that was inferred from a server's words.
 
     Whether the call had no effect is a guess: a reader that gets no `_meta` would take it for the server's word, and
@@ -147,7 +153,8 @@ def _shown(failure: Failure) -> Failure:
         return failure
     fields = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
     is_guess = failure.retryable is not False and failure.outcome != "executed"
-    return structs.replace(failure, fields=fields, outcome="unknown" if is_guess else failure.outcome)
+    outcome = "unknown" if is_guess else failure.outcome
+    return structs.replace(failure, fields=fields, outcome=outcome)
 
 
 def _is_said(problem: FieldProblem, message: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from failwell.failure import Failure
+from failwell.redact.canonical import RedactedFailure
 
 
 class Wire(Struct, frozen=True):
@@ -20,7 +21,7 @@ class Dialect(Protocol):
 
     name: str
 
-    def encode(self, failure: Failure) -> Wire:
+    def encode(self, failure: RedactedFailure) -> Wire:
         """Return a canonical failure as this dialect writes it."""
         ...
 

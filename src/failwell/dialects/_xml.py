@@ -28,6 +28,7 @@ from failwell.failure import (
     valid_code,
     wants_correction,
 )
+from failwell.redact.canonical import RedactedFailure
 
 name = "xml"
 
@@ -51,7 +52,7 @@ _KEYS = {
 _MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
 
 
-def encode(failure: Failure) -> Wire:
+def encode(failure: RedactedFailure) -> Wire:
     """Return a canonical failure as XML."""
     # Its recovery is always to call again with other values.
     is_validation = failure.code == "VALIDATION_FAILED" and bool(failure.fields) and wants_correction(failure)

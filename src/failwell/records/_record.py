@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -15,7 +15,7 @@ from failwell.codes import Outcome, Type
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.event import FAILED, SUCCEEDED, Kind, name_of
 from failwell.failure import Failure
-from failwell.redact.canonical import canonical, json_safe
+from failwell.redact.canonical import RedactedFailure, canonical, json_safe
 from failwell.redact.scrubber import clean
 
 VERSION = 1
@@ -81,7 +81,7 @@ def failure_fields(failure: Failure | None) -> dict[str, Any]:
     return {} if failure is None else safe_failure_fields(without_values(failure))
 
 
-def safe_failure_fields(safe: Failure) -> dict[str, Any]:
+def safe_failure_fields(safe: RedactedFailure) -> dict[str, Any]:
     """Return the fields of a record that describe a failure as `without_values` returns it."""
     return {
         "type": safe.type,
@@ -183,7 +183,7 @@ _PREFIX_LENGTH = 12
 """The first characters of a value are enough to recognise it, as the text may have cut off its end."""
 
 
-def without_values(failure: Failure) -> Failure:
+def without_values(failure: Failure) -> RedactedFailure:
     """Return a failure as it may leave the process, without the values that were sent.
 
     Neither its fields nor its sentences tell them. It is redacted first: a value is cut out of what redaction left, so
@@ -196,7 +196,14 @@ def without_values(failure: Failure) -> Failure:
         structs.replace(problem, sent=UNSET, message=_remove(problem.message, values)) for problem in safe.fields
     )
     suggestion = safe.suggestion and _remove(safe.suggestion, values)
-    return safe.replace(message=_remove(safe.message, values), suggestion=suggestion, fields=fields)
+    message = _remove(safe.message, values)
+    return cast(RedactedFailure, safe.replace(message=message, suggestion=suggestion, fields=fields))
+
+
+def cut_text(text: str) -> str:
+    """Return a text made of a redacted failure, cut where it is too long."""
+    # A cut can make a secret of what was none.
+    return text if len(text) <= _LONGEST_TEXT else clean(text, _LONGEST_TEXT)
 
 
 def text_without_values(text: str, failure: Failure) -> str:

@@ -21,14 +21,16 @@ from failwell.failure import Failure
 from failwell.records._record import (
     SOURCES,
     Record,
+    cut_text,
     safe_failure_fields,
     safe_texts,
     text_without_values,
     without_values,
 )
 from failwell.records._sink import Sink, open_sink
+from failwell.redact.canonical import RedactedFailure
 from failwell.redact.scrubber import clean
-from failwell.renderer import render
+from failwell.renderer import render_redacted
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _SPLIT_AFTER = 3
@@ -91,14 +93,14 @@ class RecordMaker:
             **({} if failure is None else safe_failure_fields(failure)),
         )
 
-    def _text(self, event: Event, answer: Failure) -> str | None:
+    def _text(self, event: Event, answer: RedactedFailure) -> str | None:
         """Return what the agent got, as the event says, or as its source words such a failure."""
         if event.text is not None and event.failure is not None:
             return text_without_values(event.text, event.failure)
         if event.source in ("client", "retry"):
-            return text_without_values(render(answer, event.hints, attempt=max(event.attempt, 1)), answer)
+            return cut_text(render_redacted(answer, event.hints, attempt=max(event.attempt, 1)))
         if event.source == "proxy" and not _is_passed(event):
-            return text_without_values(encode(answer, self._dialect)["content"][0]["text"], answer)
+            return cut_text(encode(answer, self._dialect)["content"][0]["text"])
         return None
 
     def _breaker_change(self, record: Record) -> Record | None:

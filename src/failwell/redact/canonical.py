@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET, structs
 
@@ -42,7 +42,16 @@ _MOST_CHARACTERS_SENT = 400  # of a value that a field problem echoes, and of it
 _SHORTEST_SECRET = 4
 
 
-def canonical(failure: Failure) -> Failure:
+if TYPE_CHECKING:
+
+    class RedactedFailure(Failure, frozen=True):
+        """A failure as `canonical` returns it: what writes a failure takes nothing else, so each is redacted once."""
+
+else:  # no class of its own: to everybody but a type checker it is a failure like any other
+    RedactedFailure = Failure
+
+
+def canonical(failure: Failure) -> RedactedFailure:
     """Return the failure with every text redacted and cut, and every value one that JSON can hold.
 
     Doing it twice changes nothing. Everything that encodes a failure does this first.
@@ -71,7 +80,7 @@ def canonical(failure: Failure) -> Failure:
         for name, value in zip(_OBJECTS, objects, strict=True):
             if value:
                 changes[name] = json_safe(value)
-    return structs.replace(failure, **changes) if changes else failure
+    return cast(RedactedFailure, structs.replace(failure, **changes) if changes else failure)
 
 
 def json_safe(value: Any, *, text_limit: int = LONGEST_TEXT, text_total: int = MOST_CHARACTERS) -> Any:

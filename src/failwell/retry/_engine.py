@@ -116,11 +116,12 @@ class Run(_Progress, eq=False):
 
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Effect:
         """Note that the try failed: `Wait` and try again, `Finish` with the decision, or `Ask` first."""
-        wanted = self._decide(failure, now, jitter=jitter, retried_below=retried_below)
+        after_all_tries = self.with_gravest_outcome(failure)
+        wanted = self._decide(after_all_tries, now, jitter=jitter, retried_below=retried_below)
         found = self.shared.failed(self._failed_attempt(failure, wanted), now)
         if isinstance(found, Question):
-            return self._ask(found, self._judged, now, failure, wanted)
-        return self._judged(now, failure, wanted, found)
+            return self._ask(found, self._judged, now, after_all_tries, wanted)
+        return self._judged(now, after_all_tries, wanted, found)
 
     def answered(self, answer: Any) -> Effect:
         """Go on with the answer to the question of the last `Ask`."""
@@ -172,7 +173,7 @@ class Run(_Progress, eq=False):
             reason = f"No more than {most} attempts are made here."
             return Decision(action="stop", reason=reason, delay=failure.retry_after)
         return decide(
-            self.with_gravest_outcome(failure),
+            failure,
             self.hints,
             attempt=self.attempt,
             policy=self.policy,
@@ -185,7 +186,7 @@ class Run(_Progress, eq=False):
         return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.retry_delay)
 
     def _judged(self, now: float, failure: Failure, wanted: Decision, permit: RetryPermit) -> Effect:
-        failure = self.last = self.with_gravest_outcome(failure)
+        self.last = failure
         decision = self._permitted(failure, wanted, permit)
         delay = decision.retry_delay
         self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)

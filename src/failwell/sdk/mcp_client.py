@@ -8,10 +8,12 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary, ref
 
 from failwell._sdks import needs, supported_version
-from failwell.client import Caller, CallResult, ToolListCache, ToolPage
+from failwell.client import Caller, CallResult, ToolDescription, ToolListCache, ToolLookup, ToolPage
 from failwell.client._install import Patches
-from failwell.dialects._placement import META_KEY, encode
+from failwell.dialects import Wire, canonical
+from failwell.dialects import _placement as placement
 from failwell.failure import Failure
+from failwell.renderer import render_redacted
 from failwell.sdk import mcp_http
 from failwell.sdk.errors import NotAToolFailure, UnusableResult, handle_call_exception, is_flagged
 
@@ -102,9 +104,10 @@ def result_of(call_result: CallResult) -> Any:
         and not is_flagged(call_result.result)
     ):
         return call_result.result
-    wire = encode(failure, attempts=call_result.attempts if call_result.attempts > 1 else None)
-    wire["content"] = [_text(call_result.text)]
-    wire["isError"] = True
+    redacted = canonical(failure)
+    attempts = call_result.attempts
+    text = render_redacted(redacted, call_result.hints, attempt=max(attempts, 1))
+    wire = placement.result_of(redacted, Wire(text), attempts=attempts if attempts > 1 else None)
     wire["_meta"] = {**_meta(call_result.result), **wire["_meta"]}
     return _build(FailedResult, wire, call_result, failure)
 
@@ -131,7 +134,7 @@ def _fallback_wire(call_result: CallResult, failure: Failure) -> dict[str, Any]:
     content = [_text(call_result.model_text)]
     if isinstance(value, CallToolResult):
         content = [_text(call_result.note), *value.model_dump(mode="json", by_alias=True, exclude_none=True)["content"]]
-    meta = {FALLBACK_KEY: encode(failure)["_meta"][META_KEY]}
+    meta = {FALLBACK_KEY: placement.write_whole(canonical(failure))}
     return {"content": content, "isError": False, "_meta": meta}
 
 
@@ -154,11 +157,24 @@ class SessionInfo:
         self.server = _server_name(session) or f"session {next(_counter)}"
         self.descriptions = ToolListCache(functools.partial(_page, ref(session)), lock=anyio.Lock())
 
-    async def description_of(self, session: Any, tool: str) -> Any:
-        """Return what the server says of a tool, and listen for news of that from then on."""
+    def lookup(self, session: Any, tool: str) -> ToolLookup:
+        """Return how to learn what the server says of a tool."""
+        return ToolLookup(functools.partial(self._fetch, session, tool), functools.partial(self._known, session, tool))
+
+    async def _fetch(self, session: Any, tool: str) -> ToolDescription:
+        self._listen(session)
+        return await self.descriptions.of(tool)
+
+    def _known(self, session: Any, tool: str) -> ToolDescription | None:
+        found = self.descriptions.known(tool)
+        if found is not None:
+            self._listen(session)
+        return found
+
+    def _listen(self, session: Any) -> None:
+        """Hear of changes of the list of tools from now on."""
         if not isinstance(session._message_handler, _ToolListListener):
             session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
-        return await self.descriptions.of(tool)
 
 
 class _ToolListListener:
@@ -215,7 +231,7 @@ class SessionHook(NamedTuple):
                 server=self.server or info.server,
                 tool=name,
                 arguments=arguments,
-                description=functools.partial(info.description_of, session, name),
+                description=info.lookup(session, name),
             )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
