@@ -94,7 +94,7 @@ _QUICK = ("success", "not found", "busy", "secret", "unflagged")
 _WRITTEN = ("not found", "busy", "invalid", "internal error")
 for _option, _words in OPTIONS.items():
     for _name, _answer in answers.COMMON.items():
-        if _option in ("plain", "all", "dry") or _name in (_WRITTEN if _option in answers.NAMES else _QUICK):
+        if _option in ("plain", "all") or _name in (_WRITTEN if _option in answers.NAMES else _QUICK):
             _is_quick = _option in ("plain", "all") and _name in _QUICK
             add(f"{_option}/{_name}", one_call(_answer), words=_words, is_quick=_is_quick)
 for _name, _answer in answers.ERRORS.items():
@@ -214,7 +214,8 @@ add("plain/invalid arguments", one_call(error(-32602, "Invalid arguments"), n="o
 
 
 async def is_waiting(stage: Stage) -> None:
-    """Wait until the proxy waits before it tries again."""
+    """Wait until the proxy waits before it tries `look` again."""
+    await stage.until("the answer", lambda: stage.given["look"] or None)
     if stage.transport == "stdio":
         await stage.server.say(compact({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "up"}}))
         await stage.client.seen('"up"')
