@@ -55,11 +55,11 @@ def add(
     is_ordered: bool = True,
     is_quick: bool = False,
 ) -> None:
-    """Add a session for each transport."""
+    """Add a session for each transport. Of those that are quick, the usual run of the tests plays all but `remote`."""
     for transport in over:
         key = f"{transport}/{name}"
         assert key not in SESSIONS, key
-        SESSIONS[key] = Session(key, transport, words, play, is_ordered, is_quick)
+        SESSIONS[key] = Session(key, transport, words, play, is_ordered, is_quick and transport != "remote")
 
 
 def session(name: str, **more: Any) -> Callable[[Play], Play]:
@@ -95,7 +95,7 @@ _WRITTEN = ("not found", "busy", "invalid", "internal error")
 for _option, _words in OPTIONS.items():
     for _name, _answer in answers.COMMON.items():
         if _option in ("plain", "all") or _name in (_WRITTEN if _option in answers.NAMES else _QUICK):
-            _is_quick = _option in ("plain", "all") and _name in _QUICK
+            _is_quick = _name in {"plain": _QUICK, "all": ("busy", "unflagged")}.get(_option, ())
             add(f"{_option}/{_name}", one_call(_answer), words=_words, is_quick=_is_quick)
 for _name, _answer in answers.ERRORS.items():
     add(f"plain/{_name}", one_call(_answer))
@@ -166,7 +166,7 @@ add(
 add("all/task failure", one_call(flagged("404 Not Found"), more={"task": {}}), words=ALL)
 
 
-@session("retry/breaker", words=(*RETRY, "--attempts", "1"), over=EVERY)
+@session("retry/breaker", words=(*RETRY, "--attempts", "1"))
 async def breaker(stage: Stage) -> None:
     """A tool that fails again and again is suspended."""
     await stage.open()
@@ -326,7 +326,8 @@ async def cancelled_unknown(stage: Stage) -> None:
     await stage.settle()
 
 
-@session("retry/cancelled while it waits", words=RETRY, over=EVERY, is_quick=True)
+@session("retry/cancelled while it waits", words=RETRY, over=("stdio",), is_quick=True)
+@session("retry/cancelled while it waits", words=RETRY, over=("http", "remote"))
 async def cancelled_while_waiting(stage: Stage) -> None:
     """Over HTTP the answer comes when the wait is over, so that it must be short."""
     await stage.open()
