@@ -755,6 +755,7 @@ async def hangs_up(stage: Stage) -> None:
     await stage.open()
     await stage.call("act")
     request: Any = await stage.receive()
+    await stage.settle()
     if stage.transport == "http":
         stage.client.leave(7)
         await request.gone()
@@ -833,6 +834,7 @@ def dies(code: int | None, rest: bytes = b"", *, calls: tuple[str, ...] = ("look
             await stage.call(tool, number)
         for _ in calls:
             await stage.receive()
+        await stage.settle()  # so that the proxy has noted that the calls were sent
         await stage.server.die(code, rest.replace(b"<id>", b"0"))
         await stage.client.over()
 
@@ -866,6 +868,7 @@ async def dies_while_waiting(stage: Stage) -> None:
     stage.answers["look"] = [PAUSE]
     await stage.call("look")
     await is_waiting(stage)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.client.over()
 
@@ -876,6 +879,7 @@ async def dies_in_second_try(stage: Stage) -> None:
     await stage.call("look")
     await (await stage.receive()).answer(BUSY)
     await stage.receive()
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.client.over()
 
@@ -894,6 +898,7 @@ def restarts(code: int | None, rest: bytes = b"") -> Play:
         await stage.send({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": "file:///a"}})
         await stage.receive("resources/read")
         stage.answers |= {"look": [success("after")], "act": [MISSING]}
+        await stage.settle()  # so that the proxy has noted that the calls were sent
         await stage.server.die(code, rest)
         for number in (1, 2, 3):
             await stage.result(number)
@@ -922,6 +927,7 @@ async def restarts_while_waiting(stage: Stage) -> None:
     stage.answers["look"] = [SHORT, success("after")]
     await stage.call("look")
     await is_waiting(stage)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.server.started(2)
     await stage.result(7)
@@ -935,6 +941,7 @@ async def restarts_in_second_try(stage: Stage) -> None:
     await (await stage.receive()).answer(BUSY)
     await stage.receive()
     stage.answers["look"] = [success("after")]
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.result(7)
     await stage.settle()
@@ -947,6 +954,7 @@ async def restarts_after_cancel(stage: Stage) -> None:
     await stage.call("look")
     await stage.receive()
     await cancel(stage, 7)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.server.started(2)
     await stage.settle()
@@ -972,6 +980,7 @@ async def restarts_modern(stage: Stage) -> None:
     await stage.call("look", meta=meta)
     await stage.receive()
     stage.answers["look"] = [success("after")]
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.result(7)
     await stage.settle()
