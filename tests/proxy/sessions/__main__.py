@@ -5,7 +5,7 @@ import asyncio
 import sys
 import time
 
-from tests.proxy.sessions import store
+from tests.proxy.sessions import agreement, store
 from tests.proxy.sessions.launcher import Launcher
 from tests.proxy.sessions.table import SESSIONS
 
@@ -16,7 +16,13 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="record them anew")
     parser.add_argument("--show", action="store_true", help="show them as they are now")
     parser.add_argument("--at-once", type=int, default=4, help="how many are played at the same time")
+    parser.add_argument(
+        "--disagreements", nargs=2, metavar="TRANSPORT", help="show what two transports recorded differently"
+    )
     wanted = parser.parse_args()
+    if wanted.disagreements:
+        sys.stdout.write(agreement.shown(agreement.disagreements(store.recorded(), *wanted.disagreements)))
+        return 0
     chosen = [session for name, session in SESSIONS.items() if wanted.part in name]
     launcher, started = Launcher(), time.monotonic()
     try:

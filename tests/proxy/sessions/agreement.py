@@ -2,12 +2,12 @@
 
 import json
 import re
-from typing import Any
 
 from tests.proxy.sessions.store import Record, difference
 
 _FRAME = re.compile(r"^(?:(?:id|event|retry): ?[^\n]*\n)*data: ?")
 _UNCHANGED = re.compile(r"^\(unchanged, \d+\) ")
+_SHOWN = 90
 _HEAD = re.compile(r"^\d{3}(?: |$)")
 
 
@@ -16,11 +16,9 @@ def disagreements(records: dict[str, Record], first: str, second: str) -> dict[s
     found: dict[str, str] = {}
     for name, record in records.items():
         transport, _, rest = name.partition("/")
-        other = records.get(f"{second}/{rest}")
-        if transport == first and other is not None:
-            shown = difference(_neutral(record), _neutral(other))
-            if shown:
-                found[rest] = shown
+        other = records.get(f"{second}/{rest}") if transport == first else None
+        if other is not None and (told := difference(_neutral(record), _neutral(other))):
+            found[rest] = told
     return found
 
 
@@ -52,10 +50,11 @@ def _without_head(line: str) -> str:
 
 
 def _message(piece: str) -> str:
-    text = _FRAME.sub("", _UNCHANGED.sub("", piece))
+    text, is_cut = _UNCHANGED.subn("", piece)
+    text = _FRAME.sub("", text)[: _SHOWN if is_cut else None]
     return "" if text.startswith("=") or _HEAD.match(text) else text.strip()
 
 
-def told(found: dict[str, str]) -> Any:
+def shown(found: dict[str, str]) -> str:
     """Return disagreements for a person."""
-    return "\n".join(f"\n== {name}\n{shown}" for name, shown in found.items())
+    return "".join(f"\n== {name}\n{difference}\n" for name, difference in found.items())

@@ -5,6 +5,7 @@ does not come within `PATIENCE` is an error.
 """
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -126,6 +127,7 @@ class Stage:
         self.notes: list[Request] = []
         self.transcript = Transcript()
         self.tries: Counter[str] = Counter()
+        self.given: Counter[Any] = Counter()
         self.words = words
         self._launcher = launcher
         self._changed = asyncio.Event()
@@ -216,6 +218,8 @@ class Stage:
             self.touch()
         else:
             await request.answer(answer)
+            self.given[request.params.get("name") if method == "tools/call" else method] += 1
+            self.touch()
 
     def _answer(self, request: Request) -> Answer | None:
         match request.method:
@@ -693,7 +697,8 @@ class HttpClient:
     async def _request(
         self, method: str, headers: dict[str, str], body: bytes | None, answer: list[Any], *, is_hello: bool
     ) -> None:
-        async with self._session.request(method, self._url, data=body, headers=headers) as response:
+        data = None if body is None else io.BytesIO(body)
+        async with self._session.request(method, self._url, data=data, headers=headers) as response:
             kept = {
                 name.lower(): value
                 for name, value in response.headers.items()

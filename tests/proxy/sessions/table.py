@@ -55,11 +55,11 @@ def add(
     is_ordered: bool = True,
     is_quick: bool = False,
 ) -> None:
-    """Add a session for each transport."""
+    """Add a session for each transport. Of those that are quick, the usual run of the tests plays all but `remote`."""
     for transport in over:
         key = f"{transport}/{name}"
         assert key not in SESSIONS, key
-        SESSIONS[key] = Session(key, transport, words, play, is_ordered, is_quick)
+        SESSIONS[key] = Session(key, transport, words, play, is_ordered, is_quick and transport != "remote")
 
 
 def session(name: str, **more: Any) -> Callable[[Play], Play]:
@@ -94,8 +94,8 @@ _QUICK = ("success", "not found", "busy", "secret", "unflagged")
 _WRITTEN = ("not found", "busy", "invalid", "internal error")
 for _option, _words in OPTIONS.items():
     for _name, _answer in answers.COMMON.items():
-        if _option in ("plain", "all", "dry") or _name in (_WRITTEN if _option in answers.NAMES else _QUICK):
-            _is_quick = _option in ("plain", "all") and _name in _QUICK
+        if _option in ("plain", "all") or _name in (_WRITTEN if _option in answers.NAMES else _QUICK):
+            _is_quick = _name in {"plain": _QUICK, "all": ("busy", "unflagged")}.get(_option, ())
             add(f"{_option}/{_name}", one_call(_answer), words=_words, is_quick=_is_quick)
 for _name, _answer in answers.ERRORS.items():
     add(f"plain/{_name}", one_call(_answer))
@@ -166,7 +166,7 @@ add(
 add("all/task failure", one_call(flagged("404 Not Found"), more={"task": {}}), words=ALL)
 
 
-@session("retry/breaker", words=(*RETRY, "--attempts", "1"), over=EVERY)
+@session("retry/breaker", words=(*RETRY, "--attempts", "1"))
 async def breaker(stage: Stage) -> None:
     """A tool that fails again and again is suspended."""
     await stage.open()
@@ -214,7 +214,8 @@ add("plain/invalid arguments", one_call(error(-32602, "Invalid arguments"), n="o
 
 
 async def is_waiting(stage: Stage) -> None:
-    """Wait until the proxy waits before it tries again."""
+    """Wait until the proxy waits before it tries `look` again."""
+    await stage.until("the answer", lambda: stage.given["look"] or None)
     if stage.transport == "stdio":
         await stage.server.say(compact({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "up"}}))
         await stage.client.seen('"up"')
@@ -325,7 +326,8 @@ async def cancelled_unknown(stage: Stage) -> None:
     await stage.settle()
 
 
-@session("retry/cancelled while it waits", words=RETRY, over=EVERY, is_quick=True)
+@session("retry/cancelled while it waits", words=RETRY, over=("stdio",), is_quick=True)
+@session("retry/cancelled while it waits", words=RETRY, over=("http", "remote"))
 async def cancelled_while_waiting(stage: Stage) -> None:
     """Over HTTP the answer comes when the wait is over, so that it must be short."""
     await stage.open()
@@ -753,6 +755,7 @@ async def hangs_up(stage: Stage) -> None:
     await stage.open()
     await stage.call("act")
     request: Any = await stage.receive()
+    await stage.settle()
     if stage.transport == "http":
         stage.client.leave(7)
         await request.gone()
@@ -831,6 +834,7 @@ def dies(code: int | None, rest: bytes = b"", *, calls: tuple[str, ...] = ("look
             await stage.call(tool, number)
         for _ in calls:
             await stage.receive()
+        await stage.settle()  # so that the proxy has noted that the calls were sent
         await stage.server.die(code, rest.replace(b"<id>", b"0"))
         await stage.client.over()
 
@@ -864,6 +868,7 @@ async def dies_while_waiting(stage: Stage) -> None:
     stage.answers["look"] = [PAUSE]
     await stage.call("look")
     await is_waiting(stage)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.client.over()
 
@@ -874,6 +879,7 @@ async def dies_in_second_try(stage: Stage) -> None:
     await stage.call("look")
     await (await stage.receive()).answer(BUSY)
     await stage.receive()
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.client.over()
 
@@ -892,6 +898,7 @@ def restarts(code: int | None, rest: bytes = b"") -> Play:
         await stage.send({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": "file:///a"}})
         await stage.receive("resources/read")
         stage.answers |= {"look": [success("after")], "act": [MISSING]}
+        await stage.settle()  # so that the proxy has noted that the calls were sent
         await stage.server.die(code, rest)
         for number in (1, 2, 3):
             await stage.result(number)
@@ -920,6 +927,7 @@ async def restarts_while_waiting(stage: Stage) -> None:
     stage.answers["look"] = [SHORT, success("after")]
     await stage.call("look")
     await is_waiting(stage)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.server.started(2)
     await stage.result(7)
@@ -933,6 +941,7 @@ async def restarts_in_second_try(stage: Stage) -> None:
     await (await stage.receive()).answer(BUSY)
     await stage.receive()
     stage.answers["look"] = [success("after")]
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.result(7)
     await stage.settle()
@@ -945,6 +954,7 @@ async def restarts_after_cancel(stage: Stage) -> None:
     await stage.call("look")
     await stage.receive()
     await cancel(stage, 7)
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.server.started(2)
     await stage.settle()
@@ -970,6 +980,7 @@ async def restarts_modern(stage: Stage) -> None:
     await stage.call("look", meta=meta)
     await stage.receive()
     stage.answers["look"] = [success("after")]
+    await stage.settle()  # so that the proxy has noted that the calls were sent
     await stage.server.die(4)
     await stage.result(7)
     await stage.settle()

@@ -10,7 +10,8 @@ Message = dict[str, Any]
 _LONGEST = 800
 _LONGEST_UNCHANGED = 120
 _UNSTEADY = {"time": None, "elapsed": "<seconds>"}
-_NAMED = {"session": "session", "arguments": "digest", "digest": "digest"}
+_NAMED = {"session": "session", "arguments": "digest", "call": "call"}
+_RANDOM = re.compile(r"[0-9a-f]{16}|[0-9a-f]{32}")
 # Messages that begin and end most sessions.
 _USUAL = re.compile(r'^{"jsonrpc":"2.0",(?:"id":"(hello|list|settle)",|"method":"(notifications/initialized)"})')
 _USUAL_IN_EVENTS = {"time": None, "v": 1, "source": "proxy", "server": "demo", "session": "<session 1>"}
@@ -147,7 +148,7 @@ def _steady_events(lines: list[str]) -> list[Message]:
         for key, value in list(event.items()):
             if key in _UNSTEADY:
                 event[key] = _UNSTEADY[key]
-            elif key in _NAMED and isinstance(value, str) and value:
+            elif key in _NAMED and isinstance(value, str) and _RANDOM.fullmatch(value):
                 kind = _NAMED[key]
                 known = sum(one == kind for one, _ in names)
                 event[key] = names.setdefault((kind, value), f"<{kind} {known + 1}>")
