@@ -16,6 +16,7 @@ from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
 from failwell.sdk.errors import is_flagged, is_protocol_error, is_rpc_error
+from failwell.sdk.idempotency import ToolFunctions
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
 from failwell.server._schemas import SchemaChecks
@@ -72,8 +73,15 @@ def attach(server: Any, protection: Protection) -> str:
     done = _attach_to_tools(server, protection)
     if version.has_own_calls:
         _attach_to_calls(server, protection)
-    version.attach(beneath, protection, is_inner=True)
+    version.attach(beneath, protection, is_inner=True, functions=_functions(server._tool_manager))
     return done
+
+
+def _functions(manager: Any) -> ToolFunctions:
+    return ToolFunctions(
+        lambda: [tool.fn for tool in manager._tools.values()],
+        lambda name: getattr(manager.get_tool(name), "fn", None),
+    )
 
 
 class ProtectedServer(HighLevelServer):
@@ -212,7 +220,8 @@ def _is_for_the_caller(exc: Exception) -> bool:
 def _call_info(name: str, tool: Any, context: Any) -> CallInfo:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
-    return CallInfo(name, annotations, has_output_schema, partial(_request_meta, context))
+    meta = partial(_request_meta, context)
+    return CallInfo(name, annotations, has_output_schema, meta, function=getattr(tool, "fn", None))
 
 
 def _request_meta(context: Any) -> Any:
