@@ -13,7 +13,6 @@ from failwell.sdk.errors import rpc_code
 from failwell.server._idempotency import (
     DECLARED,
     KEY,
-    Beginning,
     Claim,
     Idempotency,
     Lookup,
