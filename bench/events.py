@@ -12,10 +12,9 @@ from sqlalchemy import text
 
 import failwell as fw
 from bench.measure import Amount, Figure, compare
-from failwell.event import CallArguments
+from failwell.event import CallArguments, Event
 from failwell.records import Record, Recorder, RecordStore, failure_fields, open_sink
 from failwell.records._pruning import size_of
-from failwell.retry import Event
 
 TOLD = 20_000
 ROUNDS = 5
@@ -60,26 +59,35 @@ def _work() -> str:
     return "ok"
 
 
-def _succeeded() -> fw.records.Observation:
-    return fw.records.Observation("find", 0.01, None, "tasks", None, CallArguments(ARGUMENTS))
+def _succeeded() -> Event:
+    return Event(
+        source="server", kind="success", tool="find", elapsed=0.01, server="tasks", arguments=CallArguments(ARGUMENTS)
+    )
 
 
-def _failed() -> fw.records.Observation:
-    return fw.records.Observation(
-        "find", 0.01, MISSING, "tasks", "NOT_FOUND: there is no task t-9.", CallArguments(ARGUMENTS)
+def _failed() -> Event:
+    return Event(
+        source="server",
+        kind="failure",
+        server="tasks",
+        tool="find",
+        elapsed=0.01,
+        failure=MISSING,
+        text="NOT_FOUND: there is no task t-9.",
+        arguments=CallArguments(ARGUMENTS),
     )
 
 
 def _retried() -> Event:
     return Event(
+        source="client",
+        kind="retry",
         server="s",
         tool="find",
-        attempt=1,
-        step="retry",
         elapsed=0.1,
         failure=RETRIED,
         delay=3.0,
-        sent=CallArguments(ARGUMENTS),
+        arguments=CallArguments(ARGUMENTS),
     )
 
 

@@ -41,7 +41,7 @@ def kept(failure: fw.Failure, arguments: dict[str, str]) -> str:
 async def main() -> None:
     installed = fw.install(
         fallbacks={"summary": kept},
-        hook=lambda event: print(f"  {event.tool}, try {event.attempt}: {event.step}"),
+        hook=lambda event: print(f"  {event.tool}, try {event.attempt}: {event.kind}"),
     )
     print(installed.says.partition(":")[0])
     async with Client(server) as client:

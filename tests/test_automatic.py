@@ -87,7 +87,7 @@ def test_the_hook_is_told_why_no_other_try_was_made(switched: bool) -> None:
 
     attempts_of(lambda work: fw.call(work, hook=events.append, sleep=lambda _: None, shared=Shared.new()))
 
-    assert [event.step for event in events] == (["retry", "retry", "succeeded"] if switched else ["gave_up"])
+    assert [event.kind for event in events] == (["retry", "retry", "recovered"] if switched else ["failure"])
     if not switched:
         assert events[0].reason == f"Automatic actions are switched off by {VARIABLE}."
 

@@ -94,16 +94,16 @@ def test_a_recorder_says_in_words_what_happened() -> None:
     with instant(), pytest.raises(fw.RateLimited):
         fw.call(limited, tool="send", hook=recorder)
 
-    recorder.assert_steps("retry", "retry", "gave_up")
+    recorder.assert_kinds("retry", "retry", "failure")
     recorder.assert_retried()
     recorder.assert_retried(2)
     assert recorder.delays == [7, 7]
     with pytest.raises(
-        AssertionError, match=r"(?s)expected 0 retries.*send, attempt 3: gave_up \(RATE_LIMITED\): It failed 3 times"
+        AssertionError, match=r"(?s)expected 0 retries.*send, attempt 3: failure \(RATE_LIMITED\): It failed 3 times"
     ):
         recorder.assert_not_retried()
-    with pytest.raises(AssertionError, match="expected succeeded"):
-        recorder.assert_steps("succeeded")
+    with pytest.raises(AssertionError, match="expected success"):
+        recorder.assert_kinds("success")
 
 
 def test_a_recorder_without_events_says_so() -> None:

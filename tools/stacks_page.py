@@ -22,9 +22,9 @@ fw.install()
 ```
 
 Every tool call of the process is then read, waited out and made again where that is safe, and what is left reaches the
-model as one text with the next step. The application gets the `Failure` from a hook, `fw.install(hook=…)`: after the
-step `gave_up` the event holds it. Where a stack has a place of its own for this, an adapter does the same for one agent
-and puts the failure there:
+model as one text with the next step. The application gets the `Failure` from a hook, `fw.install(hook=…)`: an
+event of the kind `failure` holds it. Where a stack has a place of its own for this, an adapter does the same for one
+agent and puts the failure there:
 
 | stack | one line | where the application finds the `Failure` |
 |---|---|---|

@@ -36,7 +36,7 @@ class Script(BaseLlm):
 
 
 def tell(event: Event) -> None:
-    if event.step == "gave_up":
+    if event.kind == "failure":
         print(f"  the application gets: {event.failure.code}, outcome {event.failure.outcome}")
 
 

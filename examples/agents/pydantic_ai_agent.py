@@ -31,7 +31,7 @@ def script(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 
 
 def tell(event: Event) -> None:
-    if event.step == "gave_up":
+    if event.kind == "failure":
         print(f"  the application gets: {event.failure.code}, outcome {event.failure.outcome}")
 
 

@@ -1,9 +1,10 @@
-"""Events of tool calls: `Observation` from servers, `Event` from retries, both with the call's `CallArguments`."""
+"""`Event`: what happened to a tool call, told by guards, clients, retries and proxies; which kinds end a call."""
 
 import os
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
+from time import time as _now
 from typing import Any, Literal
 
 import msgspec
@@ -99,46 +100,77 @@ def _hash() -> Any:
     return blake2b
 
 
-class Observation(Struct, frozen=True):
-    """One finished call: the tool, how long it took in seconds, and the failure if it failed.
+Source = Literal["server", "client", "retry", "proxy", "recorder"]
+"""Who tells: a guard or a protected server, a client, `call` and `acall`, a proxy, or a recorder of itself."""
 
-    `server` is the name of the server, if it is known, `text` what the agent is sent of a failure, and `sent` tells
-    whether two calls are the same. `session` names the client's session, if it can be told from others.
-    """
+Kind = Literal[
+    "started",
+    "success",
+    "recovered",
+    "failure",
+    "refused",
+    "unflagged",
+    "flipped",
+    "retry",
+    "repaired",
+    "fallback",
+    "breaker",
+    "died",
+    "restarted",
+    "dropped",
+    "lost",
+]
 
-    tool: str
-    seconds: float
-    failure: Failure | None = None
-    server: str = ""
-    text: str | None = None
-    sent: CallArguments | None = None
-    session: str = ""
-
-
-Observer = Callable[[Observation], object]
-"""Called with each finished call."""
-
-
-Step = Literal["succeeded", "retry", "gave_up", "refused", "repaired", "fallback"]
+SUCCEEDED: frozenset[Kind] = frozenset(("success", "recovered", "unflagged"))
+FAILED: frozenset[Kind] = frozenset(("failure", "refused", "flipped"))
+ENDS: frozenset[Kind] = SUCCEEDED | FAILED
+"""Kinds that end a call, each call once. A fallback, or a correction of the arguments, may follow its end."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """One try of a call: how it ended, and what comes next. It holds no arguments, which may be secret.
+    """What happened to a tool call, or to a server.
 
-    `step` is `succeeded`, `retry` (after *delay*), `gave_up` (for *reason*) or `refused` (an open breaker). A client
-    that corrected the arguments or fell back says `repaired` or `fallback` after that. All events of one call have the
-    same number in `call`, and no call of another process has it; `sent` tells whether two calls are the same, and
-    `hints` what is known of the tool.
+    Kinds that end a call, which are those to count: `success`; `recovered`, after retries; `failure`; `refused`, it was
+    not made; `flipped`, an error text called a success, made an error; `unflagged`, the same, passed as it is. Before
+    the end: `started`, only from a proxy that keeps records; `retry`, a try failed and the next follows after `delay`
+    seconds. After the end: `repaired`, a call with corrected arguments was made, and failed if there is a `failure`;
+    `fallback`, something else answered. Of a server: `died`, `restarted`, `dropped` (a line that no client could use).
+    In records only: `breaker`, `reason` says whether that of a tool opened or closed; `lost`, `details` says how many
+    records found no room.
+
+    `time` is in seconds since 1970, `elapsed` in seconds since the call began. All events of one call in a `session` of
+    one source have the same `call`. `attempt` counts the tries, `reason` says why nothing else was tried. `failure` is
+    as it was found, not redacted; `text` is what the agent is sent of it. `hints` say whether the tool may run twice.
+    `arguments` tell whether two calls are the same, and show no value.
     """
 
-    server: str
-    tool: str
-    attempt: int
-    step: Step
-    elapsed: float
-    failure: Failure | None = None
+    source: Source
+    kind: Kind
+    time: float = msgspec.field(default_factory=_now)
+    session: str = ""
+    server: str = ""
+    tool: str = ""
+    call: int | str | None = None
+    attempt: int = 1
+    elapsed: float | None = None
     delay: float | None = None
     reason: str | None = None
-    call: int = 0
-    sent: CallArguments | None = None
+    failure: Failure | None = None
+    text: str | None = None
     hints: Any = None
+    arguments: CallArguments | None = None
+    details: dict[str, Any] = {}
+
+    @property
+    def ends_call(self) -> bool:
+        """Whether it ends a call. Counters look at no other events."""
+        return self.kind in ENDS
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ends a call that the agent got an error of."""
+        return self.kind in FAILED
+
+
+Observer = Callable[[Event], object]
+"""Called with each event: what `observers` of a server and the `hook` of a client take."""

@@ -82,23 +82,23 @@ class EventLog:
         self.events.append(event)
 
     @property
-    def steps(self) -> list[str]:
-        """What came after each try: `retry`, `succeeded`, `gave_up`, `refused` and so on."""
-        return [event.step for event in self.events]
+    def kinds(self) -> list[str]:
+        """What happened: `retry`, `success`, `recovered`, `failure`, `refused` and so on."""
+        return [event.kind for event in self.events]
 
     @property
     def delays(self) -> list[float]:
         """How long was waited before each further try."""
         return [event.delay for event in self.events if event.delay is not None]
 
-    def assert_steps(self, *expected: str) -> None:
-        """Check the steps, in order."""
-        if self.steps != list(expected):
+    def assert_kinds(self, *expected: str) -> None:
+        """Check the kinds of the events, in order."""
+        if self.kinds != list(expected):
             raise AssertionError(f"expected {', '.join(expected) or 'nothing'}, but this happened:\n{self}")
 
     def assert_retried(self, times: int | None = None) -> None:
         """Check that there was a retry, or as many as given."""
-        found = self.steps.count("retry")
+        found = self.kinds.count("retry")
         if found == 0 if times is None else found != times:
             wanted = "a retry" if times is None else f"{times} retries"
             raise AssertionError(f"expected {wanted}, but this happened:\n{self}")
@@ -130,7 +130,7 @@ def instant(*, attempts: int | None = None, chance: float = 1.0) -> Generator[Fa
 
 
 def _line_of(event: Event) -> str:
-    who = f"{event.tool or 'call'}, attempt {event.attempt}: {event.step}"
+    who = f"{event.tool or 'call'}, attempt {event.attempt}: {event.kind}"
     why = f" ({event.failure.code or event.failure.type})" if event.failure else ""
     return f"{who}{why}{f': {event.reason}' if event.reason else ''}"
 

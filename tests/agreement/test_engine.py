@@ -46,7 +46,7 @@ def expected(tries: Sequence[fw.Failure], hints: fw.Hints, policy: fw.Policy) ->
         outcome = gravest(one.outcome for one in (*tries[:attempt], failure))
         failure = failure.replace(outcome=outcome)
         decision = fw.decide(failure, hints, attempt=attempt, policy=policy, elapsed=sum(slept), jitter=JITTER)
-        step = "retry" if decision.action == "retry" else "gave_up"
+        step = "retry" if decision.action == "retry" else "failure"
         events.append((attempt, step, decision.delay if step == "retry" else None, decision.reason, outcome))
         if decision.action != "retry":
             return Expected(attempt, slept, events, outcome)
@@ -86,7 +86,7 @@ class Driver:
         }
 
     def run(self, ended: Any) -> Run:
-        seen = [(e.attempt, e.step, e.delay, e.reason, e.failure.outcome if e.failure else "") for e in self.events]
+        seen = [(e.attempt, e.kind, e.delay, e.reason, e.failure.outcome if e.failure else "") for e in self.events]
         return Run(self.made, self.slept, seen, ended)
 
 

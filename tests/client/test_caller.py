@@ -249,7 +249,7 @@ def test_hooks_are_told_of_every_try_and_what_came_after() -> None:
 
     run(Tool(BUSY), hook=events.append, fallbacks={"look": lambda failure, arguments: "x"})
 
-    assert [event.step for event in events] == ["retry", "retry", "gave_up", "fallback"]
+    assert [event.kind for event in events] == ["retry", "retry", "failure", "fallback"]
     assert all(event.server == "s" and event.tool == "look" for event in events)
 
 

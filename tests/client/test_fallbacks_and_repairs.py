@@ -102,7 +102,7 @@ def test_a_corrected_call_is_made_once_if_it_is_wanted() -> None:
     assert meta(result)["dev.failwell/repair"] == {
         "changes": [{"path": "count", "reason": "the number itself, not its text"}]
     }
-    assert [event.step for event in events] == ["gave_up", "repaired"]
+    assert [event.kind for event in events] == ["failure", "repaired"]
 
 
 def test_nothing_is_corrected_unless_it_is_wanted() -> None:
@@ -142,9 +142,9 @@ def test_a_corrected_call_without_effect_does_not_undo_what_an_earlier_try_may_h
     result = ask(server, "take", {"count": "5"}, repair=True, hook=events.append)
 
     assert (result.failure.code, result.failure.outcome, server.count("take")) == ("RATE_LIMITED", "unknown", 3)
-    assert [(event.step, event.failure.outcome) for event in events] == [
+    assert [(event.kind, event.failure.outcome) for event in events] == [
         ("retry", "unknown"),
-        ("gave_up", "unknown"),
+        ("failure", "unknown"),
         ("repaired", "unknown"),
     ]
 

@@ -128,7 +128,9 @@ def _answered(tool: Callable[..., Any], settings: dict[str, Any], arguments: dic
         answer = api.guard(tool="claim", observers=[seen.append], **settings)(tool)(**arguments or {})
         if asyncio.iscoroutine(answer):
             answer = asyncio.run(answer)
-    observed = [{**plain(one), "sent": None if one.sent is None else [one.sent.digest, one.sent.names]} for one in seen]
+    observed = [
+        {**plain(one), "arguments": one.arguments and [one.arguments.digest, one.arguments.names]} for one in seen
+    ]
     return steady({"result": plain(answer), "log": lines, "observed": observed})
 
 

@@ -245,6 +245,16 @@ def test_calls_are_measured_with_the_names_of_the_conventions(reader: InMemoryMe
     ]
 
 
+def test_a_call_is_counted_when_it_ends_and_not_when_it_is_tried_again(reader: InMemoryMetricReader) -> None:
+    watching = observer(meter_provider=MeterProvider([reader]))
+    down = fw.Failure(code="SERVICE_UNAVAILABLE", message="no")
+    for kind in ("retry", "retry", "failure"):
+        watching(fw.records.Event(source="client", kind=kind, tool="find", elapsed=0.1, failure=down))
+
+    assert [point.value for _, point in points(reader, "failwell.failures")] == [1]
+    assert [point.count for _, point in points(reader, "mcp.server.operation.duration")] == [1]
+
+
 def test_counting_can_be_left_out(reader: InMemoryMetricReader) -> None:
     watching = observer(counts=False, meter_provider=MeterProvider([reader]))
     with trace.get_tracer("tests").start_as_current_span("call") as span:

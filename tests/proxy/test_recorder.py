@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from failwell.event import Event
 from failwell.proxy.command import fill_events, open_events
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import BadOption, parse
 from failwell.proxy.recorder import server_name
@@ -285,7 +285,7 @@ def test_an_operator_is_told_of_records_that_are_lost(
     setup = Setup(options, address)
     folder.rmdir()
     assert setup.on_event is not None
-    setup.on_event(ProxyEvent("success", "look", call=1))
+    setup.on_event(Event(source="proxy", kind="success", tool="look", call=1))
     setup.close()
     setup.rules.calls["look"] = 1
     setup.write_summary()

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, inspect, text
 
 import failwell as fw
-from failwell.records import Record, failure_fields
+from failwell.records import Event, Record, failure_fields
 
 MISSING = fw.Failure(code="NOT_FOUND", message="There is no task t-9.", actions=("list_tasks",))
 DOWN = fw.Failure(code="SERVICE_UNAVAILABLE", message="Come back later.")
@@ -27,6 +27,12 @@ class Kept:
 
     def close(self) -> None:
         self.is_closed = True
+
+
+def finished(tool: str, elapsed: float = 0.1, failure: fw.Failure | None = None, **values: Any) -> Event:
+    """Return the event of a server's call that ended."""
+    kind: Any = "success" if failure is None else "failure"
+    return Event(source="server", kind=kind, tool=tool, elapsed=elapsed, failure=failure, **values)
 
 
 def record(time: float, kind: Any = "success", failure: fw.Failure | None = None, **values: Any) -> Record:

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 import failwell as fw
 from failwell.records import Record, Recorder, _otlp, open_sink
 from failwell.records._otlp import ExportRefused, OtlpSink
-from tests.records.samples import DOWN, MISSING, record
+from tests.records.samples import DOWN, MISSING, finished, record
 
 REQUESTS: dict[str, Any] = {
     "/v1/traces": ExportTraceServiceRequest,
@@ -261,11 +261,11 @@ def test_a_collector_that_is_away_blocks_nothing_and_what_finds_no_room_is_count
     port = first.server.server_port
     first.close()
     recorder = Recorder(f"otlp:http://127.0.0.1:{port}", capacity=10, batch=5, interval=0)
-    recorder(fw.records.Observation("first", 0.1))
+    recorder(finished("first", 0.1))
     while not recorder._writer.held:  # the first is on its way, and nobody is there
         os.sched_yield()
     for number in range(15):
-        recorder(fw.records.Observation(f"tool {number}", 0.1))
+        recorder(finished(f"tool {number}", 0.1))
     lost = recorder.lost
 
     receiver = Receiver(port)

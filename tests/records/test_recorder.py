@@ -14,20 +14,21 @@ from typing import Any
 import msgspec
 import pytest
 
-import failwell as fw
+from failwell.event import CallArguments
 from failwell.records import Record, Recorder, _recorder, open_reader
+from failwell.records._record import redact
 from failwell.records._recorder import _close_all
-from tests.records.samples import Kept, read_file, record
+from tests.records.samples import MISSING, Kept, finished, read_file
 
-SEEN = fw.records.Observation("find", 0.25)
+SEEN = finished("find", 0.25)
 
 
 def test_what_it_is_told_is_written_in_order() -> None:
     sink = Kept()
 
-    with Recorder(sink, session="s", server="tasks", clock=lambda: 7.0) as recorder:
+    with Recorder(sink, session="s", server="tasks") as recorder:
         for number in range(3):
-            recorder(fw.records.Observation(f"tool {number}", 0.25))
+            recorder(finished(f"tool {number}", 0.25, time=7.0))
 
     assert [(one.time, one.session, one.server, one.tool, one.elapsed) for one in sink.records] == [
         (7.0, "s", "tasks", f"tool {number}", 0.25) for number in range(3)
@@ -69,7 +70,7 @@ def test_many_threads_lose_nothing() -> None:
 
     def work(name: str) -> None:
         for _ in range(300):
-            recorder(fw.records.Observation(name, 0.1))
+            recorder(finished(name, 0.1))
 
     threads = [threading.Thread(target=work, args=(f"tool {number}",)) for number in range(4)]
     for thread in threads:
@@ -119,7 +120,7 @@ def test_one_record_that_no_store_takes_does_not_hold_up_the_others() -> None:
     sink.write = refuse_one  # type: ignore[method-assign]  # a store with a rule of its own
     with Recorder(sink, interval=0) as recorder:
         for tool in ("a", "poison", "b"):
-            recorder(fw.records.Observation(tool, 0.1))
+            recorder(finished(tool, 0.1))
         assert recorder.flush(30)
 
     assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
@@ -150,10 +151,10 @@ class Refusing(Kept):
 def test_a_refused_record_that_came_alone_holds_up_nothing() -> None:
     sink = Refusing()
     with Recorder(sink, interval=0) as recorder:
-        recorder(fw.records.Observation("poison", 0.1))
+        recorder(finished("poison", 0.1))
         assert not recorder.flush(0)
         for tool in ("a", "b"):
-            recorder(fw.records.Observation(tool, 0.1))
+            recorder(finished(tool, 0.1))
         assert recorder.flush(30)
 
     assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
@@ -165,10 +166,10 @@ def test_many_refused_records_at_the_front_hold_up_nothing() -> None:
     sink = Refusing()
     with Recorder(sink, interval=0) as recorder:
         for tool in ("poison",) * 4:
-            recorder(fw.records.Observation(tool, 0.1))
+            recorder(finished(tool, 0.1))
         recorder.flush(0.01)
         while not recorder.lost:
-            recorder(fw.records.Observation("a", 0.1))
+            recorder(finished("a", 0.1))
             recorder.flush(0.1)
         assert recorder.flush(30)
 
@@ -181,7 +182,7 @@ def test_a_store_that_goes_away_again_loses_nothing() -> None:
     sink = Refusing(away=[True, True, True, False, *[True] * 5])
     with Recorder(sink, interval=0) as recorder:
         for number in range(20):
-            recorder(fw.records.Observation(str(number), 0.1))
+            recorder(finished(str(number), 0.1))
         assert recorder.flush(30)
 
     assert sorted(int(one.tool) for one in sink.records) == list(range(20))
@@ -192,7 +193,7 @@ def test_the_end_writes_what_stands_beside_a_refused_record() -> None:
     sink = Refusing()
     with Recorder(sink, interval=60) as recorder:
         for tool in ("a", "poison", "b"):
-            recorder(fw.records.Observation(tool, 0.1))
+            recorder(finished(tool, 0.1))
 
     assert [one.tool for one in sink.records if one.kind == "success"] == ["a", "b"]
     assert recorder.lost == 1
@@ -313,20 +314,21 @@ def test_a_block_is_a_session_of_its_own() -> None:
     assert [one.session for one in sink.records] == ["conversation 7", "process"]
 
 
-def test_records_are_taken_as_they_are_but_clean() -> None:
-    sink = Kept()
+def test_events_are_recorded_as_they_are_but_clean() -> None:
+    sink, arguments = Kept(), CallArguments({"pass\x07word": 1})
     with Recorder(sink) as recorder:
-        recorder(record(1, "success", tool="a\x00b", text="token=abcdefghijklmnop1234567890", names=("pass\x07word",)))
+        text = "token=abcdefghijklmnop1234567890"
+        recorder(finished("a\x00b", failure=MISSING, text=text, arguments=arguments))
 
     (one,) = sink.records
     assert (one.tool, one.names) == ("ab", ("password",))
     assert "abcdefghijklmnop1234567890" not in (one.text or "")
 
 
-def test_a_record_that_is_told_directly_tells_no_secret_in_any_field() -> None:
+def test_a_record_that_something_else_wrote_tells_no_secret_in_any_field() -> None:
     secret = "hunter2" + "hunter2"
     planted = f"password={secret}"
-    told = Record(
+    written = Record(
         time=1.0,
         source="client",
         kind="failure",
@@ -337,11 +339,9 @@ def test_a_record_that_is_told_directly_tells_no_secret_in_any_field() -> None:
         arguments=planted * 9,
         failure={"message": planted, "details": {"password": secret}},
     )
-    sink = Kept()
-    with Recorder(sink) as recorder:
-        recorder(told)
 
-    (one,) = sink.records
+    one = redact(written)
+
     assert secret not in msgspec.json.encode(one).decode()
     assert len(one.arguments or "") <= 64
     assert one.failure is not None
@@ -373,7 +373,7 @@ def run_program(body: str, address: str) -> "subprocess.Popen[str]":
 
 def test_the_end_of_the_process_writes_what_waits(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    body = "for number in range(25): recorder(fw.records.Observation(str(number), 0.1))"
+    body = "for number in range(25): recorder(fw.records.Event(source='server', kind='success', tool=str(number)))"
 
     with run_program(body, f"jsonl:{path}") as process:
         assert process.wait(60) == 0
@@ -385,10 +385,10 @@ def test_the_end_of_the_process_writes_what_waits(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
 def test_a_forked_process_writes_its_own_and_only_its_own(tmp_path: Path, scheme: str) -> None:
     body = """
-recorder(fw.records.Observation("before", 0.1))
+recorder(fw.records.Event(source="server", kind="success", tool="before"))
 recorder.flush()
 child = os.fork()
-recorder(fw.records.Observation("child" if child == 0 else "parent", 0.1))
+recorder(fw.records.Event(source="server", kind="success", tool="child" if child == 0 else "parent"))
 recorder.close()
 if child == 0:
     os._exit(0)
@@ -410,7 +410,7 @@ def test_a_forked_process_is_a_session_of_its_own_unless_it_has_a_name(
     body = f"""
 recorder = Recorder(sys.argv[1], session={named})
 child = os.fork()
-recorder(fw.records.Observation("find", 0.1))
+recorder(fw.records.Event(source="server", kind="success", tool="find"))
 recorder.close()
 if child == 0:
     os._exit(0)
@@ -431,7 +431,7 @@ def test_a_killed_process_leaves_a_store_that_can_be_read_and_written(tmp_path: 
     body = """
 number = 0
 while True:
-    recorder(fw.records.Observation(str(number), 0.1))
+    recorder(fw.records.Event(source="server", kind="success", tool=str(number)))
     number += 1
     if number % 100 == 0:
         recorder.flush()
@@ -445,7 +445,7 @@ while True:
             flushed = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGKILL)
     with Recorder(f"{scheme}{path}") as recorder:
-        recorder(fw.records.Observation("after", 0.1))
+        recorder(finished("after", 0.1))
 
     tools = [one.tool for one in read_back(scheme, path)]
     assert tools == [*(str(number) for number in range(len(tools) - 1)), "after"]
@@ -497,14 +497,14 @@ def test_no_more_waits_than_the_page_says_is_lost_if_the_process_is_killed() -> 
 
 KILLED = """
 import os, signal, sys
-from failwell.records import Observation, Recorder
+from failwell.records import Event, Recorder
 
 recorder = Recorder(sys.argv[1])
 for number in range(2_000):
-    recorder(Observation(f"tool{number}", 0.1))
+    recorder(Event(source="server", kind="success", tool=f"tool{number}"))
 assert recorder.flush(60)
 for number in range(100):
-    recorder(Observation("later", 0.1))
+    recorder(Event(source="server", kind="success", tool="later"))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -13,14 +13,12 @@ import pytest
 
 import failwell as fw
 from failwell.event import CallArguments
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.options import parse
 from failwell.proxy.recorder import ProxyRecorder
-from failwell.records import Observation, Record, Recorder, open_reader, open_sink
-from failwell.retry import Event
+from failwell.records import Event, Record, Recorder, open_reader, open_sink
 from tests.cli.streams import output
 from tests.exceptions.servers import Postgres
-from tests.records.samples import Kept, drop_tables
+from tests.records.samples import Kept, drop_tables, finished
 from tests.records.test_otlp import Receiver, receiver
 
 __all__ = ["receiver"]
@@ -136,15 +134,9 @@ FEW = [case for case in CASES if case.name.endswith(("sent whole", "sent before"
 WIRE = {case.name: json.dumps(fw.encode(case.failure)) for case in CASES}
 
 
-class Ours(NamedTuple):
-    """An event of an application, which makes records of it itself."""
-
-    case: Case
-
-
 def observed(case: Case) -> Any:
     text = fw.encode(case.failure)["content"][0]["text"]
-    return Observation("find", 0.1, case.failure, "tasks", text, arguments(case))
+    return finished("find", failure=case.failure, server="tasks", text=text, arguments=arguments(case))
 
 
 def arguments(case: Case) -> CallArguments:
@@ -154,12 +146,17 @@ def arguments(case: Case) -> CallArguments:
 
 
 def observed_raw(case: Case) -> Any:
-    return Observation("find", 0.1, case.failure, "tasks", f"{case.failure.message} {case.text}")
+    return finished("find", failure=case.failure, server="tasks", text=f"{case.failure.message} {case.text}")
 
 
 def retried(case: Case) -> Any:
-    return Event(server="tasks", tool="find", attempt=1, step="gave_up", elapsed=0.1, failure=case.failure,
-                 sent=arguments(case))  # fmt: skip
+    return Event(source="client", kind="failure", server="tasks", tool="find", elapsed=0.1, failure=case.failure,
+                 arguments=arguments(case))  # fmt: skip
+
+
+def proxied(case: Case) -> Any:
+    return Event(source="proxy", kind="failure", tool="find", failure=case.failure, details={"line": case.text},
+                 call=case.text)  # fmt: skip
 
 
 def by_hand(case: Case) -> Any:
@@ -171,15 +168,13 @@ SOURCES: dict[str, Callable[[Case], Any]] = {
     "guard": observed,
     "observer told by hand": observed_raw,
     "client": retried,
-    "record made by hand": by_hand,
-    "own converter": Ours,
+    "proxy": proxied,
 }
 
 
 def record_all(sink: Any, source: str, cases: list[Case] = FEW) -> None:
     make = SOURCES[source]
-    converters = {Ours: lambda queued: by_hand(queued.event.case)}
-    with Recorder(sink, capacity=10 * len(cases), converters=converters) as recorder:
+    with Recorder(sink, capacity=10 * len(cases)) as recorder:
         for case in cases:
             recorder(make(case))
         assert recorder.flush(300)
@@ -214,7 +209,7 @@ def test_no_record_of_a_proxy_holds_more_than_the_wire(tmp_path: Path, dialect: 
     options = parse(["--events", f"jsonl:{path}", "--dialect", dialect, "--", "server"])
     recorder = ProxyRecorder(f"jsonl:{path}", options, server="tasks", warn=pytest.fail)
     for case in FEW:
-        recorder(ProxyEvent("failure", "find", case.failure, {"line": case.text}, call=case.text))
+        recorder(proxied(case))
     recorder.close()
 
     assert recorder.lost == 0
@@ -270,16 +265,35 @@ def test_no_collector_gets_more_than_the_wire(receiver: Receiver) -> None:
     assert beyond_the_wire("".join(str(request) for _, request in receiver.got)) == []
 
 
-@pytest.mark.parametrize("name", ["session", "server", "tool", "call", "reason", "arguments", "id", "decision"])
-def test_no_other_text_of_a_record_tells_a_secret(name: str) -> None:
+@pytest.mark.parametrize("name", ["session", "server", "tool", "call", "reason"])
+def test_no_other_text_of_an_event_gets_into_a_record_with_a_secret(name: str) -> None:
     value = "".join(_random.choices(string.ascii_uppercase + string.digits, k=20))
     sink = Kept()
     with Recorder(sink) as recorder:
         for template in SECRETS.values():
-            recorder(Record(**{"time": 1.0, "source": "guard", "kind": "success", name: template.format(value)}))
+            recorder(Event(**{"source": "server", "kind": "success", name: template.format(value)}))
 
     assert [one for one in sink.records if value in msgspec.json.encode(one).decode()] == []
     assert len(sink.records) == len(SECRETS)
+
+
+@pytest.mark.parametrize("name", ["session", "server", "tool", "call", "reason", "arguments", "id", "decision"])
+def test_no_text_of_a_record_that_something_else_wrote_is_shown_with_a_secret(tmp_path: Path, name: str) -> None:
+    value = "".join(_random.choices(string.ascii_uppercase + string.digits, k=20))
+    address = f"jsonl:{tmp_path / 'calls'}"
+    sink = open_sink(address)
+    sink.write(
+        [
+            Record(**{"time": 1.0, "source": "guard", "kind": "success", name: template.format(value)})
+            for template in SECRETS.values()
+        ]
+    )
+    sink.close()
+
+    shown = output("events", "list", "--json", "--store", address)
+
+    assert shown.count("\n") == len(SECRETS)
+    assert value not in shown
 
 
 def test_values_that_were_sent_are_cut_out_of_what_redaction_left() -> None:
@@ -287,7 +301,7 @@ def test_values_that_were_sent_are_cut_out_of_what_redaction_left() -> None:
     failure = fw.Failure(code="INVALID_INPUT", message=f"Cannot connect to {sent}: no route.", fields=problem(sent))
     sink = Kept()
     with Recorder(sink) as recorder:
-        recorder(Observation("find", 0.1, failure))
+        recorder(finished("find", failure=failure))
 
     assert sink.records[0].message == "Cannot connect to …: no route."
 
@@ -297,7 +311,7 @@ def test_a_call_number_that_looks_like_a_card_still_joins_its_records_and_is_no_
     sink = Kept()
     with Recorder(sink) as recorder:
         for number in (*numbers, *numbers):
-            recorder(Event(server="s", tool="t", attempt=1, step="succeeded", elapsed=0.1, call=number))
+            recorder(Event(source="client", kind="success", server="s", tool="t", elapsed=0.1, call=number))
 
     told = [one.call for one in sink.records]
     assert told[:3] == told[3:]
@@ -311,7 +325,7 @@ def test_the_name_of_a_session_is_never_taken_for_a_card(monkeypatch: pytest.Mon
     monkeypatch.setattr("os.urandom", lambda count: bytes.fromhex("4111111111111111" * 2)[:count])
     sink = Kept()
     with Recorder(sink) as recorder:
-        recorder(Observation("find", 0.1))
+        recorder(finished("find"))
 
     assert sink.records[0].session == recorder.name
     assert len(recorder.name) == 16

@@ -75,7 +75,7 @@ def test_a_failure_that_passes_is_waited_out(way: str, failure: Any) -> None:
 
     assert getattr(world, way)(world.flaky(failure, failure, "ok")) == "ok"
     assert world.slept == [7, 7]
-    assert [event.step for event in world.events] == ["retry", "retry", "succeeded"]
+    assert [event.kind for event in world.events] == ["retry", "retry", "recovered"]
 
 
 @ways
@@ -120,7 +120,7 @@ def test_a_reset_while_the_effect_was_under_way_is_not_repeated(way: str, dialec
         assert getattr(world, way)(function) != "sent"
 
     [event] = world.events
-    assert (world.made, world.slept, event.step) == (1, [], "gave_up")
+    assert (world.made, world.slept, event.kind) == (1, [], "failure")
     assert event.failure is not None
     assert event.failure.outcome == "unknown"
     assert fw.decide(event.failure).action == "verify"
@@ -365,7 +365,7 @@ def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(la
     else:
         assert fw.call(world.flaky(last), sleep=sleep, **settings) == last
     assert (world.made, world.slept) == (1, [7])
-    assert [(event.step, event.attempt) for event in world.events] == [("retry", 1), ("gave_up", 1)]
+    assert [(event.kind, event.attempt) for event in world.events] == [("retry", 1), ("failure", 1)]
     assert world.events[1].failure == world.events[0].failure
     assert world.events[1].reason == "Calls of this tool are suspended after repeated failures."
 

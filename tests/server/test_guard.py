@@ -287,7 +287,7 @@ def test_a_meter_loses_no_call_of_any_thread() -> None:
 
 
 def test_an_observer_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(observation: fw.records.Observation) -> None:
+    def broken(event: fw.records.Event) -> None:
         raise RuntimeError("broken observer")
 
     meter = fw.records.Meter()

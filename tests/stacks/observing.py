@@ -32,7 +32,7 @@ def observe(stack: str, mode: str) -> Iterator[dict[str, Any]]:
     given_up: list[fw.Failure] = []
 
     def hook(event: Any) -> None:
-        if event.step == "gave_up":
+        if event.kind == "failure":
             given_up.append(event.failure)
 
     caller = fw.client.Caller(hook=hook) if mode in (ADAPTED, BOTH) else None

@@ -96,7 +96,7 @@ def recorded() -> None:
     with fw.records.Recorder("sqlite:///calls.db", server="tasks") as recorder, recorder.session("conversation 7"):
         fw.install(hook=recorder)
         fw.guard(observers=[recorder])(lambda: "fine")
-        recorder(fw.records.Record(time=1.0, source="client", kind="success"))
+        recorder(fw.records.Event(source="client", kind="success"))
     assert_type(recorder.lost, int)
     with RecordStore("sqlite:///calls.db") as store:
         assert_type(failures(store.records(tool="claim", since=1.0)), list[RecordedFailure])

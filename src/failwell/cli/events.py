@@ -15,9 +15,10 @@ from failwell._spelling import did_you_mean
 from failwell.cli import completion
 from failwell.cli.console import WIDEST, page
 from failwell.cli.streams import Misuse, Streams, write_json
+from failwell.event import FAILED, SUCCEEDED
 from failwell.records._addresses import READABLE
 from failwell.records._reader import RecordFilter, RecordReader, Unreadable, open_reader
-from failwell.records._record import FAILED, SUCCEEDED, Record, encode_line, redact
+from failwell.records._record import Record, encode_line, redact
 from failwell.records._recovery import VERDICTS, Summary
 from failwell.records._retention import format_size, parse_seconds
 from failwell.redact.scrubber import clean

@@ -14,12 +14,12 @@ from failwell._log import log
 from failwell.advice import Hints
 from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
 from failwell.dialects._placement import META_KEY
+from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Limits, Policy, Run, Shared, _environment, _layers
-from failwell.retry._engine import Hook
 from failwell.retry._layers import is_retrying, report_to_outer_layer
 from failwell.schema.repair import Repair, repair
 
@@ -211,7 +211,7 @@ class CallerOptions(TypedDict, total=False):
 
     shared: Shared | None
     limits: Limits | str | None
-    hook: Hook | None
+    hook: Observer | None
     repair: bool
     fallbacks: Mapping[str, Fallback] | None
     trust: Trust
@@ -249,7 +249,7 @@ class Caller:
         *,
         shared: Shared | None = None,
         limits: Limits | str | None = None,
-        hook: Hook | None = None,
+        hook: Observer | None = None,
         repair: bool = False,
         fallbacks: Mapping[str, Fallback] | None = None,
         trust: Trust = True,
@@ -313,7 +313,7 @@ class Caller:
                 if first.exception is None and not self._reads_successes and not is_failed(first.result):
                     return CallResult(result=first.result)
             call = self._call(make_call, server, tool, arguments, description, marks_before)
-            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started)
+            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started, source="client")
             attempt = await self._attempt_until_settled(call, run, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
             if call_result.failure and self.repair and is_automatic():

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from failwell.records._record import ENDS, FAILED, Record
+from failwell.event import ENDS, FAILED
+from failwell.records._record import Record
 from failwell.records._recovery import VERDICTS, RecordedFailure, failures
 from failwell.records._tables import records
 

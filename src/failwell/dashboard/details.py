@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from failwell.records._record import ENDS, Record
+from failwell.event import ENDS
+from failwell.records._record import Record
 from failwell.records._recovery import RecordedFailure, RecoveryVerdict, failures
 from failwell.records._tables import as_record, records
 

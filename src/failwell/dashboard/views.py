@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES
-from failwell.records._record import FAILED, Source
+from failwell.event import FAILED
+from failwell.records._record import Source
 
 RANGES: dict[str, int | None] = {"24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24, "all": None}
 """How many hours back, by the name in the address."""

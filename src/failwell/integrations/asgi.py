@@ -288,7 +288,7 @@ def endpoint(
         single_effect: it has one effect at most, the operation that may fail.
         schema: the JSON Schema that the arguments are checked with before the body runs.
         limit: entered for each call, such as a `Limit`.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         settings: what the dialect takes.
 
     Raises:

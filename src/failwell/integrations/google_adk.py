@@ -26,7 +26,7 @@ _RAISED = ("MCP tool execution failed: ", "Unexpected error during MCP tool exec
 def fail_well(caller: Caller | None = None) -> BasePlugin:
     """Return a plugin for an app: tool calls are retried where that is safe, and the model gets one clear text.
 
-    The application gets the `Failure` from the hook of the caller, with the step "gave_up".
+    The application gets the `Failure` from the hook of the caller, in an event of the kind `failure`.
 
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.

@@ -3,10 +3,8 @@
 Needs the API only, and does nothing until the application sets up an SDK: `pip install 'failwell[otel]'`.
 """
 
-from collections.abc import Callable
-
 from failwell import codes
-from failwell.event import Observation, Observer
+from failwell.event import Event, Observer
 from failwell.failure import Failure
 from failwell.redact.scrubber import clean
 
@@ -43,23 +41,23 @@ def observer(
     if counts:
         parts.append(_counting(metrics.get_meter(_SCOPE, meter_provider=meter_provider)))
 
-    def observe(observation: Observation) -> None:
+    def observe(event: Event) -> None:
         for part in parts:
-            part(observation)
+            part(event)
 
     return observe
 
 
-def enrich_span(observation: Observation) -> None:
-    """Write what is known of a failure on the current span; a warning becomes an event, a success leaves no mark.
+def enrich_span(event: Event) -> None:
+    """Write on the current span what is known of a failure that ends a call; a warning becomes an event of the span.
 
     Only words from closed sets go there, and the id that stands in the log: no message, no argument.
     """
-    failure = observation.failure
+    failure = event.failure if event.has_failed else None
     span = trace.get_current_span()
     if failure is None or not span.is_recording():
         return
-    attributes = _attributes(failure, observation.tool)
+    attributes = _attributes(failure, event.tool)
     attributes["failwell.outcome"] = failure.outcome
     if failure.retryable is not None:
         attributes["failwell.retryable"] = failure.retryable
@@ -72,7 +70,7 @@ def enrich_span(observation: Observation) -> None:
     span.set_status(StatusCode.ERROR)  # takes the place of a status whose text an SDK made of the exception
 
 
-def _counting(meter: metrics.Meter) -> Callable[[Observation], None]:
+def _counting(meter: metrics.Meter) -> Observer:
     failures = meter.create_counter("failwell.failures", unit="{failure}", description="Tool calls that failed.")
     durations = meter.create_histogram(
         "mcp.server.operation.duration",
@@ -81,13 +79,16 @@ def _counting(meter: metrics.Meter) -> Callable[[Observation], None]:
         explicit_bucket_boundaries_advisory=_BUCKETS,
     )
 
-    def count(observation: Observation) -> None:
-        failure = observation.failure
-        called: Attributes = {"mcp.method.name": _METHOD, "gen_ai.tool.name": _tool(observation)}
+    def count(event: Event) -> None:
+        if not event.ends_call:
+            return
+        failure = event.failure if event.has_failed else None
+        called: Attributes = {"mcp.method.name": _METHOD, "gen_ai.tool.name": _tool(event)}
         if failure is not None and failure.severity != "warning":
             called["error.type"] = "tool_error"
-            failures.add(1, {"gen_ai.tool.name": called["gen_ai.tool.name"], **_attributes(failure, observation.tool)})
-        durations.record(observation.seconds, called)
+            failures.add(1, {"gen_ai.tool.name": called["gen_ai.tool.name"], **_attributes(failure, event.tool)})
+        if event.elapsed is not None:
+            durations.record(event.elapsed, called)
 
     return count
 
@@ -100,7 +101,7 @@ def _attributes(failure: Failure, tool: str) -> Attributes:
     return attributes
 
 
-def _tool(observation: Observation) -> str:
+def _tool(event: Event) -> str:
     """Return the tool's name; one that does not exist was made up by the caller, and callers make up any number."""
-    failure = observation.failure
-    return _OTHER if failure is not None and failure.code == "UNKNOWN_TOOL" else observation.tool
+    failure = event.failure
+    return _OTHER if failure is not None and failure.code == "UNKNOWN_TOOL" else event.tool

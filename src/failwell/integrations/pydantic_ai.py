@@ -32,8 +32,8 @@ def fail_well(caller: Caller | None = None) -> ProcessToolCallback:
     """Return what to process tool calls with: retried where that is safe, and the run goes on after any failure.
 
     The model gets one text with the next step: as a `ModelRetry` if it is to correct its input, else as a `ToolFailed`,
-    which no budget of retries is charged for. The application gets the `Failure` from the hook of the caller, with the
-    step "gave_up".
+    which no budget of retries is charged for. The application gets the `Failure` from the hook of the caller, in an
+    event of the kind `failure`.
 
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.

@@ -4,15 +4,15 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
-from failwell.dialects._placement import encode
+from msgspec.structs import replace
+
+from failwell.event import Event
 from failwell.proxy.bounds import LAST_RECORDS_TIMEOUT, MAX_TIMED_CALLS
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.options import ProxyOptions
-from failwell.records._adapter import QueuedEvent, argument_fields, next_action
 from failwell.records._jsonl import JsonlSink
-from failwell.records._record import FAILED, Kind, Record, failure_fields, without_values
+from failwell.records._record import Record
 from failwell.records._recorder import Recorder
 from failwell.records._sink import Sink, open_sink
 
@@ -94,14 +94,13 @@ class ProxyRecorder:
     ) -> None:
         path = (options.events or "").removeprefix("jsonl:")
         sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _LazySink(events)
-        self._dialect = options.dialect
         self._dry_run = options.dry_run
-        self._recorder = Recorder(sink, server=server, converters={_TimedEvent: self._record}, warn=warn)
+        self._recorder = Recorder(sink, server=server, dialect=options.dialect, warn=warn)
         self._clock = clock
         self._start_times: dict[Any, float] = {}
         self._would_refuse: dict[Any, str | None] = {}
 
-    def __call__(self, event: ProxyEvent) -> None:
+    def __call__(self, event: Event) -> None:
         """Record an event."""
         key = (event.session, event.call)
         if event.kind == "started":
@@ -116,8 +115,12 @@ class ProxyRecorder:
         is_running = event.kind == "retry"
         started = self._start_times.get(key) if is_running else self._start_times.pop(key, None)
         elapsed = None if started is None else self._clock() - started
-        refused = None if is_running else self._would_refuse.pop(key, None)
-        self._recorder(_TimedEvent(event, elapsed, refused))
+        details = dict(event.details)
+        if self._dry_run:
+            details["dry_run"] = True
+        if not is_running and (refused := self._would_refuse.pop(key, None)) is not None:
+            details["refused"] = refused
+        self._recorder(replace(event, elapsed=elapsed, details=details))
 
     @property
     def lost(self) -> int:
@@ -127,40 +130,6 @@ class ProxyRecorder:
     def close(self) -> None:
         """Write what waits, and do not wait long for a store that is away."""
         self._recorder.close(LAST_RECORDS_TIMEOUT)
-
-    def _record(self, queued: QueuedEvent) -> Record:
-        timed: _TimedEvent = queued.event
-        event = timed.event
-        failure, details = event.failure, dict(event.details)
-        attempt = details.pop("attempt", None) or details.pop("attempts", None) or 1
-        if self._dry_run:
-            details["dry_run"] = True
-        if timed.refused is not None:
-            details["refused"] = timed.refused
-        is_answer = event.kind in FAILED and failure is not None
-        return Record(
-            time=queued.time,
-            session=event.session or queued.session,
-            source="proxy",
-            kind=cast(Kind, event.kind),  # `started` is not recorded
-            tool=event.tool or "",
-            call="" if event.call is None else f"{event.call}",
-            attempt=attempt,
-            elapsed=timed.elapsed,
-            delay=details.pop("delay", None),
-            text=self._text(timed) if is_answer and not self._dry_run and "passed" not in details else None,
-            decision=next_action(failure, event.hints, attempt) if is_answer else None,
-            details=details,
-            **argument_fields(event.sent),
-            **failure_fields(failure),
-        )
-
-    def _text(self, timed: "_TimedEvent") -> str | None:
-        failure = timed.event.failure
-        if failure is None:
-            return None
-        text: str = encode(without_values(failure), self._dialect)["content"][0]["text"]
-        return text
 
 
 class _LazySink:
@@ -178,15 +147,3 @@ class _LazySink:
     def close(self) -> None:
         if self._sink is not None:
             self._sink.close()
-
-
-class _TimedEvent:
-    """An event, the seconds since its call started, and the code with which the call would have been refused."""
-
-    __slots__ = ("elapsed", "event", "refused", "sent")
-
-    def __init__(self, event: ProxyEvent, elapsed: float | None, refused: str | None) -> None:
-        self.event = event
-        self.elapsed = elapsed
-        self.refused = refused
-        self.sent = event.sent

@@ -7,7 +7,7 @@ rewriter.tools.learn(result, is_whole=True)  # what the server answered to tools
 answer = rewriter.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from failwell import dialects
@@ -15,13 +15,12 @@ from failwell._json import is_array, is_object
 from failwell._log import log
 from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
-from failwell.event import CallArguments
+from failwell.event import CallArguments, Event, Kind, Observer
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
-from failwell.proxy.events import EventKind, ProxyEvent
 from failwell.reading.reader import read
 from failwell.redact.canonical import json_safe
 from failwell.redact.whole import holds_json, redact_whole
@@ -72,7 +71,7 @@ class Rewriter:
         dry_run: bool = False,
         safe: Collection[str] = (),
         tools: ListedTools | None = None,
-        report: Callable[[ProxyEvent], object] = lambda _: None,
+        report: Observer = lambda _: None,
         reports_all: bool = False,
         session: str = "",
     ) -> None:
@@ -160,7 +159,7 @@ class Rewriter:
         return None if found == message else found
 
     def _answer(self, call: ProxiedCall, message: Message, attempts: int | None, run: "Run | None") -> Message | None:
-        kind: EventKind = "failure"
+        kind: Kind = "failure"
         message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
         failure = self._failure_in(call, message)
         if failure is None:
@@ -186,12 +185,21 @@ class Rewriter:
         """Return the answer to a call for a failure that the proxy itself found."""
         return self._message(call, self._result(call, failure, attempts))
 
-    def event(self, kind: EventKind, call: ProxiedCall, failure: Failure | None = None, **details: Any) -> ProxyEvent:
+    def event(self, kind: Kind, call: ProxiedCall, failure: Failure | None = None, **more: Any) -> Event:
         """Return an event of a call."""
         if not self.reports_all:
-            return ProxyEvent(kind, call.tool, failure, details)
-        sent = None if kind == "started" else CallArguments(call.arguments)
-        return ProxyEvent(kind, call.tool, failure, details, call.id, self._session, self.hints(call.tool), sent)
+            return Event(source="proxy", kind=kind, tool=call.tool, failure=failure, **more)
+        return Event(
+            source="proxy",
+            kind=kind,
+            session=self._session,
+            tool=call.tool,
+            call=call.id,
+            failure=failure,
+            hints=self.hints(call.tool),
+            arguments=None if kind == "started" else CallArguments(call.arguments),
+            **more,
+        )
 
     def hints(self, tool: str) -> Hints:
         """Return whether a tool may run twice, as the operator knows or the server lists it."""
@@ -279,8 +287,8 @@ class Rewriter:
 
 
 def attempts_detail(attempts: int | None) -> dict[str, int]:
-    """Return the detail of an event that says how often a call was made, if it was made again."""
-    return {} if attempts is None else {"attempts": attempts}
+    """Return the field of an event that says how often a call was made, if it was made again."""
+    return {} if attempts is None else {"attempt": attempts}
 
 
 def hints_of(tool: ListedTool) -> Hints:

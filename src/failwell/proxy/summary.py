@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from failwell.proxy.bounds import MAX_COUNTED_TOOLS, MAX_TOOL_NAME_CHARACTERS
 
 if TYPE_CHECKING:
-    from failwell.proxy.events import ProxyEvent
+    from failwell.event import Event
 
 _WORDS = {
     "failure": "failed",
@@ -18,7 +18,6 @@ _WORDS = {
     "recovered": "recovered by retrying",
 }
 _OTHERS = "other tools"
-_UNCOUNTED = ("started", "success")
 
 
 def counted_name(tool: str, counts: Mapping[str, object]) -> str:
@@ -34,9 +33,9 @@ class CallSummary:
         self._counts: dict[str, dict[str, int]] = {}
         self._lock = Lock()
 
-    def __call__(self, event: "ProxyEvent") -> None:
+    def __call__(self, event: "Event") -> None:
         """Count an event."""
-        if event.tool is None or event.kind in _UNCOUNTED:
+        if event.kind not in _WORDS:
             return
         names = [str(event.kind)]
         if event.kind == "failure" and event.failure is not None:

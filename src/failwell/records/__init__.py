@@ -4,7 +4,7 @@ from failwell._lazy import TYPE_CHECKING
 from failwell._lazy import exports as _exports
 
 if TYPE_CHECKING:
-    from failwell.event import Observation
+    from failwell.event import Event
     from failwell.records._meter import Meter, Usage
     from failwell.records._reader import RecordFilter, RecordReader, Unreadable, open_reader
     from failwell.records._record import Record, failure_fields
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from failwell.records._tables import NoStore, WrongVersion
 
 __all__ = [
+    "Event",
     "Meter",
     "NoStore",
-    "Observation",
     "Record",
     "RecordFilter",
     "RecordReader",
@@ -41,7 +41,7 @@ __all__ = [
 __getattr__, __dir__ = _exports(
     __name__,
     {
-        "failwell.event": "Observation",
+        "failwell.event": "Event",
         "_meter": "Meter Usage",
         "_reader": "RecordFilter RecordReader Unreadable open_reader",
         "_record": "Record failure_fields",

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from failwell.codes import Type
-from failwell.event import Observation
+from failwell.event import Event
 
 
 class Usage(Struct, frozen=True):
@@ -26,26 +26,26 @@ class Usage(Struct, frozen=True):
 class Meter:
     """Counts calls, failures by type and duration per tool, from any number of threads.
 
-    It is an observer: `guard(observers=[meter])`.
+    It is an observer for servers, and a hook for agents: `guard(observers=[meter])`, `install(hook=meter)`.
     """
 
     def __init__(self) -> None:
         self._usages: dict[str, Usage] = {}
         self._lock = Lock()
 
-    def __call__(self, observation: Observation) -> None:
-        """Count one finished call."""
+    def __call__(self, event: Event) -> None:
+        """Count a call, if the event ends one."""
+        if not event.ends_call:
+            return
+        seconds = event.elapsed or 0.0
         with self._lock:
-            before = self._usages.get(observation.tool, Usage())
+            before = self._usages.get(event.tool, Usage())
             failures: dict[Type, int] = before.failures
-            if observation.failure is not None:
-                kind: Type = observation.failure.type
-                failures = {**failures, kind: failures.get(kind, 0) + 1}
-            self._usages[observation.tool] = Usage(
-                before.calls + 1,
-                failures,
-                before.seconds + observation.seconds,
-                max(before.slowest, observation.seconds),
+            if event.has_failed and event.failure is not None:
+                type: Type = event.failure.type
+                failures = {**failures, type: failures.get(type, 0) + 1}
+            self._usages[event.tool] = Usage(
+                before.calls + 1, failures, before.seconds + seconds, max(before.slowest, seconds)
             )
 
     def snapshot(self) -> dict[str, Usage]:

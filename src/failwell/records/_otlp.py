@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from failwell import codes
 from failwell._log import log
-from failwell.records._record import ENDS, FAILED, Record
+from failwell.event import ENDS, FAILED
+from failwell.records._record import Record
 
 try:
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest

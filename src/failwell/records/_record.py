@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, structs
 
+from failwell import event as events
 from failwell._json import is_array, is_mapping, is_object
 from failwell.codes import Outcome, Type
 from failwell.dialects._placement import read_whole, write_whole
-from failwell.event import name_of
+from failwell.event import FAILED, SUCCEEDED, Kind, name_of
 from failwell.failure import Failure
 from failwell.redact.canonical import canonical, json_safe
 from failwell.redact.scrubber import clean
@@ -20,43 +21,23 @@ from failwell.redact.scrubber import clean
 VERSION = 1
 
 Source = Literal["guard", "client", "proxy", "recorder"]
-Kind = Literal[
-    "success",
-    "recovered",
-    "failure",
-    "refused",
-    "unflagged",
-    "flipped",
-    "retry",
-    "repaired",
-    "fallback",
-    "breaker",
-    "died",
-    "restarted",
-    "dropped",
-    "lost",
-]
+"""Who told an event, in the words of the first version: `guard` is any server, `client` also `call` and `acall`."""
 
-SUCCEEDED = frozenset(("success", "recovered", "unflagged"))
-FAILED = frozenset(("failure", "refused", "flipped"))
-ENDS = SUCCEEDED | FAILED
-"""Kinds that end a call, each call once. A fallback, or a correction of the arguments, may follow its end."""
+SOURCES: dict[events.Source, Source] = {
+    "server": "guard",
+    "client": "client",
+    "retry": "client",
+    "proxy": "proxy",
+    "recorder": "recorder",
+}
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One event, redacted, with the version of this form.
+    """An `Event` as it is stored: redacted, without the values that the call was made with, with the version.
 
-    Kinds that end a call: `success`; `recovered`, after retries; `failure`; `refused`, it was not made; `flipped`, an
-    error text called a success, made an error; `unflagged`, the same, passed as it is. Before the end: `retry`, a try
-    failed and the next follows after `delay` seconds. After the end: `repaired`, a call with corrected arguments was
-    made, and failed if there is a `type`; `fallback`, something else answered. Of a tool: `breaker`, `reason` says
-    whether it opened or closed. Of a server: `died`, `restarted`, `dropped` (a line that no client could use). Of the
-    recorder: `lost`, `details` says how many records found no room.
-
-    `time` is in seconds since 1970, `elapsed` in seconds since the call began. `call` joins the records of one call in
-    a session of one source. `text` is what the agent got, without the values that it had sent; `decision` what it
-    should do, `reason` why nothing else was tried. `names` are those of the arguments, and `arguments` is a digest:
-    equal arguments have equal digests. `failure` is the whole failure.
+    `call` joins the records of one call in a session of one source. `text` is what the agent got, without the values
+    that it had sent; `decision` what it should do. `names` are those of the arguments, and `arguments` is a digest:
+    equal arguments have equal digests. `failure` is the whole failure, and what is counted by stands beside it.
     """
 
     time: float
@@ -118,19 +99,26 @@ _BOUNDS = {"code": _LONGEST_NAME, "message": _LONGEST_SENTENCE, "id": 100, "deci
 _DIGEST = re.compile("[0-9a-f]{1,64}")
 
 
-def redact_texts(record: Record) -> Record:
-    """Return a record whose other texts are redacted and cut as well. Doing it twice changes nothing."""
-    return msgspec.structs.replace(
-        record,
-        session=_safe_session(record.session),
-        server=_redact_name(record.server),
-        tool=_redact_name(record.tool),
-        call=_safe_id(record.call),
-        text=None if record.text is None else clean(record.text, _LONGEST_TEXT),
-        reason=None if record.reason is None else clean(record.reason, _LONGEST_SENTENCE),
-        names=tuple(map(_redact_name, record.names)),
-        details=json_safe(record.details) if record.details else {},
-    )
+def safe_texts(
+    *,
+    session: str,
+    server: str,
+    tool: str,
+    call: str,
+    reason: str | None,
+    names: Iterable[str],
+    details: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the fields of a record that describe no failure, redacted and cut."""
+    return {
+        "session": _safe_session(session),
+        "server": _redact_name(server),
+        "tool": _redact_name(tool),
+        "call": _safe_id(call),
+        "reason": None if reason is None else clean(reason, _LONGEST_SENTENCE),
+        "names": tuple(map(_redact_name, names)),
+        "details": json_safe(details) if details else {},
+    }
 
 
 @lru_cache(maxsize=1024)
@@ -150,15 +138,22 @@ def _safe_session(text: str) -> str:
 
 
 def redact(record: Record) -> Record:
-    """Return a record as a recorder would have written it: one that was made by hand, or by an earlier version."""
-    return redact_texts(redact_failure(record))
+    """Return a record as a recorder would have written it: one that was made by hand, or by an earlier version.
 
-
-def redact_failure(record: Record) -> Record:
-    """Return a record that was made by hand, with what `failure_fields` would have redacted. Twice changes nothing."""
+    Doing it twice changes nothing.
+    """
     failure = read_whole(record.failure)
     values = [] if failure is None else _sent_values(failure)
-    changes: dict[str, Any] = {
+    changes = safe_texts(
+        session=record.session,
+        server=record.server,
+        tool=record.tool,
+        call=record.call,
+        reason=record.reason,
+        names=record.names,
+        details=record.details,
+    )
+    changes |= {
         name: _remove(clean(text, longest), values)
         for name, longest in _BOUNDS.items()
         if (text := getattr(record, name)) is not None
@@ -170,7 +165,7 @@ def redact_failure(record: Record) -> Record:
         changes["failure"] = {key: value for key, value in whole.items() if key in record.failure}
         if failure is None and is_array(fields := whole.get("fields")):
             changes["failure"]["fields"] = list(map(_without_sent, fields))
-    return structs.replace(record, **changes) if changes else record
+    return structs.replace(record, **changes)
 
 
 def _without_sent(problem: Any) -> Any:
@@ -204,11 +199,9 @@ def without_values(failure: Failure) -> Failure:
     return safe.replace(message=_remove(safe.message, values), suggestion=suggestion, fields=fields)
 
 
-def text_without_values(text: str | None, failure: Failure | None) -> str | None:
-    """Return the text that the agent got for a failure, redacted and without the values that the agent had sent."""
-    if text is None or failure is None or not (values := _sent_values(failure)):
-        return text
-    return _remove(clean(text, _LONGEST_TEXT), values)
+def text_without_values(text: str, failure: Failure) -> str:
+    """Return the text that the agent got for a failure, redacted, cut, without the values that the agent had sent."""
+    return _remove(clean(text, _LONGEST_TEXT), _sent_values(failure))
 
 
 def _sent_values(failure: Failure) -> list[str]:

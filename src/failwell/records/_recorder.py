@@ -5,23 +5,142 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from itertools import count
 from weakref import WeakSet
 
+from msgspec.structs import replace
+
 from failwell._log import log
-from failwell.event import name_of
-from failwell.records._adapter import Adapter, Converter, QueuedEvent
-from failwell.records._record import Record
+from failwell.advice import ADVICE, decide
+from failwell.dialects._placement import encode
+from failwell.event import Event, name_of
+from failwell.failure import Failure
+from failwell.records._record import (
+    SOURCES,
+    Record,
+    safe_failure_fields,
+    safe_texts,
+    text_without_values,
+    without_values,
+)
 from failwell.records._sink import Sink, open_sink
 from failwell.redact.scrubber import clean
+from failwell.renderer import render
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _SPLIT_AFTER = 3
 _LONGEST_REASON = 300
 _CLOSE_TIMEOUT = 5.0
+_SUSPENDED = "CIRCUIT_OPEN"
+
+
+class RecordMaker:
+    """Makes records of events, safe to be stored, and adds one when the breaker of a tool opens or closes.
+
+    Args:
+        server: the name of a server that has none.
+        session: the name of a session that has none.
+        dialect: how a proxy writes failures.
+    """
+
+    def __init__(self, *, server: str = "", session: str = "", dialect: str = "meta") -> None:
+        self.session = session
+        self._server = server
+        self._dialect = dialect
+        self._numbers = count(1)
+        self._suspended: set[tuple[str, str, str]] = set()
+
+    def records(self, event: Event) -> Iterable[Record]:
+        """Return the records of an event.
+
+        Raises:
+            TypeError: it is no event.
+        """
+        if not isinstance(event, Event):
+            raise TypeError(f"a recorder takes events, not {type(event).__name__}")
+        found = self._record(event)
+        change = self._breaker_change(found)
+        return (found,) if change is None else (change, found)
+
+    def _record(self, event: Event) -> Record:
+        arguments = event.arguments
+        failure = None if event.failure is None else without_values(event.failure)
+        answer = failure if event.has_failed else None
+        return Record(
+            time=event.time,
+            source=SOURCES[event.source],
+            kind=event.kind,
+            attempt=event.attempt,
+            elapsed=event.elapsed,
+            delay=event.delay,
+            text=None if answer is None else self._text(event, answer),
+            decision=None if answer is None else _next_action(event, answer),
+            arguments=None if arguments is None else arguments.digest,
+            **safe_texts(
+                session=event.session or self.session,
+                server=event.server or self._server,
+                tool=event.tool,
+                call=f"n{next(self._numbers)}" if event.call is None else f"{event.call}",
+                reason=event.reason,
+                names=() if arguments is None else arguments.names,
+                details=event.details,
+            ),
+            **({} if failure is None else safe_failure_fields(failure)),
+        )
+
+    def _text(self, event: Event, answer: Failure) -> str | None:
+        """Return what the agent got, as the event says, or as its source words such a failure."""
+        if event.text is not None and event.failure is not None:
+            return text_without_values(event.text, event.failure)
+        if event.source in ("client", "retry"):
+            return text_without_values(render(answer, event.hints, attempt=max(event.attempt, 1)), answer)
+        if event.source == "proxy" and not _is_passed(event):
+            return text_without_values(encode(answer, self._dialect)["content"][0]["text"], answer)
+        return None
+
+    def _breaker_change(self, record: Record) -> Record | None:
+        """Return the record of a breaker that must have opened or closed, by the record of a call."""
+        key = (record.source, record.server, record.tool)
+        if record.kind == "refused" and record.code == _SUSPENDED:
+            if key in self._suspended:
+                return None
+            self._suspended.add(key)
+            return _breaker_record(record, "opened")
+        if key not in self._suspended or not _closes(record):
+            return None
+        self._suspended.discard(key)
+        return _breaker_record(record, "closed")
+
+
+def _is_passed(event: Event) -> bool:
+    """Return whether a proxy passed on what the server had answered."""
+    return "passed" in event.details or "dry_run" in event.details
+
+
+def _next_action(event: Event, answer: Failure) -> str:
+    """Return what the agent should do next, in one word."""
+    return decide(answer, event.hints, attempt=max(event.attempt, 1), policy=ADVICE).action
+
+
+def _closes(record: Record) -> bool:
+    if record.has_succeeded:
+        return True
+    return record.kind == "failure" and record.type != "TRANSIENT" and record.outcome != "unknown"
+
+
+def _breaker_record(record: Record, reason: str) -> Record:
+    return Record(
+        time=record.time,
+        session=record.session,
+        source=record.source,
+        kind="breaker",
+        server=record.server,
+        tool=record.tool,
+        reason=reason,
+    )
 
 
 class BatchWriter:
@@ -32,18 +151,18 @@ class BatchWriter:
 
     Args:
         sink: where to write.
-        adapter: makes the records.
+        maker: makes the records.
         lose: called with how many records will never be written, and why.
         warn: called with what the operator should know, in one line.
     """
 
     def __init__(
-        self, sink: Sink, adapter: Adapter, lose: Callable[[int, str], object], warn: Callable[[str], object]
+        self, sink: Sink, maker: RecordMaker, lose: Callable[[int, str], object], warn: Callable[[str], object]
     ) -> None:
         self.pause = 0.0
         self.held: list[Record] = []
         self._sink = sink
-        self._adapter = adapter
+        self._maker = maker
         self._lose = lose
         self._warn = warn
         self._failures = 0
@@ -61,12 +180,12 @@ class BatchWriter:
         """
         return max(most - len(self.held), 0) if not 0 < self._failures < _SPLIT_AFTER else 0
 
-    def write(self, batch: Iterable[QueuedEvent]) -> bool:
+    def write(self, batch: Iterable[Event]) -> bool:
         """Write a batch after the one that is held, if any; return whether all of it was written."""
         before = len(self.held)
-        for queued in batch:
+        for event in batch:
             try:
-                self.held += self._adapter.records(queued)
+                self.held += self._maker.records(event)
             except Exception as failed:
                 if not self._has_warned_of_input:
                     self._has_warned_of_input = True
@@ -192,8 +311,7 @@ class Recorder:
         capacity: how many events wait at most.
         batch: how many records are written at once at most.
         interval: how many seconds an event waits at most before it is written.
-        converters: what makes a record of an event, by the type of the event; observations and events have theirs.
-        clock: returns seconds since 1970.
+        dialect: how failures are written, in records of a proxy.
         warn: called with one line if records are lost or cannot be written; the log by default.
 
     Raises:
@@ -210,8 +328,7 @@ class Recorder:
         capacity: int = 10_000,
         batch: int = 500,
         interval: float = 0.25,
-        converters: Mapping[type, Converter] | None = None,
-        clock: Callable[[], float] = time.time,
+        dialect: str = "meta",
         warn: Callable[[str], object] = log.warning,
     ) -> None:
         if not (capacity >= 1 and batch >= 1 and interval >= 0):
@@ -219,19 +336,18 @@ class Recorder:
         self.name = session or _new_name()
         self._is_named = bool(session)
         found = open_sink(sink) if isinstance(sink, str) else sink
-        self._adapter = Adapter(converters, server=server, session=self.name)
+        self._maker = RecordMaker(server=server, session=self.name, dialect=dialect)
         self._warn = warn
-        self._writer = BatchWriter(found, self._adapter, self._lose, warn)
+        self._writer = BatchWriter(found, self._maker, self._lose, warn)
         self._capacity = capacity
         self._batch = batch
         self._interval = interval
-        self._clock = clock
         self._is_closed = False
         self._begin()
         _all.add(self)
 
     def _begin(self) -> None:
-        self._waiting: deque[QueuedEvent | threading.Event] = deque()
+        self._waiting: deque[Event | threading.Event] = deque()
         self._flushing: list[threading.Event] = []
         self._lost = self._lost_recorded = 0
         self._lock = threading.Lock()
@@ -239,16 +355,18 @@ class Recorder:
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
-    def __call__(self, event: Any) -> None:
-        """Take an `Observation`, an `Event` or a `Record`; it is written a moment later."""
+    def __call__(self, event: Event) -> None:
+        """Take an event; it is written a moment later."""
         waiting = self._waiting
         if len(waiting) >= self._capacity or self._is_closed:
             self._lose(1, self._reason_for_loss())
             return
-        sent = getattr(event, "sent", None)
-        if sent is not None:
-            sent.keep()  # now, before the arguments change
-        waiting.append(QueuedEvent(self._clock(), _session.get() or "", event))
+        if isinstance(event, Event):
+            if event.arguments is not None:
+                event.arguments.keep()  # now, before they change
+            if name := _session.get():
+                event = replace(event, session=name)
+        waiting.append(event)
         if self._is_asleep or len(waiting) == self._batch:
             self._wake_thread(is_urgent=len(waiting) >= self._batch)
 
@@ -340,23 +458,21 @@ class Recorder:
             if not self._waiting and self._lost <= self._lost_recorded:
                 return
 
-    def _next_batch(self) -> list[QueuedEvent]:
+    def _next_batch(self) -> list[Event]:
         """Return the events to write beside those that are held; a `flush` among them waits until nothing is held."""
-        waiting, batch, room = self._waiting, list[QueuedEvent](), self._writer.room(self._batch)
+        waiting, batch, room = self._waiting, list[Event](), self._writer.room(self._batch)
         total = self._lost  # read once: other threads count meanwhile
         if total > self._lost_recorded and not self._writer.held:
             lost, self._lost_recorded = total - self._lost_recorded, total
-            now = self._clock()
-            record = Record(time=now, source="recorder", kind="lost", session=self.name, details={"count": lost})
-            batch.append(QueuedEvent(now, self.name, record))
+            batch.append(Event(source="recorder", kind="lost", session=self.name, details={"count": lost}))
         while waiting and len(batch) < room:
             item = waiting.popleft()
-            if isinstance(item, QueuedEvent):
-                batch.append(item)
-            else:
+            if isinstance(item, threading.Event):
                 self._flushing.append(item)
                 if not self._writer.held:
                     break
+            else:
+                batch.append(item)
         return batch
 
     def _reason_for_loss(self) -> str:
@@ -378,7 +494,7 @@ class Recorder:
         if self._writer.held:
             self._writer.write_one_by_one()
             self._write_all()
-        waiting = sum(isinstance(item, QueuedEvent) for item in self._waiting)
+        waiting = sum(not isinstance(item, threading.Event) for item in self._waiting)
         self._lose(waiting + len(self._writer.held), "the store did not take them before the end")
         self._waiting.clear()
         self._writer.close()
@@ -387,7 +503,7 @@ class Recorder:
         """Start again in a forked process: its parent, which has the thread, writes the events that wait."""
         self._writer.forked()
         if not self._is_named:
-            self.name = self._adapter.session = _new_name()
+            self.name = self._maker.session = _new_name()
         self._begin()
 
 

@@ -30,7 +30,8 @@ from typing import Literal, get_args
 from msgspec import Struct, field
 
 from failwell._json import is_array
-from failwell.records._record import ENDS, Record, Source
+from failwell.event import ENDS
+from failwell.records._record import Record, Source
 
 RecoveryVerdict = Literal["by_retry", "by_repair", "by_fallback", "at_once", "later", "looped", "elsewhere", "given_up"]
 VERDICTS: tuple[RecoveryVerdict, ...] = get_args(RecoveryVerdict)

@@ -10,12 +10,13 @@ from failwell.advice import Hints, Policy
 from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
 from failwell.errors import ToolFailure, mark_outcome
+from failwell.event import Observer
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading.raw_result import meta_name
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.result import Err
 from failwell.retry import _environment, _layers
-from failwell.retry._engine import Hook, Run
+from failwell.retry._engine import Run
 from failwell.retry._layers import is_retrying
 from failwell.retry._limits import Limits
 
@@ -72,7 +73,7 @@ def call(
     arguments: Any = None,
     hints: Any = None,
     shared: Limits | None = None,
-    hook: Hook | None = None,
+    hook: Observer | None = None,
     clock: Callable[[], float] = _environment.clock,
     sleep: Callable[[float], object] = _environment.sleep,
     chance: Callable[[], float] = _environment.chance,
@@ -150,7 +151,7 @@ async def acall(
     arguments: Any = None,
     hints: Any = None,
     shared: Limits | None = None,
-    hook: Hook | None = None,
+    hook: Observer | None = None,
     clock: Callable[[], float] = _environment.clock,
     sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
     chance: Callable[[], float] = _environment.chance,

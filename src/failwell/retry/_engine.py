@@ -1,7 +1,6 @@
 """`Run`: decides after each attempt of one call whether to retry. It does no I/O and has no clock."""
 
 import os
-from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -11,17 +10,13 @@ from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell._log import log
 from failwell.advice import Decision, Policy, decide
 from failwell.codes import Outcome
-from failwell.event import CallArguments, Event, Step
+from failwell.event import CallArguments, Event, Kind, Observer, Source
 from failwell.failure import Failure, with_graver_outcome
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, RetryPermit
 
 _SUSPENDED = "Calls of this tool are suspended after repeated failures."
-
-# From the outcome that leaves most freedom to the one that leaves least.
-
-Hook = Callable[[Event], object]
 
 
 def _call_numbers() -> "count[int]":
@@ -47,6 +42,7 @@ class _Progress(Struct, kw_only=True, eq=False):
     number: int = 0
     last: Failure | None = None
     gravest: Outcome = "not_executed"
+    source: Source = "retry"
 
 
 class Run(_Progress, eq=False):
@@ -61,7 +57,7 @@ class Run(_Progress, eq=False):
     tool: str = ""
     arguments: Any = None
     hints: Any = None
-    hook: Hook | None = None
+    hook: Observer | None = None
     started: float = 0.0
 
     def begin(self, now: float) -> Failure | None:
@@ -77,7 +73,7 @@ class Run(_Progress, eq=False):
     def succeeded(self, now: float) -> None:
         """Note that the attempt succeeded."""
         self.shared.succeeded((self.server, self.tool), self.arguments, now, paid=self.paid)
-        self._emit(now, "succeeded")
+        self._emit(now, "success" if self.attempt <= 1 else "recovered")
 
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Decision:
         """Note that the attempt failed, and return whether to wait and try again."""
@@ -95,9 +91,9 @@ class Run(_Progress, eq=False):
         """Note that the attempt was cancelled: nothing is known of it."""
         self.shared.released((self.server, self.tool), caller=self)
 
-    def follow_up(self, now: float, step: Step, failure: Failure | None, *, reason: str) -> None:
+    def follow_up(self, now: float, kind: Kind, failure: Failure | None, *, reason: str) -> None:
         """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
-        self._emit(now, step, failure, reason=reason)
+        self._emit(now, kind, failure, reason=reason)
 
     def _count_attempt(self, refusal: Failure | None, now: float) -> Failure | None:
         if refusal is None:
@@ -105,7 +101,7 @@ class Run(_Progress, eq=False):
         elif self.last is None:
             self._emit(now, "refused", refusal, reason=_SUSPENDED)
         else:  # the refusal of another try does not undo what was tried
-            self._emit(now, "gave_up", self.last, reason=_SUSPENDED)
+            self._emit(now, "failure", self.last, reason=_SUSPENDED)
         return refusal
 
     def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
@@ -140,8 +136,8 @@ class Run(_Progress, eq=False):
     def _conclude(self, failure: Failure, wanted: Decision, permit: RetryPermit, now: float) -> Decision:
         failure = self.last = self.with_gravest_outcome(failure)
         decision = self._permitted(failure, wanted, permit)
-        step: Step = "retry" if decision.action == "retry" else "gave_up"
-        self._emit(now, step, failure, delay=decision.retry_delay, reason=decision.reason)
+        kind: Kind = "retry" if decision.action == "retry" else "failure"
+        self._emit(now, kind, failure, delay=decision.retry_delay, reason=decision.reason)
         return decision
 
     def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit) -> Decision:
@@ -162,7 +158,7 @@ class Run(_Progress, eq=False):
     def _emit(
         self,
         now: float,
-        step: Step,
+        kind: Kind,
         failure: Failure | None = None,
         *,
         delay: float | None = None,
@@ -172,17 +168,18 @@ class Run(_Progress, eq=False):
             return
         self.number = self.number or next(_numbers)
         event = Event(
+            source=self.source,
+            kind=kind,
             server=self.server,
             tool=self.tool,
+            call=self.number,
             attempt=self.attempt,
-            step=step,
             elapsed=now - self.started,
-            failure=failure,
             delay=delay,
             reason=reason,
-            call=self.number,
-            sent=None if self.arguments is None else CallArguments(self.arguments),
+            failure=failure,
             hints=self.hints,
+            arguments=None if self.arguments is None else CallArguments(self.arguments),
         )
         try:
             self.hook(event)

@@ -85,7 +85,7 @@ def guard(
             the outcome of the call.
         schema: the JSON Schema that keyword arguments are checked with before the body runs.
         limit: entered for each call, such as a `Limit`.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         settings: what the dialect takes.
 
     Raises:

@@ -48,7 +48,7 @@ class Protection:
         describe: name the failures a tool declares in its description too.
         single_effect: tools that have one effect at most, the operation that may fail.
         raises: what tools fail with, by name, besides what their functions declare.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
             `Idempotency`, or only the names with a *store*.
         store: where the claims of *idempotent* tools are kept, or the address of that.
@@ -286,7 +286,7 @@ def protect(
         single_effect: tools that have one effect at most, the operation that may fail; then the outcome of that
             operation is the outcome of the call.
         raises: what tools fail with, by name, besides what their functions declare.
-        observers: called with an `Observation` after each call, such as a `Meter`.
+        observers: called with an `Event` after each call, such as a `Meter`.
         idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
             `Idempotency`, or only the names with a *store*.
         store: where the claims of *idempotent* tools are kept, or the address of that.

@@ -13,7 +13,7 @@ from failwell.advice import Hints, advised
 from failwell.codes import Outcome
 from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
-from failwell.event import CallArguments, Observation, Observer
+from failwell.event import CallArguments, Event, Observer
 from failwell.exceptions.engine import from_exception
 from failwell.failure import Failure
 from failwell.reading.reader import read
@@ -193,9 +193,19 @@ def notify(
         session: what the client's session is called.
     """
     text: str | None = wire["content"][0]["text"] if wire is not None else None
-    sent = None if arguments is None else CallArguments(arguments)
+    event = Event(
+        source="server",
+        kind="success" if failure is None else "failure",
+        session=session,
+        server=server,
+        tool=tool,
+        elapsed=perf_counter() - started,
+        failure=failure,
+        text=text,
+        arguments=None if arguments is None else CallArguments(arguments),
+    )
     for observer in observers:
         try:
-            observer(Observation(tool, perf_counter() - started, failure, server, text, sent, session))
+            observer(event)
         except Exception:
             log.exception("an observer of tool %s failed", tool)

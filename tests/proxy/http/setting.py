@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from aiohttp import ClientSession, web
 
-from failwell.proxy.events import ProxyEvent
+from failwell.event import Event
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
 
@@ -18,7 +18,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def gateway(url: str, *words: str, seen: list[ProxyEvent] | None = None) -> AsyncIterator[str]:
+async def gateway(url: str, *words: str, seen: list[Event] | None = None) -> AsyncIterator[str]:
     """A gateway in front of a URL, with options as an operator writes them."""
     options = parse(["--url", url, "--listen", "127.0.0.1:0", "--grace", "0", *words])
     setup = Setup(options, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.events import ProxyEvent
+from failwell.event import Event
 from tests.proxy.http.scripts import answering, breaking, streaming, through
 from tests.proxy.http.setting import (
     Answered,
@@ -70,11 +70,11 @@ def test_what_the_client_itself_acts_on_passes(status: int, headers: dict[str, s
     assert answer.headers.get("WWW-Authenticate") == headers.get("WWW-Authenticate")
 
 
-def seen_of(response: web.Response) -> tuple[Answered, list[ProxyEvent]]:
+def seen_of(response: web.Response) -> tuple[Answered, list[Event]]:
     """What a client gets for a call in a session, and what the operator is told."""
 
-    async def run() -> tuple[Answered, list[ProxyEvent]]:
-        seen: list[ProxyEvent] = []
+    async def run() -> tuple[Answered, list[Event]]:
+        seen: list[Event] = []
         async with scripted(answering(response)) as url, gateway(url + "/mcp", seen=seen) as base:
             return await post(base, call(), Mcp_Session_Id="s"), seen
 

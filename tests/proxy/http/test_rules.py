@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.events import ProxyEvent
+from failwell.event import Event
 from failwell.retry._breaker import suspended
 from tests.proxy.http.scripts import answering, through
 from tests.proxy.http.setting import (
@@ -175,7 +175,7 @@ def test_error_texts_in_successes_are_flipped_where_the_operator_says_so() -> No
 
 @pytest.mark.parametrize("answer", [failing(), web.Response(status=503, text="busy")], ids=["a result", "a status"])
 def test_a_dry_run_reports_and_changes_nothing(answer: Any) -> None:
-    seen: list[ProxyEvent] = []
+    seen: list[Event] = []
 
     async def run() -> Answered:
         async with scripted(answering(answer)) as url, gateway(url + "/mcp", "--dry-run", seen=seen) as base:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.events import ProxyEvent
+from failwell.event import Event
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
 from tests.proxy.http.setting import ACCEPT, Answered, Handler, call, event, gateway, post, scripted, success
@@ -140,13 +140,13 @@ def test_a_second_signal_ends_at_once_and_still_answers(workers: str) -> None:
 
 async def ended_while_running(
     server: Handler, is_reached: asyncio.Event, *words: str, message: Any = None
-) -> tuple[Answered, list[ProxyEvent]]:
+) -> tuple[Answered, list[Event]]:
     """What a client gets for a call that runs when its gateway ends without patience."""
     async with scripted(server) as url:
         options = parse(["--url", url + "/mcp", "--listen", "127.0.0.1:0", "--grace", "0", *words])
-        setup, seen = Setup(options, None), list[ProxyEvent]()
+        setup, seen = Setup(options, None), list[Event]()
 
-        def on_event(event: ProxyEvent) -> None:
+        def on_event(event: Event) -> None:
             seen.append(event)
             if event.kind == "retry":
                 is_reached.set()
@@ -162,7 +162,7 @@ def test_calls_that_wait_for_their_next_try_get_the_failure_of_the_last() -> Non
     async def busy(_request: web.BaseRequest) -> web.Response:
         return web.Response(status=503, headers={"Retry-After": "20"})
 
-    async def run() -> tuple[Answered, list[ProxyEvent]]:
+    async def run() -> tuple[Answered, list[Event]]:
         return await ended_while_running(busy, asyncio.Event(), "--retry", "--retry-safe", "work")
 
     answer, seen = asyncio.run(run())
@@ -220,7 +220,7 @@ def test_calls_whose_answers_come_on_another_stream_are_answered_there() -> None
 
 
 def test_each_call_of_a_batch_is_answered() -> None:
-    async def run() -> tuple[Answered, list[ProxyEvent]]:
+    async def run() -> tuple[Answered, list[Event]]:
         server = Slow()
         return await ended_while_running(server, server.is_called, message=[call(id=1), call(id=2)])
 

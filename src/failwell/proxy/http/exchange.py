@@ -10,10 +10,10 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell._log import log
 from failwell.advice import Hints, advised, decide
+from failwell.event import Event
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
 from failwell.proxy.channels import may_be_failing
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body, read_start
 from failwell.proxy.http.event_stream import EventSplitter, data_of, event_of, id_of, with_data
 from failwell.proxy.http.failures import (
@@ -402,7 +402,7 @@ class Exchange:
     def _report_passed(self, pending: PendingCall, failure: Failure | None) -> None:
         """Report that the client gets a response unchanged, which says nothing about the tool."""
         if failure is not None:
-            event = self._request.session.rewriter.event("failure", pending.call, failure, passed=True)
+            event = self._request.session.rewriter.event("failure", pending.call, failure, details={"passed": True})
             self._rules.report(event)
         self._rules.note_end(pending)
         self._untrack(pending)
@@ -472,7 +472,7 @@ class Exchange:
             if passed:
                 await self._reply.write(b"".join(passed))
         if events.rest.strip():
-            self._rules.report(ProxyEvent("dropped", details={"bytes": len(events.rest)}))
+            self._rules.report(Event(source="proxy", kind="dropped", details={"bytes": len(events.rest)}))
         return None if self._scanner.is_resumable else await self._fail_all(CONNECTION_LOST)
 
     async def _fail_all(self, failure: Failure) -> tuple[CallAnswer, float] | None:

@@ -13,6 +13,7 @@ from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
 from failwell._json import is_object
+from failwell.event import Event, Observer
 from failwell.phrases.rpc_codes import INVALID_REQUEST
 from failwell.proxy.bounds import (
     ENDPOINT_TIMEOUT,
@@ -21,7 +22,6 @@ from failwell.proxy.bounds import (
     MAX_RESUMPTIONS,
     SESSION_END_TIMEOUT,
 )
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.exchange import Exchange, pass_on
 from failwell.proxy.http.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL, failure_from_exception
@@ -276,7 +276,7 @@ class RenewingUpstream(Upstream):
             request_headers.session, request_headers.version = session, result.get("protocolVersion")
             response = await super().send("POST", url, start.headers(_INITIALIZED), encode(_INITIALIZED))
             response.release()
-            start.report(ProxyEvent("restarted"))
+            start.report(Event(source="proxy", kind="restarted"))
             return session
 
 
@@ -286,7 +286,7 @@ class SessionStart(NamedTuple):
     initialize: bytes
     request_headers: RequestHeaders
     headers: Callable[[Any], Headers]
-    report: Callable[[ProxyEvent], object]
+    report: Observer
 
 
 _OLDER_TRANSPORT = (400, 404, 405)

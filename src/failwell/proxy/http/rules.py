@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from failwell._json import is_object
+from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_RETRIED_BODY
 from failwell.proxy.calls import ProxiedCall
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.sessions import HttpSession, PendingCall
 from failwell.proxy.rewriter import Message, Rewriter
 from failwell.proxy.summary import counted_name
@@ -39,7 +39,7 @@ class Rules:
         shared: Limits | None = None,
         reads_successes: bool = False,
         dry_run: bool = False,
-        report: Callable[[ProxyEvent], object] = lambda _: None,
+        report: Observer = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:

@@ -4,14 +4,14 @@ import asyncio
 import errno
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 from socket import socket
 from typing import TYPE_CHECKING
 
+from failwell.event import Event, Observer
 from failwell.proxy.bounds import REACH_TIMEOUT, SHUTDOWN_TIMEOUT
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.http.connections import Connections, max_connections
 from failwell.proxy.http.gateway import AllowedHosts, Gateway
 from failwell.proxy.http.rules import Rules
@@ -36,7 +36,7 @@ class Setup:
         self.limits = open_limits(options, scope=f"{server_url.root}{server_url.path}", warn=tell_operator)
         self.summary = CallSummary()
         self._recorder = None if events is None else _open_recorder(options, events)
-        self.on_event: Callable[[ProxyEvent], object] | None = self._recorder
+        self.on_event: Observer | None = self._recorder
         self._reads_unflagged = events is not None or options.dry_run
         policy = Policy(attempts=options.attempts, deadline=options.deadline) if options.retry else None
         self.rules = Rules(
@@ -77,7 +77,7 @@ class Setup:
         if self._recorder is not None:
             self._recorder.close()
 
-    def _report(self, event: ProxyEvent) -> None:
+    def _report(self, event: Event) -> None:
         self.summary(event)
         if self.on_event is not None:
             self.on_event(event)

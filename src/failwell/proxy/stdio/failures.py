@@ -11,10 +11,10 @@ from msgspec import Struct
 from failwell._json import is_object
 from failwell._log import log
 from failwell.dialects._placement import RETRY_KEY
+from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.channels import may_be_failing, minimal_error
-from failwell.proxy.events import ProxyEvent
 from failwell.proxy.messages import Id, decode, decode_line, encode, with_id
 from failwell.proxy.rewriter import Rewriter, attempts_detail
 from failwell.proxy.stdio.tracker import PendingRequest, Tracker
@@ -69,7 +69,7 @@ class FailureHandler:
         rewriter: Rewriter,
         retries: "Retries | None",
         outputs: Outputs,
-        report: Callable[[ProxyEvent], object],
+        report: Observer,
     ) -> None:
         self._tracker = tracker
         self._rewriter = rewriter

@@ -8,7 +8,7 @@ from failwell.proxy.stdio.process import Child, ServerProcess, forward_signals
 from failwell.proxy.stdio.session import StdioSession
 
 if TYPE_CHECKING:
-    from failwell.proxy.events import ProxyEvent
+    from failwell.event import Event
     from failwell.proxy.recorder import ProxyRecorder
     from failwell.proxy.stdio.failures import FailureHandler
     from failwell.proxy.stdio.restarts import Restarts
@@ -128,11 +128,11 @@ class StdioProxy:
     def _report_server(self, kind: Any, **details: Any) -> None:
         if self._events is None:
             return
-        from failwell.proxy.events import ProxyEvent
+        from failwell.event import Event
 
-        self._report(ProxyEvent(kind, details=details))
+        self._report(Event(source="proxy", kind=kind, details=details))
 
-    def _report(self, event: "ProxyEvent") -> None:
+    def _report(self, event: "Event") -> None:
         self.summary(event)
         if self._events is None:
             return
