@@ -246,10 +246,15 @@ class _ProtectedFunctions:
         name = params.name
         arguments: dict[str, Any] = params.arguments or {}
         tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self.checks.refused(arguments, tool.inputSchema, tool=name) is None:
+        if tool is None or self._refusal(arguments, tool) is None:
             return None
         tool = await tools.listed(name)
-        return None if tool is None else self.checks.refused(arguments, tool.inputSchema, tool=name)
+        return None if tool is None else self._refusal(arguments, tool)
+
+    def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        schema, name = tool.inputSchema, tool.name
+        refused = self.checks.refused(arguments, schema, tool=name)
+        return refused or self.protection.unknown_arguments(arguments, schema, name)
 
     async def _sdk_failure(self, result: Any, run: _LowLevelRun, params: Any) -> Failure | None:
         """Return the failure that the SDK found by itself and made into text, or of a result that breaks its schema."""

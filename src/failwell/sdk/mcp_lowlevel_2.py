@@ -151,10 +151,15 @@ class _ProtectedHandlers:
         name = params.name
         arguments: dict[str, Any] = params.arguments or {}
         tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self.checks.refused(arguments, tool.input_schema, tool=name) is None:
+        if tool is None or self._refusal(arguments, tool) is None:
             return None
         tool = await tools.listed(name)
-        return None if tool is None else self.checks.refused(arguments, tool.input_schema, tool=name)
+        return None if tool is None else self._refusal(arguments, tool)
+
+    def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        schema, name = tool.input_schema, tool.name
+        refused = self.checks.refused(arguments, schema, tool=name)
+        return refused or self.protection.unknown_arguments(arguments, schema, name)
 
     async def _unpack(self, value: Any, tools: CallersTools, params: Any) -> tuple[Any, Failure | None]:
         was_wrapped = type(value) is Ok

@@ -146,7 +146,9 @@ class _ProtectedTools:
         tool, value, responder = self.manager.get_tool(name), None, None
         token, started = _running.set(protection), protection.start()
         try:
-            value, failure = value_or_failure(await self._run(name, arguments, context))
+            failure = self._unknown(arguments, tool)
+            if failure is None:
+                value, failure = value_or_failure(await self._run(name, arguments, context))
             if failure is None:
                 value, failure = self._converted(value, tool, name)
         except Exception as exc:
@@ -182,6 +184,13 @@ class _ProtectedTools:
             return tool.fn_metadata.convert_result(value), None
         except Exception as exc:
             return None, self.protection.responder(CallInfo(name)).broken_output(exc)
+
+    def _unknown(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        """Return the failure of a call with arguments that the tool does not have, which the SDK would ignore."""
+        if tool is None:
+            return None
+        failure = self.protection.unknown_arguments(arguments, tool.parameters, tool.name)
+        return failure and (_refusal(tool, arguments, self.checks) or failure)
 
     def _classify(self, exc: Exception, arguments: dict[str, Any], tool: Any, responder: Responder) -> Failure:
         if tool is None:

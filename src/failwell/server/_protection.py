@@ -17,6 +17,7 @@ from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
 from failwell.server._idempotency import DECLARED, VERIFIED_BY, Idempotency, idempotency_of, pairing_of
 from failwell.server._responder import Responder, notify
+from failwell.server._schemas import unknown_arguments
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
@@ -46,6 +47,7 @@ class Protection:
         client_choice: let a client choose the dialect, by `dev.failwell/dialect` in the `_meta` of its request.
         structured: put failures into `structuredContent` too, for tools without an output schema.
         describe: name the failures a tool declares in its description too.
+        allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail.
         raises: what tools fail with, by name, besides what their functions declare.
         observers: called with an `Event` after each call, such as a `Meter`.
@@ -67,6 +69,7 @@ class Protection:
         client_choice: bool = False,
         structured: bool = False,
         describe: bool = False,
+        allow_unknown: bool = False,
         single_effect: Collection[str] = (),
         raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
         observers: Iterable[Observer] = (),
@@ -84,6 +87,7 @@ class Protection:
         self.client_choice = client_choice
         self.structured = structured
         self.describe = describe
+        self.allow_unknown = allow_unknown
         self.single_effect = frozenset(single_effect)
         self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
         self.observers = tuple(observers)
@@ -122,6 +126,10 @@ class Protection:
         pairing = pairing_of(info.function)
         verifier = pairing.tool if pairing is not None else None
         return Responder(info.tool, dialect, settings, _hints(info), info.tool in self.single_effect, verifier)
+
+    def unknown_arguments(self, arguments: Any, schema: Any, tool: str) -> Failure | None:
+        """Return the failure of a call with arguments that its tool does not have, or None."""
+        return None if self.allow_unknown else unknown_arguments(arguments, schema, tool=tool)
 
     def result(self, failure: Failure, info: CallInfo) -> tuple[dict[str, Any], Failure]:
         """Return the wire-shaped result for a failure of this call, and the failure with the tool's name."""
@@ -263,6 +271,7 @@ def protect(
     client_choice: bool = False,
     structured: bool = False,
     describe: bool = False,
+    allow_unknown: bool = False,
     single_effect: Collection[str] = (),
     raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
     observers: Iterable[Observer] = (),
@@ -283,6 +292,7 @@ def protect(
         client_choice: let a client choose the dialect, by `dev.failwell/dialect` in the `_meta` of its request.
         structured: put failures into `structuredContent` too, for tools without an output schema.
         describe: name the failures a tool declares in its description too.
+        allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail; then the outcome of that
             operation is the outcome of the call.
         raises: what tools fail with, by name, besides what their functions declare.
@@ -305,6 +315,7 @@ def protect(
         client_choice=client_choice,
         structured=structured,
         describe=describe,
+        allow_unknown=allow_unknown,
         single_effect=single_effect,
         raises=raises,
         observers=observers,
