@@ -27,6 +27,7 @@ NAVIGATION = {
         "servers": "Adopt it",
         "errors": "What to raise",
         "guard": "Guard a tool",
+        "idempotency": "Effects that happen once",
         "routing": "Several actions as one tool",
         "mapping": "What exceptions become",
         "testing": "Test how tools fail",

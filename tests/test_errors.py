@@ -47,6 +47,27 @@ def test_every_class_is_exported_and_stands_in_the_tree(cls: type[fw.ToolFailure
     assert f" {cls.__name__}" in errors.__doc__
 
 
+@pytest.mark.parametrize("nothing", ["", "  ", "\n"])
+def test_without_words_it_says_what_its_code_says(nothing: str) -> None:
+    assert fw.RateLimited(nothing).failure.message == "Too many requests."
+    assert fw.ToolFailure(nothing, code="DEADLOCK").failure.message == "Transactions waited for each other."
+    assert fw.ToolFailure(nothing).failure.message == "The tool failed unexpectedly."
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("retriable", "retryable"), ("recoverabel", "recoverable"), ("outcom", "outcome")]
+)
+def test_a_misspelt_attribute_of_a_class_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
+        type("Flaky", (fw.ToolFailure,), {name: True})
+
+
+def test_attributes_of_ones_own_are_not_refused() -> None:
+    made = type("Flaky", (fw.ToolFailure,), {"outcomes": lambda self: 1, "printer": "p1", "codes": (1, 2)})
+
+    assert issubclass(made, fw.ToolFailure)
+
+
 def test_its_text_is_the_message() -> None:
     assert str(fw.NotFound("Task 7 does not exist.", details={"secret": 1})) == "Task 7 does not exist."
 

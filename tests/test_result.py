@@ -37,9 +37,11 @@ def test_an_exception_is_taken_for_its_failure() -> None:
     assert fw.fail(fw.NotFound(MISSING)) == fw.Err(MISSING)
 
 
-def test_both_sides_of_a_result_can_be_asked_for_both() -> None:
-    assert fw.succeed(1).failure is None
-    assert fw.fail(fw.error("m")).value is None
+def test_a_side_that_a_result_does_not_have_is_named_when_it_is_asked_for() -> None:
+    with pytest.raises(AttributeError, match="check ok first"):
+        _ = fw.succeed(1).failure
+    with pytest.raises(AttributeError, match="check ok first"):
+        _ = fw.fail(fw.error("m")).value
 
 
 @pytest.mark.parametrize(

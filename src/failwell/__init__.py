@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from failwell.schema.problems import Validation
     from failwell.schema.repair import Repair, repair
     from failwell.schema.validator import check_arguments
-    from failwell.server import Group, guard, protect, raises
+    from failwell.server import Group, guard, idempotent, protect, raises, verified_by
 
 __version__ = "0.1.0"
 
@@ -76,7 +76,7 @@ _HOMES = {
     "schema.problems": "Validation",
     "schema.repair": "Repair repair",
     "schema.validator": "check_arguments",
-    "server": "Group guard protect raises",
+    "server": "Group guard idempotent protect raises verified_by",
 }
 
 _MODULES = ("client", "codes", "dialects", "records", "retry", "server", "testing")
@@ -131,6 +131,7 @@ __all__ = [
     "from_exception",
     "from_http",
     "guard",
+    "idempotent",
     "install",
     "is_terminal",
     "protect",
@@ -148,6 +149,7 @@ __all__ = [
     "testing",
     "tool_error",
     "uninstall",
+    "verified_by",
     "wrap",
 ]
 

@@ -173,6 +173,11 @@ ROWS: tuple[Row, ...] = (
         Advice("fix_input", "Say more precisely which one you mean, then call again.")),
     Row("IDEMPOTENCY_MISMATCH", "CONFLICT", 409, "The idempotency key was used with other arguments",
         Advice("stop", "Use a new idempotency key for a new request."), recoverable=False),
+    Row("IDEMPOTENCY_IN_PROGRESS", "CONFLICT", 409, "The call with this idempotency key is still running",
+        Advice("retry", "Wait, then make the same call again with the same key."), retryable=True,
+        outcome="not_executed"),
+    Row("RESULT_NOT_KEPT", "CONFLICT", 409, "The call took effect, and its result was not kept",
+        Advice("stop", "It took effect: do not repeat it."), recoverable=False, outcome="executed"),
     Row("FAILED_DEPENDENCY", "CONFLICT", 424, "Something it depends on failed", _TELL, recoverable=False),
     # who may not
     Row("UNAUTHORIZED", "PERMISSION", 401, "Authentication is required", _SIGN_IN, flat="auth_required",

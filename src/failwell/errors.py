@@ -34,6 +34,7 @@ from typing import Any, ClassVar, Self
 from msgspec import UNSET, UnsetType
 
 from failwell import codes
+from failwell._spelling import closest
 from failwell.codes import Outcome, Type
 from failwell.failure import (
     Failure,
@@ -48,6 +49,7 @@ from failwell.failure import (
 _CLASS_ATTRIBUTES = ("type", "recoverable", "retryable", "outcome", "severity", "http_status", "docs_url")
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
 _LONGEST_NAME = 80
+_MOST_SLIPS = 2
 
 
 class ToolFailure(Exception):
@@ -72,6 +74,7 @@ class ToolFailure(Exception):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        _refuse_misspelt(cls)
         if "kind" not in cls.__dict__ and cls.__module__ != _OWN_CLASSES:
             cls.kind = cls.__name__
 
@@ -122,7 +125,7 @@ class ToolFailure(Exception):
         if isinstance(what, Failure):
             self.failure = what.replace(**given) if given else what
         else:
-            self.failure = Failure(message=what, **(self._from_class(code) | given))
+            self.failure = _new_failure(what, self._from_class(code) | given)
         super().__init__(self.failure.message)
 
     @classmethod
@@ -144,6 +147,28 @@ class ToolFailure(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.__class__, self.failure, dict(self.__dict__))
+
+
+def _new_failure(message: str, values: dict[str, Any]) -> Failure:
+    """Return a failure; without words of its own it says what its code says, as a tool must not fail to fail."""
+    if isinstance(message, str) and not message.strip():
+        told = codes.derive(values.get("code"), values.get("type"))
+        message = f"{codes.title_of(values.get('code'), told.type)}."
+    return Failure(message=message, **values)
+
+
+# Short names are left out: too many others resemble them.
+_MISSPELT = ("recoverable", "retryable", "outcome", "severity", "suggestion", "http_status", "docs_url")
+
+
+def _refuse_misspelt(cls: type) -> None:
+    """Refuse a class attribute that is nearly one of ours and so would be ignored."""
+    for name, value in vars(cls).items():
+        if name.startswith("_") or callable(value) or isinstance(value, property | classmethod | staticmethod):
+            continue
+        meant = closest(name, _MISSPELT, most=1) if not hasattr(ToolFailure, name) else ()
+        if meant and abs(len(name) - len(meant[0])) <= _MOST_SLIPS:
+            raise TypeError(f"{cls.__name__} has no attribute {name!r}; did you mean {meant[0]!r}?")
 
 
 def _rebuilt(cls: type[ToolFailure], failure: Failure, state: dict[str, Any]) -> ToolFailure:

@@ -18,7 +18,15 @@ class Ok(Struct, Generic[T], frozen=True):
 
     value: T
     ok: ClassVar[Literal[True]] = True
-    failure: ClassVar[None] = None
+
+    @property
+    def failure(self) -> NoReturn:
+        """Nothing: ask for it only if `ok` is false. Type checkers know that, so `ok` decides for them too.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError("a step that succeeded has no failure: check ok first")
 
     def unwrap(self) -> T:
         """Return the value."""
@@ -39,7 +47,15 @@ class Err(Struct, frozen=True):
 
     failure: Failure
     ok: ClassVar[Literal[False]] = False
-    value: ClassVar[None] = None
+
+    @property
+    def value(self) -> NoReturn:
+        """Nothing: ask for it only if `ok` is true.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError("a step that failed has no value: check ok first")
 
     def unwrap(self) -> NoReturn:
         """Raise the failure.

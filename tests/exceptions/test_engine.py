@@ -175,8 +175,9 @@ def test_a_hostile_exception_changes_nothing_but_its_own_answer(cls: type[Except
 
 
 @pytest.mark.parametrize("thing", [None, "x", 7, ValueError])
-def test_what_is_no_exception_at_all_gets_an_answer_too(thing: Any) -> None:
-    assert from_exception(thing) == UNMAPPED
+def test_what_is_no_exception_at_all_is_refused(thing: Any) -> None:
+    with pytest.raises(TypeError, match="takes an exception"):
+        from_exception(thing)
 
 
 def test_a_huge_text_is_not_even_looked_at() -> None:

@@ -35,7 +35,7 @@ class AuthenticationError(fw.ToolFailure):
 
 
 def steps(found: fw.Result[int]) -> str:
-    if found.ok is False:  # what both type checkers narrow by
+    if not found.ok:
         return found.failure.message
     assert_type(found.value, int)
     assert_type(fw.succeed(5), fw.Ok[int])

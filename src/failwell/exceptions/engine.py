@@ -131,12 +131,18 @@ _OUTCOMES = ("not_executed", "rejected", "executed", "unknown")
 
 
 def from_exception(exc: BaseException) -> Failure:
-    """Return what an exception means to the agent. Never raises, and no text of the exception gets into the failure.
+    """Return what an exception means to the agent. No text of the exception gets into the failure.
 
     The outcome is that of the operation that failed, not of the whole tool call. `CancelledError`, `KeyboardInterrupt`
     and the like are not failures of a tool: let them through. If one is passed all the same, nothing is read into it
     and the answer is INTERNAL_ERROR.
+
+    Raises:
+        TypeError: *exc* is not an exception; a class of exceptions is none.
     """
+    if not issubclass(type(exc), BaseException):
+        example = f", such as {exc.__name__}()" if isinstance(exc, type) else ""
+        raise TypeError(f"from_exception takes an exception{example}, not {type(exc).__name__}")
     try:
         return with_marked_outcome(_follow(exc, 0), exc)
     except Exception:

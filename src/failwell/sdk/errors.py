@@ -18,12 +18,12 @@ except ImportError as missing:
 
 def is_protocol_error(exc: BaseException) -> bool:
     """Return whether an exception stands for an error of the protocol and not for the failure of a tool."""
-    return _code(exc) in CLIENT_ERRORS
+    return rpc_code(exc) in CLIENT_ERRORS
 
 
 def is_rpc_error(exc: BaseException) -> bool:
     """Return whether an exception stands for a JSON-RPC error: `McpError` in mcp 1, `MCPError` in mcp 2."""
-    return isinstance(_code(exc), int)
+    return isinstance(rpc_code(exc), int)
 
 
 def is_flagged(result: object) -> bool:
@@ -33,7 +33,8 @@ def is_flagged(result: object) -> bool:
     return bool(getattr(result, "is_error" if "is_error" in fields else "isError"))
 
 
-def _code(exc: BaseException) -> object:
+def rpc_code(exc: BaseException) -> object:
+    """Return the number of the JSON-RPC error that an exception stands for, if it does."""
     return getattr(getattr(exc, "error", None), "code", None)
 
 

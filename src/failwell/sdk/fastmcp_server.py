@@ -15,6 +15,8 @@ from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
+from failwell.sdk.idempotency import ToolFunctions
+from failwell.server._idempotency import idempotency_of
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, packages_in, value_or_failure
 from failwell.server._schemas import SchemaChecks
@@ -41,7 +43,7 @@ class FastmcpServerLayout(NamedTuple):
     tools: Callable[[Any], Iterable[Any]]  # those in a store
     listed: Callable[[Any], Any]  # those of a server that a client may see
     name: Callable[[Any], str]  # by which a client calls a tool
-    low_level: Callable[[Any], Any]  # the server that checks arguments before any middleware, if there is one
+    attach: Callable[[Any, Protection, ToolFunctions], Any]  # covers the server beneath, as far as that is needed
     failed: Callable[[dict[str, Any]], Any]  # a wire-shaped result as the result of a middleware
 
 
@@ -52,11 +54,11 @@ def layout() -> FastmcpServerLayout:
         ValueError: it is not one we know.
     """
     version = supported_version("fastmcp")
-    low_level = _beneath if version < (4,) else _nothing
+    attach_beneath = _attach_1 if version < (4,) else _attach_2
     failed = _replaced if version < (3, 4) else _flagged
     if version < (3,):
-        return FastmcpServerLayout(_manager, _managed, _listed_2, _key, low_level, failed)
-    return FastmcpServerLayout(_provider, _provided, _listed, _name_in, low_level, failed)
+        return FastmcpServerLayout(_manager, _managed, _listed_2, _key, attach_beneath, failed)
+    return FastmcpServerLayout(_provider, _provided, _listed, _name_in, attach_beneath, failed)
 
 
 def _manager(server: Any) -> Any:
@@ -110,12 +112,18 @@ def _name_in(tool: Any) -> str:
     return str(tool.name)
 
 
-def _beneath(server: Any) -> Any:
-    return server._mcp_server
+def _attach_1(server: Any, protection: Protection, functions: ToolFunctions) -> None:
+    """Cover the server beneath fastmcp 2 and 3, which checks arguments before any middleware."""
+    from failwell.sdk import mcp_lowlevel_1
+
+    mcp_lowlevel_1.attach(server._mcp_server, protection, is_inner=True, functions=functions)
 
 
-def _nothing(_: Any) -> None:
-    return None
+def _attach_2(server: Any, protection: Protection, functions: ToolFunctions) -> None:
+    """Cover the server beneath fastmcp 4, whose middleware sees everything but what keys are for."""
+    from failwell.sdk import mcp_lowlevel_2
+
+    mcp_lowlevel_2.attach_keys(server._mcp_server, protection, functions)
 
 
 def _flagged(wire: dict[str, Any]) -> Any:
@@ -200,20 +208,26 @@ class FailwellMiddleware(Middleware):
             return
         self._servers.add(server)
         store = _LAYOUT.store(server)
+        marked: dict[str, Any] = {}
+
+        def watch(tool: Any) -> Any:
+            if idempotency_of(getattr(tool, "fn", None)) is not None:
+                marked[_LAYOUT.name(tool)] = tool.fn
+            return _watch(tool)
+
         for tool in _LAYOUT.tools(store):
-            _watch(tool)
+            watch(tool)
         add = store.add_tool
 
         @functools.wraps(add)
         def add_tool(*args: Any, **kwargs: Any) -> Any:
-            return _watch(add(*args, **kwargs))
+            return watch(add(*args, **kwargs))
+
+        async def search(name: str) -> Any:
+            return getattr(await _found(server, name), "fn", None)
 
         store.add_tool = add_tool
-        low_level = _LAYOUT.low_level(server)
-        if low_level is not None:
-            from failwell.sdk import mcp_lowlevel_1  # with fastmcp 2 and 3
-
-            mcp_lowlevel_1.attach(low_level, self.protection, is_inner=True)
+        _LAYOUT.attach(server, self.protection, ToolFunctions(marked.values, marked.get, search))
 
     def warn_of_conflicting_middleware(self, server: Any) -> None:
         """Log, once each, which middleware of a server works against this one."""
@@ -318,7 +332,8 @@ def _call_info(context: Any, tool: Any, run: _FastmcpRun) -> CallInfo:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
     meta = functools.partial(_request_meta, context)
-    return CallInfo(context.message.name, annotations, has_output_schema, meta, run.times)
+    function = getattr(tool, "fn", None)
+    return CallInfo(context.message.name, annotations, has_output_schema, meta, run.times, function)
 
 
 def _request_meta(context: Any) -> Any:

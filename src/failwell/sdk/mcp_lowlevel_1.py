@@ -17,6 +17,7 @@ from failwell.failure import Failure
 from failwell.result import Ok, success
 from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
+from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, call_once, declare_keys
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import original_exception, package_raising, value_or_failure
 from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
@@ -47,17 +48,21 @@ class _LowLevelRun:
 _running: ContextVar[_LowLevelRun | None] = ContextVar("failwell_mcp_1_run", default=None)
 
 
-def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> str:
+def attach(
+    server: Any, protection: Protection, *, is_inner: bool = False, functions: ToolFunctions = NO_FUNCTIONS
+) -> str:
     """Protect a server, functions that are registered later too, and return what was done.
 
-    *is_inner* says that the server is part of another one, which lists tools and watches calls by itself.
+    *is_inner* says that the server is part of another one, which lists tools and watches calls by itself, and whose
+    *functions* are these.
     """
-    functions = _ProtectedFunctions(server, protection, SchemaChecks(), is_inner=is_inner)
-    functions.cover()
-    if functions.checks.are_possible:
-        server._get_cached_tool_definition = functions.unchecked_tool
+    protected = _ProtectedFunctions(server, protection, SchemaChecks(), functions, is_inner=is_inner)
+    protected.cover()
+    declare_keys(server, protection, functions.all, "experimental")
+    if protected.checks.are_possible:
+        server._get_cached_tool_definition = protected.unchecked_tool
     for name in ("call_tool", "list_tools"):
-        setattr(server, name, _then(getattr(server, name), functions.cover))
+        setattr(server, name, _then(getattr(server, name), protected.cover))
     return "what the registered function raises is caught, and its arguments are all checked"
 
 
@@ -81,10 +86,13 @@ def _then(decorator: Callable[..., Any], do: Callable[[], None]) -> Callable[...
 class _ProtectedFunctions:
     """What stands around the functions of one server."""
 
-    def __init__(self, server: Any, protection: Protection, checks: SchemaChecks, *, is_inner: bool) -> None:
+    def __init__(
+        self, server: Any, protection: Protection, checks: SchemaChecks, functions: ToolFunctions, *, is_inner: bool
+    ) -> None:
         self.server = server
         self.protection = protection
         self.checks = checks
+        self.functions = functions
         self.is_inner = is_inner
         self._known = RememberedTools()
         self._definition = server._get_cached_tool_definition
@@ -96,7 +104,7 @@ class _ProtectedFunctions:
     def cover(self) -> None:
         """Cover the handlers that are registered and not covered yet."""
         handlers = self.server.request_handlers
-        covers: dict[Any, Callable[[Any], Any]] = {_CALL: self._calling}
+        covers: dict[Any, Callable[[Any], Any]] = {_CALL: lambda handler: self._keyed(self._calling(handler))}
         if not self.is_inner:
             covers[_LIST] = self._listing
         for request, covering in covers.items():
@@ -104,6 +112,40 @@ class _ProtectedFunctions:
             if handler is not None and not hasattr(handler, _COVERED):
                 handlers[request] = covering(handler)
                 setattr(handlers[request], _COVERED, True)
+
+    def _keyed(self, handler: Any) -> Any:
+        """Return the handler so that a call with an idempotency key is made at most once."""
+
+        async def handle(request: Any) -> Any:
+            params = request.params
+            context = self._request_context()
+            keyed = KeyedCall(
+                params.name,
+                params.arguments,
+                _request_meta(params, self.server),
+                context,
+                getattr(context, "request", None),
+                lambda: self._call_info(params, self._tools()),
+                functools.partial(self.functions.get, params.name),
+                functools.partial(self.functions.search, params.name) if self.functions.search else None,
+            )
+            result: Any = None
+
+            async def run() -> Any:
+                nonlocal result
+                result = await handler(request)
+                return result.root
+
+            found = await call_once(self.protection, keyed, run)
+            return result if result is not None and found is result.root else _server_result(_parsed(found))
+
+        return handle
+
+    def _request_context(self) -> Any:
+        try:
+            return self.server.request_context
+        except LookupError:  # outside a request
+            return None
 
     def _calling(self, handler: Any) -> Any:
         protection = self.protection
@@ -204,10 +246,15 @@ class _ProtectedFunctions:
         name = params.name
         arguments: dict[str, Any] = params.arguments or {}
         tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self.checks.refused(arguments, tool.inputSchema, tool=name) is None:
+        if tool is None or self._refusal(arguments, tool) is None:
             return None
         tool = await tools.listed(name)
-        return None if tool is None else self.checks.refused(arguments, tool.inputSchema, tool=name)
+        return None if tool is None else self._refusal(arguments, tool)
+
+    def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        schema, name = tool.inputSchema, tool.name
+        refused = self.checks.refused(arguments, schema, tool=name)
+        return refused or self.protection.unknown_arguments(arguments, schema, name)
 
     async def _sdk_failure(self, result: Any, run: _LowLevelRun, params: Any) -> Failure | None:
         """Return the failure that the SDK found by itself and made into text, or of a result that breaks its schema."""
@@ -266,6 +313,11 @@ def _request_meta(params: Any, server: Any) -> Any:
         return server.request_context.meta
     except LookupError:  # outside a request
         return None
+
+
+def _parsed(found: Any) -> Any:
+    """Return a result that was kept: that of a tool, or the handle of a task."""
+    return vars(types)["CreateTaskResult"].model_validate(found) if isinstance(found, dict) else found
 
 
 def _server_result(result: Any) -> Any:

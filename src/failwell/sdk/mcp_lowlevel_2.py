@@ -4,6 +4,7 @@ The SDK checks nothing there. Arguments and results are checked against the sche
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from failwell._log import log
@@ -12,6 +13,7 @@ from failwell.failure import Failure
 from failwell.result import Ok, success
 from failwell.schema.problems import unknown_tool
 from failwell.sdk.errors import is_protocol_error, is_rpc_error
+from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, call_once, declare_keys
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
 from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
@@ -26,12 +28,16 @@ _SDK = frozenset(("mcp",))
 _MOST_PAGES = 50
 
 
-def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> str:
+def attach(
+    server: Any, protection: Protection, *, is_inner: bool = False, functions: ToolFunctions = NO_FUNCTIONS
+) -> str:
     """Protect a server, handlers that are added later too, and return what was done.
 
-    *is_inner* says that the server is part of another one, which checks arguments and lists tools by itself.
+    *is_inner* says that the server is part of another one, which checks arguments and lists tools by itself, and whose
+    *functions* are these.
     """
-    handlers = _ProtectedHandlers(protection, SchemaChecks(), is_inner=is_inner)
+    handlers = _ProtectedHandlers(protection, SchemaChecks(), functions, is_inner=is_inner)
+    declare_keys(server, protection, functions.all, "extensions")
     add = server.add_request_handler
 
     def add_request_handler(method: str, params_type: Any, handler: Any) -> None:
@@ -46,12 +52,23 @@ def attach(server: Any, protection: Protection, *, is_inner: bool = False) -> st
     return "what handlers raise is caught; arguments are not checked, which needs failwell[validation]"
 
 
+def attach_keys(server: Any, protection: Protection, functions: ToolFunctions) -> None:
+    """Make a server take idempotency keys, and leave its failures to whatever stands on it."""
+    handlers = _ProtectedHandlers(protection, SchemaChecks(), functions, is_inner=True)
+    declare_keys(server, protection, functions.all, "extensions")
+    entry = server.get_request_handler(_CALL)
+    server.add_request_handler(_CALL, entry.params_type, handlers.keyed(entry.handler))
+
+
 class _ProtectedHandlers:
     """What stands before the handlers of one server, and the tools it listed."""
 
-    def __init__(self, protection: Protection, checks: SchemaChecks, *, is_inner: bool) -> None:
+    def __init__(
+        self, protection: Protection, checks: SchemaChecks, functions: ToolFunctions, *, is_inner: bool
+    ) -> None:
         self.protection = protection
         self.checks = checks
+        self.functions = functions
         self.is_inner = is_inner
         self._known = RememberedTools()
         self._lister: tuple[Any, Any] | None = None
@@ -59,11 +76,29 @@ class _ProtectedHandlers:
     def before(self, method: str, params_type: Any, handler: Any) -> Any:
         """Return the handler that stands before this one."""
         if method == _CALL:
-            return self._calling(handler)
+            return self.keyed(self._calling(handler))
         if method == _LIST and not self.is_inner:
             self._lister = params_type, handler
             return self._listing(handler)
         return handler
+
+    def keyed(self, handler: Any) -> Any:
+        """Return the handler so that a call with an idempotency key is made at most once."""
+
+        async def call(ctx: Any, params: Any) -> Any:
+            keyed = KeyedCall(
+                params.name,
+                params.arguments,
+                params.meta,
+                ctx,
+                ctx.request,
+                lambda: _call_info(params, self._tools(ctx)),
+                partial(self.functions.get, params.name),
+                partial(self.functions.search, params.name) if self.functions.search else None,
+            )
+            return await call_once(self.protection, keyed, lambda: handler(ctx, params))
+
+        return call
 
     def _calling(self, handler: Any) -> Any:
         protection = self.protection
@@ -116,10 +151,15 @@ class _ProtectedHandlers:
         name = params.name
         arguments: dict[str, Any] = params.arguments or {}
         tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self.checks.refused(arguments, tool.input_schema, tool=name) is None:
+        if tool is None or self._refusal(arguments, tool) is None:
             return None
         tool = await tools.listed(name)
-        return None if tool is None else self.checks.refused(arguments, tool.input_schema, tool=name)
+        return None if tool is None else self._refusal(arguments, tool)
+
+    def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        schema, name = tool.input_schema, tool.name
+        refused = self.checks.refused(arguments, schema, tool=name)
+        return refused or self.protection.unknown_arguments(arguments, schema, name)
 
     async def _unpack(self, value: Any, tools: CallersTools, params: Any) -> tuple[Any, Failure | None]:
         was_wrapped = type(value) is Ok

@@ -16,6 +16,7 @@ from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
 from failwell.sdk.errors import is_flagged, is_protocol_error, is_rpc_error
+from failwell.sdk.idempotency import ToolFunctions
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
 from failwell.server._schemas import SchemaChecks
@@ -72,8 +73,15 @@ def attach(server: Any, protection: Protection) -> str:
     done = _attach_to_tools(server, protection)
     if version.has_own_calls:
         _attach_to_calls(server, protection)
-    version.attach(beneath, protection, is_inner=True)
+    version.attach(beneath, protection, is_inner=True, functions=_functions(server._tool_manager))
     return done
+
+
+def _functions(manager: Any) -> ToolFunctions:
+    return ToolFunctions(
+        lambda: [tool.fn for tool in manager._tools.values()],
+        lambda name: getattr(manager.get_tool(name), "fn", None),
+    )
 
 
 class ProtectedServer(HighLevelServer):
@@ -138,7 +146,9 @@ class _ProtectedTools:
         tool, value, responder = self.manager.get_tool(name), None, None
         token, started = _running.set(protection), protection.start()
         try:
-            value, failure = value_or_failure(await self._run(name, arguments, context))
+            failure = self._unknown(arguments, tool)
+            if failure is None:
+                value, failure = value_or_failure(await self._run(name, arguments, context))
             if failure is None:
                 value, failure = self._converted(value, tool, name)
         except Exception as exc:
@@ -174,6 +184,13 @@ class _ProtectedTools:
             return tool.fn_metadata.convert_result(value), None
         except Exception as exc:
             return None, self.protection.responder(CallInfo(name)).broken_output(exc)
+
+    def _unknown(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
+        """Return the failure of a call with arguments that the tool does not have, which the SDK would ignore."""
+        if tool is None:
+            return None
+        failure = self.protection.unknown_arguments(arguments, tool.parameters, tool.name)
+        return failure and (_refusal(tool, arguments, self.checks) or failure)
 
     def _classify(self, exc: Exception, arguments: dict[str, Any], tool: Any, responder: Responder) -> Failure:
         if tool is None:
@@ -212,7 +229,8 @@ def _is_for_the_caller(exc: Exception) -> bool:
 def _call_info(name: str, tool: Any, context: Any) -> CallInfo:
     annotations = getattr(tool, "annotations", None)
     has_output_schema = getattr(tool, "output_schema", None) is not None
-    return CallInfo(name, annotations, has_output_schema, partial(_request_meta, context))
+    meta = partial(_request_meta, context)
+    return CallInfo(name, annotations, has_output_schema, meta, function=getattr(tool, "fn", None))
 
 
 def _request_meta(context: Any) -> Any:

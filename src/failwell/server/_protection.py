@@ -12,9 +12,12 @@ from failwell.dialects._placement import encode
 from failwell.errors import ToolFailure
 from failwell.event import CallArguments, Observer
 from failwell.failure import Failure
+from failwell.server._claims import ClaimStore
 from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
+from failwell.server._idempotency import DECLARED, VERIFIED_BY, Idempotency, idempotency_of, pairing_of
 from failwell.server._responder import Responder, notify
+from failwell.server._schemas import unknown_arguments
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
@@ -32,6 +35,7 @@ class CallInfo(NamedTuple):
     has_output_schema: bool = False
     meta: Callable[[], Any] | None = None
     attempts: int = 1
+    function: Any = None
 
 
 class Protection:
@@ -43,9 +47,13 @@ class Protection:
         client_choice: let a client choose the dialect, by `dev.failwell/dialect` in the `_meta` of its request.
         structured: put failures into `structuredContent` too, for tools without an output schema.
         describe: name the failures a tool declares in its description too.
+        allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail.
         raises: what tools fail with, by name, besides what their functions declare.
         observers: called with an `Event` after each call, such as a `Meter`.
+        idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
+            `Idempotency`, or only the names with a *store*.
+        store: where the claims of *idempotent* tools are kept, or the address of that.
         settings: what the dialect takes.
 
     Raises:
@@ -61,9 +69,12 @@ class Protection:
         client_choice: bool = False,
         structured: bool = False,
         describe: bool = False,
+        allow_unknown: bool = False,
         single_effect: Collection[str] = (),
         raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
         observers: Iterable[Observer] = (),
+        idempotent: Mapping[str, Idempotency] | Collection[str] = (),
+        store: ClaimStore | str | None = None,
         **settings: Any,
     ) -> None:
         if isinstance(single_effect, str):
@@ -76,9 +87,11 @@ class Protection:
         self.client_choice = client_choice
         self.structured = structured
         self.describe = describe
+        self.allow_unknown = allow_unknown
         self.single_effect = frozenset(single_effect)
         self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
         self.observers = tuple(observers)
+        self.idempotent = _idempotency(idempotent, store)
         self.server = ""
         self.settings = settings
         self.says = "This protection is not in use."
@@ -110,7 +123,13 @@ class Protection:
             "output_schema": info.has_output_schema,
             "attempts": info.attempts if info.attempts > 1 else None,
         }
-        return Responder(info.tool, dialect, settings, _hints(info), info.tool in self.single_effect)
+        pairing = pairing_of(info.function)
+        verifier = pairing.tool if pairing is not None else None
+        return Responder(info.tool, dialect, settings, _hints(info), info.tool in self.single_effect, verifier)
+
+    def unknown_arguments(self, arguments: Any, schema: Any, tool: str) -> Failure | None:
+        """Return the failure of a call with arguments that its tool does not have, or None."""
+        return None if self.allow_unknown else unknown_arguments(arguments, schema, tool=tool)
 
     def result(self, failure: Failure, info: CallInfo) -> tuple[dict[str, Any], Failure]:
         """Return the wire-shaped result for a failure of this call, and the failure with the tool's name."""
@@ -156,19 +175,28 @@ class Protection:
     ) -> dict[str, Any]:
         """Return what `tools/list` says otherwise of a tool: its `meta`, and its `description` if that is wanted."""
         codes = self.codes_of(tool, function)
-        if not codes:
+        published = {**contract_meta(codes), **self._published(tool, function)}
+        if not published:
             return {}
-        changes: dict[str, Any] = {"meta": {**(meta or {}), **contract_meta(codes)}}
-        if self.describe:
+        changes: dict[str, Any] = {"meta": {**(meta or {}), **published}}
+        if self.describe and codes:
             sentence = f"Can fail with: {', '.join(map(_described, codes))}."
             changes["description"] = f"{description}\n\n{sentence}" if description else sentence
         return changes
+
+    def _published(self, tool: str, function: Callable[..., Any] | None) -> dict[str, Any]:
+        """Return what is published of a tool whose effects happen once, or can be looked up."""
+        settings, pairing = self.idempotent.get(tool) or idempotency_of(function), pairing_of(function)
+        found: dict[str, Any] = {DECLARED: settings.declaration()} if settings is not None else {}
+        if pairing is not None:
+            found[VERIFIED_BY] = {"tool": pairing.tool, "arguments": pairing.arguments}
+        return found
 
     def _dialect_for(self, info: CallInfo) -> str:
         own = self.dialects.get(info.tool, self.dialect)
         if not self.client_choice:
             return own
-        chosen = _value(info.meta(), CHOICE_KEY) if info.meta is not None else None
+        chosen = meta_value(info.meta(), CHOICE_KEY) if info.meta is not None else None
         return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
 
 
@@ -185,7 +213,7 @@ def _check_dialect(name: str) -> None:
     dialects.get(name)
 
 
-def _value(meta: Any, key: str) -> Any:
+def meta_value(meta: Any, key: str) -> Any:
     """Return an entry of a request's `_meta`: a dict, or a model that keeps unknown entries beside its fields."""
     entries = meta if is_mapping(meta) else getattr(meta, "model_extra", None)
     return entries.get(key) if is_mapping(entries) else None
@@ -199,6 +227,21 @@ def _codes(what: Iterable[type[ToolFailure] | str]) -> tuple[str, ...]:
     def tool() -> None: ...
 
     return declared(tool)
+
+
+def _idempotency(
+    tools: Mapping[str, Idempotency] | Collection[str], store: ClaimStore | str | None
+) -> dict[str, Idempotency]:
+    if isinstance(tools, str):
+        raise TypeError("idempotent takes the names of tools, such as {'pay'}, or a mapping to their Idempotency")
+    if is_mapping(tools):
+        return dict(tools)
+    if not tools:
+        return {}
+    if store is None:
+        raise TypeError("idempotent needs a store, such as store='sqlite:///effects.db'")
+    settings = Idempotency(store)
+    return dict.fromkeys(tools, settings)
 
 
 def _described(code: str) -> str:
@@ -228,9 +271,12 @@ def protect(
     client_choice: bool = False,
     structured: bool = False,
     describe: bool = False,
+    allow_unknown: bool = False,
     single_effect: Collection[str] = (),
     raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
     observers: Iterable[Observer] = (),
+    idempotent: Mapping[str, Idempotency] | Collection[str] = (),
+    store: ClaimStore | str | None = None,
     **settings: Any,
 ) -> Protection:
     """Make a server of fastmcp or the mcp SDK, high level or low level, answer every failure as a `Failure`.
@@ -246,10 +292,14 @@ def protect(
         client_choice: let a client choose the dialect, by `dev.failwell/dialect` in the `_meta` of its request.
         structured: put failures into `structuredContent` too, for tools without an output schema.
         describe: name the failures a tool declares in its description too.
+        allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail; then the outcome of that
             operation is the outcome of the call.
         raises: what tools fail with, by name, besides what their functions declare.
         observers: called with an `Event` after each call, such as a `Meter`.
+        idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
+            `Idempotency`, or only the names with a *store*.
+        store: where the claims of *idempotent* tools are kept, or the address of that.
         settings: what the dialect takes.
 
     Raises:
@@ -265,9 +315,12 @@ def protect(
         client_choice=client_choice,
         structured=structured,
         describe=describe,
+        allow_unknown=allow_unknown,
         single_effect=single_effect,
         raises=raises,
         observers=observers,
+        idempotent=idempotent,
+        store=store,
         **settings,
     )
     protection.put_on(server, sdk.attach)

@@ -30,7 +30,8 @@ class Responder(NamedTuple):
     """How the calls of one tool are answered.
 
     `single_effect` says that the operation that failed is all that the tool does. Then, and where doing it again is
-    harmless, the outcome of that operation is the outcome of the call.
+    harmless, the outcome of that operation is the outcome of the call. `verifier` names the tool that tells whether the
+    effect happened.
     """
 
     tool: str
@@ -38,6 +39,7 @@ class Responder(NamedTuple):
     settings: dict[str, Any]
     hints: Hints = Hints()
     single_effect: bool = False
+    verifier: str | None = None
 
     def failure_of(self, exc: Exception, *, ran: bool = True) -> Failure:
         """Return what an exception means for the whole call; log it under an id unless it was raised on purpose.
@@ -105,6 +107,8 @@ class Responder(NamedTuple):
         """Return the result for a failure, and the failure with the tool's name."""
         if failure.tool is None:
             failure = failure.replace(tool=self.tool)
+        if self.verifier is not None and failure.outcome == "unknown" and not failure.actions:
+            failure = failure.replace(actions=(self.verifier,), recoverable=failure.recoverable)
         try:
             failure = advised(failure, self.hints)
         except Exception:

@@ -1,7 +1,7 @@
-"""The tools that a server lists, and checks against their schemas, refusing only what JSON Schema refuses.
+"""The tools that a server lists, and checks against their schemas.
 
-Names a schema does not mention and formats are reported along with other problems, and never alone: a call that worked
-before a server was protected works afterwards.
+Names that a schema does not mention are refused, unless the schema is open to others: an argument that is silently
+ignored is a call that does something else. Formats are reported along with other problems, and never alone.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -15,7 +15,8 @@ from failwell._automatic import is_automatic
 from failwell._json import is_mapping, is_object
 from failwell._log import log
 from failwell.failure import Failure, FieldProblem
-from failwell.schema.problems import invalid
+from failwell.schema.problems import MOST_PROBLEMS, Argument, invalid, unknown_problem
+from failwell.schema.tree import closed_names
 
 _MOST_SCHEMAS = 512
 _encoder = msgspec.json.Encoder()
@@ -105,10 +106,22 @@ def _content(schema: Mapping[str, Any]) -> bytes:
         return repr(schema).encode(errors="replace")
 
 
-def _names_all(schema: Mapping[str, Any], arguments: Any) -> bool:
+def _names_all(schema: Any, arguments: Any) -> bool:
     """Return whether a schema mentions every name that was sent, so that being strict about names finds no more."""
-    properties = schema.get("properties")
+    properties = schema.get("properties") if is_mapping(schema) else None
     return is_object(arguments) and is_mapping(properties) and arguments.keys() <= properties.keys()
+
+
+def unknown_arguments(arguments: Any, schema: Any, *, tool: str) -> Failure | None:
+    """Return the failure of a call with arguments that a tool does not have, or None; this needs no validator."""
+    if not is_object(arguments) or _names_all(schema, arguments) or not is_automatic():
+        return None
+    names = closed_names(schema)
+    if names is None or arguments.keys() <= names:
+        return None
+    free = [name for name in names if name not in arguments]
+    strange = [name for name in arguments if name not in names][:MOST_PROBLEMS]
+    return invalid([unknown_problem(Argument((name,), arguments[name]), free) for name in strange], tool=tool)
 
 
 class RememberedTools:

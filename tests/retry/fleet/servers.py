@@ -32,11 +32,12 @@ def redis_program() -> Path:
 class RedisServer:
     """One on loopback."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *options: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.folder = folder
+        self.options = options
         self.process: subprocess.Popen[bytes] | None = None
         self.client = redis.Redis(port=self.port)
 
@@ -45,7 +46,8 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        command = [redis_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder]
+        command = [redis_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder,
+                   *self.options]  # fmt: skip
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + _STARTS_WITHIN
         while not self._accepts():

@@ -1,0 +1,171 @@
+"""Idempotency keys on the servers of the SDKs: around whatever handles `tools/call`, so that nothing runs before."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from inspect import isawaitable
+from typing import Any, NamedTuple
+
+from failwell._log import log
+from failwell._sdks import needs
+from failwell.failure import Failure
+from failwell.phrases.rpc_codes import ELICITATION_REQUIRED
+from failwell.sdk.errors import rpc_code
+from failwell.server._idempotency import (
+    DECLARED,
+    KEY,
+    Claim,
+    Idempotency,
+    Lookup,
+    Refusal,
+    Replay,
+    begin,
+    end,
+    enter,
+    idempotency_of,
+    leave,
+    resolved,
+    unresolved,
+)
+from failwell.server._protection import CallInfo, Protection, meta_value
+
+try:
+    from anyio import CancelScope, to_thread
+    from mcp.server.auth.middleware.auth_context import get_access_token
+    from mcp.types import CallToolResult
+except ImportError as missing:
+    raise ImportError(needs("mcp")) from missing
+
+_LOCAL = ""  # a server on standard input and output has one caller: whoever started it
+
+
+class ToolFunctions(NamedTuple):
+    """The functions of a server's tools: all that are at hand, one by its tool's name, and a search beyond these."""
+
+    all: Callable[[], Iterable[Any]]
+    get: Callable[[str], Any]
+    search: Callable[[str], Awaitable[Any]] | None = None
+
+
+NO_FUNCTIONS = ToolFunctions(tuple, lambda _: None)
+"""Those of a low-level server, which has one function for all its tools."""
+
+
+class KeyedCall(NamedTuple):
+    """A call on its way: the tool, what the caller sent, the SDK's context, and the HTTP request if there is one.
+
+    `function` returns the tool's function if that is known without a search, and `search` looks for it everywhere.
+    """
+
+    tool: str
+    arguments: Any
+    meta: Any
+    context: Any
+    request: Any
+    info: Callable[[], Awaitable[CallInfo]]
+    function: Callable[[], Any] = lambda: None
+    search: Callable[[], Awaitable[Any]] | None = None
+
+
+async def call_once(protection: Protection, call: KeyedCall, run: Callable[[], Awaitable[Any]]) -> Any:
+    """Run a call, at most once for its key if its tool takes keys; return its result, an earlier one, or a refusal."""
+    key = meta_value(call.meta, KEY)
+    named, marked = protection.idempotent.get(call.tool), idempotency_of(call.function())
+    if named is None and marked is None and key is not None and call.search is not None:
+        marked = idempotency_of(await call.search())
+    settings = named or marked
+    if settings is None or (key is None and not settings.required):
+        return await run()
+    started = protection.start()
+    began = await to_thread.run_sync(
+        partial(
+            begin,
+            settings,
+            key=key,
+            principal=_principal(settings, call),
+            server=protection.server,
+            tool=call.tool,
+            arguments=call.arguments,
+        )
+    )
+    claim = await _look_up(began.claim, call.tool, is_marked=settings is marked) if isinstance(began, Lookup) else began
+    if isinstance(claim, Replay):
+        protection.finish(call.tool, started, arguments=call.arguments, context=call.context)
+        return _result(claim.wire)
+    if isinstance(claim, Refusal):
+        return await _refused(protection, claim.failure, call, started)
+    return await run() if claim is None else await _run(claim, run)
+
+
+async def _run(claim: Claim, run: Callable[[], Awaitable[Any]]) -> Any:
+    wire, is_open = None, False
+    token = enter(claim)
+    try:
+        result = await run()
+        wire = _wire(result)
+        is_open = wire.get("resultType") == "input_required"
+        return result
+    except Exception as exc:
+        is_open = rpc_code(exc) == ELICITATION_REQUIRED
+        raise
+    finally:
+        leave(token)
+        with CancelScope(shield=True):  # what is not noted counts as unknown
+            await to_thread.run_sync(partial(end, claim, wire, is_open=is_open))
+
+
+async def _look_up(claim: Claim, tool: str, *, is_marked: bool) -> Claim | Replay | Refusal:
+    resolve: Any = claim.settings.resolve
+    try:
+        found = resolve(claim.key, claim.arguments)
+        found = await found if isawaitable(found) else found
+    except Exception:
+        log.exception("resolve of tool %s failed", tool)
+        return await to_thread.run_sync(unresolved, claim, tool)
+    return await to_thread.run_sync(partial(resolved, claim, found, tool, is_marked=is_marked))
+
+
+async def _refused(protection: Protection, failure: Failure, call: KeyedCall, started: float) -> Any:
+    info = await call.info()
+    wire, failure = protection.result(failure, info._replace(function=info.function or call.function()))
+    protection.finish(call.tool, started, failure, arguments=call.arguments, wire=wire, context=call.context)
+    return _result(wire)
+
+
+def _wire(result: Any) -> dict[str, Any]:
+    if isinstance(result, dict):
+        return result
+    found: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return found
+
+
+def _result(wire: dict[str, Any]) -> Any:
+    """Return a result as a handler returns it; what is no result of a tool, such as the handle of a task, as it is."""
+    return CallToolResult.model_validate(wire) if "content" in wire else wire
+
+
+def _principal(settings: Idempotency, call: KeyedCall) -> str | None:
+    """Return who calls; None where nobody can tell, so that one caller could be given what another one did."""
+    if settings.principal is not None:
+        return settings.principal(call.context)
+    if call.request is None:
+        return _LOCAL
+    token: Any = getattr(getattr(call.request, "scope", {}).get("user"), "access_token", None) or get_access_token()
+    if token is None:
+        return None
+    claims = getattr(token, "claims", None) or {}
+    subject = getattr(token, "subject", None) or claims.get("sub")
+    return "\n".join(map(str, (token.client_id, claims.get("iss", ""), subject or "")))
+
+
+def declare_keys(server: Any, protection: Protection, functions: Callable[[], Iterable[Any]], name: str) -> None:
+    """Make a low-level server say in its capabilities, under *name*, that tools of it take keys, once one does."""
+    get_capabilities = server.get_capabilities
+
+    def capabilities(*args: Any, **kwargs: Any) -> Any:
+        found = get_capabilities(*args, **kwargs)
+        if not protection.idempotent and not any(map(idempotency_of, functions())):
+            return found
+        others = getattr(found, name, None) or {}
+        return found.model_copy(update={name: {**others, DECLARED: {}}})
+
+    server.get_capabilities = capabilities
