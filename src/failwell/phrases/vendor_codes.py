@@ -14,6 +14,7 @@ from failwell.phrases.meanings import (
     not_executed,
 )
 from failwell.phrases.rpc_codes import GRPC_ROWS
+from failwell.phrases.vendor_shapes import Vendor
 
 _LONGEST_CODE = 80
 
@@ -247,3 +248,18 @@ _KNOWN_EVERYWHERE: dict[str, str] = {
 def known_code(code: str) -> str | None:
     """Return the catalog code of a service's code in any case, if it means the same with every service."""
     return _KNOWN_EVERYWHERE.get(snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
+
+
+VENDORS: tuple[Vendor, ...] = (
+    Vendor("Slack", SLACK_ROWS, ("ok=false error:str",)),
+    Vendor("Stripe", STRIPE_ROWS, ("error.request_log_url", "error.decline_code", "error.doc_url^https://stripe.com")),
+    Vendor("Google", GOOGLE_ROWS + GRPC_ROWS, ("error.status:str error.code:int",)),
+    Vendor("gRPC", GRPC_ROWS, ("grpc_status", "grpcStatus")),
+    Vendor("AWS", AWS_ROWS, ("__type:str", "Error.Code:str")),
+    Vendor("Azure", AZURE_ROWS, ("error.innererror", "odata.error", "error.code:str error.message:str error.target")),
+    Vendor("Elasticsearch", SEARCH_ROWS, ("error.root_cause:list", "error.type:str status:int")),
+    Vendor("MongoDB", MONGO_ROWS, ("codeName:str code:int", "ok=0 errmsg:str")),
+    Vendor("OpenAI", MODEL_ROWS, ("error.param error.type:str", "error.type:str error.code:str")),
+    Vendor("Anthropic", MODEL_ROWS, ("type=error error.type:str",)),
+)
+"""Services whose error objects have a shape of their own."""
