@@ -286,6 +286,7 @@ CLOUD: tuple[Vendor, ...] = (
             "details.0.@type:str",
         ),
     ),
+    Vendor("gRPC", GRPC_ROWS, ("grpc_status", "grpcStatus")),
     Vendor("Cloudflare", CLOUDFLARE_ROWS, ("success=false errors.0.code:int",)),
     Vendor("Kubernetes", KUBERNETES_ROWS, ("kind=Status status=Failure", "kind=Status reason:str")),
     Vendor("Docker", DOCKER_ROWS, ("errors.0.code:str errors.0.detail", "errors.0.code:str errors.0.message:str")),

@@ -12,6 +12,7 @@ from failwell.phrases.meanings import (
     outcome_unknown,
 )
 from failwell.phrases.rpc_codes import GRPC_ROWS
+from failwell.phrases.sql_codes import SQLSTATES
 from failwell.phrases.vendor_shapes import Vendor
 
 SEARCH_ROWS: Rows = (
@@ -177,6 +178,9 @@ POSTGREST_ROWS: Rows = (
     (FAULT, "PGRSTX00"),
 )
 """Codes of PostgREST's own; others are SQLSTATEs."""
+
+POSTGRES_ROWS: Rows = tuple((meaning, code) for code, meaning in SQLSTATES.items() if len(code) == 5)
+"""What PostgreSQL, and what stands before it, calls `code`."""
 
 SUPABASE_ROWS: Rows = (
     ("RATE_LIMITED", "over_request_rate_limit over_email_send_rate_limit over_sms_send_rate_limit"),
