@@ -314,6 +314,7 @@ DATA: tuple[Vendor, ...] = (
     Vendor("Kafka", KAFKA_ROWS, ("error_code:int message:str", "errorCode:str topic", "error:str broker")),
     Vendor("Snowflake", SNOWFLAKE_ROWS, ("sqlState", "statementHandle")),
     Vendor("PostgREST", POSTGREST_ROWS, ("code^PGRST",)),
+    Vendor("PostgreSQL", POSTGRES_ROWS, ("hint code:str", "hint=null code:str", "sqlState:str", "sqlstate:str")),
     Vendor(
         "Supabase",
         SUPABASE_ROWS,
