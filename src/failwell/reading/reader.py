@@ -13,10 +13,11 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
+from failwell.reading.bodies import declares_error
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
-from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
+from failwell.reading.shapes import from_nested_result, from_places, from_rpc, from_rpc_data, from_shape
 from failwell.result import Err
 
 # Exceptions of clients and frameworks whose text is the server's text.
@@ -187,13 +188,24 @@ def _read_result(
     if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now)):
         return Reading(failure)
     if raw.rpc_error is not None:
-        return from_rpc(raw.rpc_error, context)
+        return from_rpc(raw.rpc_error, context, now=now)
     text = "\n".join(raw.texts)
     if raw.flag is False:
-        return flat_text.read_unflagged_text(text, context)
-    if raw.flag is None and raw.payload is not None:
-        return flat_text.read_unflagged_text(write_json(raw.payload), context) if unflagged else None
-    return flat_text.read_error_text(text, context)
+        reading = flat_text.read_unflagged_text(text, context)
+        return reading and (from_places(raw, context, now=now) or reading)
+    if raw.payload is not None:
+        return _read_payload(raw, raw.payload, unflagged=unflagged, now=now, context=context)
+    return from_places(raw, context, now=now) or flat_text.read_error_text(text, context)
+
+
+def _read_payload(
+    raw: RawResult, payload: dict[str, Any], *, unflagged: bool, now: float | None, context: Context
+) -> Reading | None:
+    """Return the failure in an object that is no result and that nobody flagged, if it says that it is an error."""
+    reading = flat_text.read_unflagged_text(write_json(payload), context) if unflagged else None
+    if reading is None and not declares_error(payload):
+        return None
+    return from_places(raw, context, now=now) or reading
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
@@ -250,7 +262,7 @@ def _from_exception(
     if isinstance(code, int) and isinstance(message, str):
         received = {"code": code, "message": message, "data": getattr(error, "data", None)}
         failure = from_rpc_data(received)
-        return Reading(failure) if failure else from_rpc(received, context)
+        return Reading(failure) if failure else from_rpc(received, context, now=now)
     if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
         result = {"content": [{"text": str(leaf)}], "isError": True}
         found = _read(result, known_dialect, unflagged=False, now=now, context=context)
