@@ -45,6 +45,9 @@ RPC_CODES: tuple[RpcCode, ...] = (
     RpcCode(METHOD_NOT_FOUND, "METHOD_NOT_FOUND", "METHOD_NOT_FOUND", is_protocol_error=True),
     RpcCode(INVALID_PARAMS, "INVALID_ARGUMENT", "INVALID_ARGUMENT", is_unspecific=True),
     RpcCode(INTERNAL_ERROR, "INTERNAL_ERROR", BROKEN, is_unspecific=True),
+    RpcCode(CONNECTION_CLOSED, None, BROKEN),
+    RpcCode(REQUEST_TIMEOUT, None, BROKEN),
+    RpcCode(RESOURCE_NOT_FOUND, None, BROKEN),
     RpcCode(HEADER_MISMATCH, "INVALID_ARGUMENT", "BAD_UPSTREAM_RESPONSE", is_protocol_error=True, is_for_client=True),
     RpcCode(MISSING_CAPABILITY, "CONFIG_ERROR", "NOT_IMPLEMENTED", is_protocol_error=True, is_for_client=True),
     RpcCode(UNSUPPORTED_VERSION, "CONFIG_ERROR", "NOT_IMPLEMENTED", is_protocol_error=True, is_for_client=True),
@@ -58,9 +61,10 @@ RPC_CODES: tuple[RpcCode, ...] = (
     ),
     RpcCode(REQUEST_CANCELLED, None, BROKEN, is_protocol_error=True),
 )
-"""Every number of JSON-RPC and MCP that has a meaning by itself.
+"""Every number of JSON-RPC and MCP that we know.
 
-Those from -32000 to -32019 have none: each server and SDK uses them for what it likes, so words and `data` decide.
+Those from -32000 to -32019 have no meaning by themselves: each server uses them for what it likes, so words and `data`
+decide, unless an SDK raised them.
 """
 
 

@@ -355,7 +355,7 @@ def _note(
             if not _note_code(value, stated, own, is_code=True):
                 stated.rest.setdefault(key, value)
         case "kind" | "error":
-            is_code = name in ("type", "error", "err") and key.startswith("__")
+            is_code = role == "error" or key.startswith("__")
             if isinstance(value, bool):
                 return
             if isinstance(value, str) and "://" in value:
@@ -367,7 +367,7 @@ def _note(
                 stated.rest.setdefault(key, value)
         case "category":
             meaning = _CATEGORY_OF.get(squashed(value)) if isinstance(value, str) else None
-            if meaning is not None and name == "recovery":
+            if name == "recovery" and isinstance(value, str) and " " not in value:  # a word nobody knows is final
                 stated.note_retryable(meaning == "TRANSIENT")
             if meaning is not None:
                 stated.category = stated.category or meaning

@@ -1,6 +1,5 @@
 """Structured errors: dialects, standards, JSON-RPC errors, and error objects of any other shape."""
 
-from collections.abc import Collection
 from typing import Any, NamedTuple, cast
 
 from msgspec import UNSET, UnsetType
@@ -10,7 +9,7 @@ from failwell._json import is_array, is_object, parse_object
 from failwell._spelling import normalised
 from failwell.codes import TYPES, Outcome, Type
 from failwell.dialects import _compact, _envelope, _flat, _xml
-from failwell.dialects._open_part import KEYS, read_failure, read_open_part
+from failwell.dialects._open_part import read_failure, read_open_part
 from failwell.dialects._placement import META_KEY, read_whole
 from failwell.dialects._wire import Wire
 from failwell.failure import Failure, FieldProblem, join_path, path_keys, valid_code, valid_status
@@ -31,7 +30,6 @@ from failwell.reading.validators import add_schema_facts, problem
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
 
 _TYPE_OF_CLASS: dict[str, Type] = {"reliability": "TRANSIENT", "governance": "PERMISSION", "capability": "INTERNAL"}
-_TYPE_OF_RECOVERY: dict[str, Type] = {"transient": "TRANSIENT", "correctable": "VALIDATION", "terminal": "INTERNAL"}
 _PROBLEM_KEYS = frozenset(("type", "title", "status", "detail", "instance"))
 
 
@@ -52,30 +50,7 @@ def from_tool_failure(value: dict[str, Any] | None, message: str, *, now: float)
     return read_failure(values, message)
 
 
-def from_adcp(error: dict[str, Any] | None) -> Failure | None:
-    """Return the failure in an `adcp_error` object, or None."""
-    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
-        return None
-    known: dict[str, Any] = {key: error[key] for key in ("code", "retry_after", "suggestion") if key in error}
-    values = read_open_part(known)
-    values.pop("details", None)
-    recovery: str | None = error.get("recovery")
-    values["type"] = _TYPE_OF_RECOVERY.get(recovery) if isinstance(recovery, str) else None
-    row = codes.get(values.get("code"))
-    if row is not None and (values["type"] in (None, "INTERNAL") or row.type == values["type"]):
-        values["type"] = row.type
-    if recovery is not None:  # a word nobody knows is final
-        values["retryable"] = recovery == "transient"
-    if isinstance(error.get("field"), str) and error["field"]:
-        values["fields"] = (FieldProblem(path=error["field"], message=error["message"]),)
-    if isinstance(error.get("details"), dict):
-        values["details"] = error["details"]
-    used = {"code", "message", "recovery", "retry_after", "suggestion", "field", "details"}
-    values["extra"] = {key: item for key, item in error.items() if key not in used}
-    return read_failure(values, error["message"])
-
-
-def from_problem(payload: dict[str, Any]) -> Failure | None:
+def from_problem(payload: dict[str, Any], context: Context) -> Failure | None:
     """Return the failure in problem details (RFC 9457), or None."""
     status = valid_status(payload.get("status"))
     title, detail = payload.get("title"), payload.get("detail")
@@ -93,66 +68,59 @@ def from_problem(payload: dict[str, Any]) -> Failure | None:
         values.setdefault("code", code_of_status(status))
     if isinstance(kind, str) and kind.startswith("https://"):
         values["docs_url"] = kind
-    if fields := _problem_fields(payload.get("errors")):
-        values.setdefault("fields", fields)
+    stated = stated_in(rest)
+    for name, value in (("retryable", stated.retryable), ("retry_after", stated.delay), ("suggestion", stated.hint)):
+        if value is not None:
+            values.setdefault(name, value)
+    if stated.fields:
+        values.setdefault("fields", _named_fields(stated, context)[0])
     if isinstance(payload.get("instance"), str) and payload["instance"]:
         values["id"] = payload["instance"]
-    return read_failure(values, text)
-
-
-def _problem_fields(errors: list[Any] | None) -> tuple[FieldProblem, ...]:
-    """Return the field problems in the `errors` of problem details: a JSON pointer and what is wrong there."""
-    found: list[FieldProblem] = []
-    for error in errors if isinstance(errors, list) else []:
-        if is_object(error) and isinstance(pointer := error.get("pointer"), str):
-            keys = [part.replace("~1", "/").replace("~0", "~") for part in pointer.lstrip("#").split("/")[1:]]
-            path = join_path(int(key) if key.isascii() and key.isdecimal() else key for key in keys)
-            found.append(FieldProblem(path=path, message=str(error.get("detail") or "")))
-    return tuple(found)
+    return read_failure(values, text).replace(confidence=_CODED)
 
 
 _DEEPEST_WRAPPER = 3
-_DIALECTS = (_envelope, _flat, _compact)
 
 
-def from_shape(payload: dict[str, Any], depth: int = 0) -> Failure | None:
+def from_shape(payload: dict[str, Any], context: Context, depth: int = 0) -> Failure | None:
     """Return the failure in a JSON object of a dialect or a standard, or None."""
     return (
         read_whole(payload.get(META_KEY))
-        or (_compact.from_payload(payload) if "recoverable" in payload and _is_whole(payload, _COMPACT_KEYS) else None)
-        or (_envelope.from_payload(payload) if _is_whole(payload, _ENVELOPE_KEYS) else None)
-        or (_from_flat(payload) if _is_whole(payload, _FLAT_KEYS) else None)
-        or (_compact.from_payload(payload) if _is_whole(payload, _COMPACT_KEYS) else None)
-        or from_adcp(payload.get("adcp_error"))
-        or from_problem(payload)
-        or from_nested_result(payload, depth)
+        or _from_dialect(payload)
+        or from_problem(payload, context)
+        or from_nested_result(payload, context, depth)
     )
 
 
-_COMPACT_KEYS = frozenset(_compact.json_schema()["properties"])
-_ENVELOPE_KEYS = frozenset(_envelope.json_schema()["properties"])
-_FLAT_KEYS = frozenset(_flat.json_schema()["properties"])
+def _from_dialect(payload: dict[str, Any]) -> Failure | None:
+    """Return the failure in an object of a dialect, with a delay or a flag that stands beside what the dialect knows.
+
+    An object that only has the keys of a dialect is one of it if the code in it says anything to us: the rest of what
+    the world writes under `error` and `error_code` is looked up among the codes of services.
+    """
+    found = _compact.from_payload(payload) if "recoverable" in payload else None
+    if found is None and ("version" in payload or _is_known(payload.get("error_code"))):
+        found = _envelope.from_payload(payload)
+    if found is None and _is_known(payload.get("error")):
+        found = _flat.from_payload(payload)
+    found = found or _compact.from_payload(payload)
+    if found is None or not (found.extra or found.details):
+        return found
+    beside = {key: value for key, value in {**found.details, **found.extra}.items() if is_statement(key)}
+    if not beside:
+        return found
+    stated = stated_in(beside)
+    changes: dict[str, Any] = {} if stated.retryable is None else {"retryable": stated.retryable}
+    if found.retry_after is None and stated.delay is not None:
+        changes["retry_after"] = stated.delay
+    return found.replace(**changes) if changes else found
 
 
-def _is_whole(payload: dict[str, Any], own: Collection[str]) -> bool:
-    """Return whether a dialect understands all that an object states: its own keys, and those of its open part."""
-    if any(key not in own and is_statement(key) for key in payload):
-        return False
-    for name in ("data", "details"):
-        part = payload.get(name)
-        if name in own and is_object(part) and any(key not in KEYS and is_statement(key) for key in part):
-            return False
-    return True
+def _is_known(code: Any) -> bool:
+    return isinstance(code, str) and (code in _flat.LITERALS or codes.type_of(code) is not None)
 
 
-def _from_flat(payload: dict[str, Any]) -> Failure | None:
-    """Return the failure in a flat object whose literal, or code, says something to us."""
-    error = payload.get("error")
-    is_known = error in _flat.LITERALS if isinstance(error, str) else False
-    return _flat.from_payload(payload) if is_known or (isinstance(error, str) and codes.type_of(error)) else None
-
-
-def from_nested_result(payload: dict[str, Any], depth: int) -> Failure | None:
+def from_nested_result(payload: dict[str, Any], context: Context, depth: int = 0) -> Failure | None:
     """Return the failure in a result that was itself written as text, if it says `isError`."""
     if payload.get("isError") is not True or depth > _DEEPEST_WRAPPER:
         return None
@@ -161,9 +129,9 @@ def from_nested_result(payload: dict[str, Any], depth: int) -> Failure | None:
         return None
     for text in inner.texts:
         found = parse_object(text)
-        if failure := _xml.decode(Wire(text)) or (from_shape(found, depth + 1) if found else None):
+        if failure := _xml.decode(Wire(text)) or (from_shape(found, context, depth + 1) if found else None):
             return failure
-    reading = from_places(inner, Context()) or flat_text.read_error_text("\n".join(inner.texts), Context())
+    reading = from_places(inner, context) or flat_text.read_error_text("\n".join(inner.texts), context)
     return reading.failure
 
 
@@ -188,10 +156,10 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     return from_stated(stated, context, now=now)
 
 
-def from_rpc_data(error: dict[str, Any]) -> Failure | None:
+def from_rpc_data(error: dict[str, Any], context: Context) -> Failure | None:
     """Return the failure of a dialect or a standard that a JSON-RPC error carries, or None."""
     for payload in (error.get("data"), parse_object(error["message"])):
-        if is_object(payload) and (found := from_shape(payload)):
+        if is_object(payload) and (found := from_shape(payload, context)):
             return found
     return None
 
@@ -199,7 +167,7 @@ def from_rpc_data(error: dict[str, Any]) -> Failure | None:
 def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = None) -> Reading:
     """Return the failure that the data, the words and the number of a JSON-RPC error tell of.
 
-    The number counts where the protocol gives it a meaning that servers keep to. Those from -32000 to -32019 have none.
+    The number counts where the protocol gives it a meaning that servers keep to.
     """
     number, message, data = error["code"], error["message"], error.get("data")
     numbered = _numbered(error)
@@ -317,7 +285,6 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
         "docs_url": stated.docs_url,
         "id": stated.id,
         "http_status": cause.http_status or stated.status,
-        "tool": context.tool,
     }
     derived = codes.derive(cause.code, type_)
     values["retryable"] = stated.retryable
@@ -348,24 +315,27 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
     status = _by_status(stated.status)
     coded = _best_code(stated)
     if coded is not None and (status is None or not _says_more(status, coded)):
-        return _refined(coded._replace(http_status=stated.status), words, context)
+        return _refined(coded._replace(http_status=stated.status), words, stated, context)
     category = _by_category(stated.category)
+    own = next((code.text for code in stated.codes if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
         is_finer = worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
-        return worded if worded is not None and is_finer and category.code is None else category
-    own = next((code.text for code in stated.codes if code.is_code and not code.text.isdecimal()), None)
+        found = worded if worded is not None and is_finer and category.code is None else category
+        return found if own is None else _under_own_code(found, own)
     worded = _by_words(words, stated, context)
     if worded is not None and worded.confidence >= CERTAIN:
-        return worded if own is None or worded.code is None else _under_own_code(worded, own)
-    if own is not None and names.is_empty(own):
-        own = None
+        return worded if own is None else _under_own_code(worded, own)
     if stated.retryable or (stated.retryable is None and stated.delay is not None):
         return Cause(_FLAGGED, "states that it may be retried", own, "TRANSIENT", retryable=True)
     if stated.fields:
         return Cause(_FLAGGED, "names the fields", own or "VALIDATION_FAILED", "VALIDATION")
     confidence = worded.confidence if worded is not None else _UNKNOWN
     return Cause(min(confidence, _UNKNOWN), "nothing that is known", own, retryable=None, outcome="unknown")
+
+
+def _is_own_code(code: str) -> bool:
+    return valid_code(code) is code and not code.isdecimal() and not names.is_empty(code)
 
 
 def _under_own_code(cause: Cause, own: str) -> Cause:
@@ -448,14 +418,19 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
     )  # fmt: skip
 
 
-def _refined(coded: Cause, words: str, context: Context) -> Cause:
-    """Return a cause with a finer code where the words say which, and not something else."""
-    if coded.code not in _BROAD or not words.strip():
+def _refined(coded: Cause, words: str, stated: Stated, context: Context) -> Cause:
+    """Return what a code means, or what clear words say: finer than a broad code, or surer than a mere name."""
+    is_guess = coded.confidence <= _NAMED
+    if not words.strip() or not (is_guess or coded.code in _BROAD):
         return coded
-    found = flat_text.find_cause(words, context)
-    if found is None or found.confidence < _CLEAR or codes.type_of(found.code) != coded.effective_type:
+    worded = _by_words(words, stated, context)
+    if worded is None or worded.confidence < _CLEAR:
         return coded
-    return coded._replace(code=found.code, outcome=found.outcome, fields=found.fields)
+    if is_guess:
+        return worded if coded.effective_type != worded.effective_type or worded.code not in _BROAD else coded
+    if worded.effective_type != coded.effective_type:
+        return coded
+    return coded._replace(code=worded.code, outcome=worded.outcome, fields=worded.fields)
 
 
 def _blamed(cause: Cause, words: str, context: Context) -> tuple[FieldProblem, ...]:
