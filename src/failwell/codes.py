@@ -212,6 +212,8 @@ ROWS: tuple[Row, ...] = (
     Row("CONNECTION_REFUSED", "TRANSIENT", 502, "A service behind the server refused the connection", _WAIT,
         outcome="not_executed"),
     Row("CONNECTION_LOST", "TRANSIENT", 502, "The connection was lost", _CHECK_FIRST),
+    Row("SESSION_LOST", "TRANSIENT", 404, "The server does not know the session any more",
+        Advice("retry", "Begin a new session, then make the same call again.")),
     Row("DNS_TEMPORARY", "TRANSIENT", 502, "The host name could not be looked up just now", _WAIT,
         outcome="not_executed"),
     Row("TOO_EARLY", "TRANSIENT", 425, "It is too early for this request", _WAIT, outcome="not_executed"),

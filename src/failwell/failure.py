@@ -308,13 +308,14 @@ def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) ->
 
 
 def seconds(value: Any) -> float | None:
-    """Return a delay in seconds to the millisecond, whole ones as int; None for NaN, infinite and negative ones."""
+    """Return a delay in seconds, rounded up to the millisecond; None for NaN, infinite and negative ones."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"retry_after must be a number of seconds, not {value!r}")
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        value = max(round(value, 3), 0.001) if value > 0 else value
+        if 0 < value < _LONGEST_DELAY:
+            value = max(math.ceil(round(value * 1000, 4)), 1) / 1000  # 0.1 + 0.2 is no longer than 0.3
         if value.is_integer():
             value = int(value)
     return value if 0 <= value < _LONGEST_DELAY else None
@@ -486,6 +487,14 @@ def facts(problem: FieldProblem, text: str = "") -> list[str]:
 def mentions(text: str, word: str) -> bool:
     """Return whether a text holds a word, and not as a part of another one."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def is_certain(failure: Failure) -> bool:
+    """Return whether a failure was stated for this call, and not judged from words or from a payload of any other shape.
+
+    What was judged has a confidence: enough to advise a model, not to make a call again.
+    """
+    return failure.confidence is None and failure.origin != "inferred"
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")

@@ -410,7 +410,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
         recoverable=failure.recoverable,
         retryable=failure.retryable,
         outcome=failure.outcome,
-        is_guess=failure.origin == "inferred",
+        is_guess=not is_certain(failure),
     )
     yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
     yield "severity", failure.severity
@@ -426,7 +426,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
 
 
 def _rule_text(reading: CallReading) -> str | None:
-    if reading.failure is None or reading.failure.origin != "inferred":
+    if reading.failure is None or is_certain(reading.failure):
         return None
     sure = reading.failure.confidence or 0
     # Without a rule of ours and yet sure: somebody on the way, such as a proxy, has guessed and says so.

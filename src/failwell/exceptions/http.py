@@ -25,7 +25,6 @@ from failwell.phrases.delays import (
     is_used_up,
 )
 from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
-from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, failure_from, fields_of
 from failwell.phrases.vendor_codes import known_code
 
@@ -197,11 +196,6 @@ _NESTED_KEYS = (
 )
 _FIELD_KEYS = ("pointer", "parameter", "field", "param", "target", "path", "name", "loc", "fieldPath")
 
-# Names of classes of errors, which say less than the status does.
-_EMPTY_CODES = frozenset({"error", "failure", "api_error", "about_blank", "exception", "invalid_request_error", "fault",
-                          "status", "object", "unknown", "bad_request", "client_error", "http_error"})  # fmt: skip
-
-
 class BodyFacts(NamedTuple):
     """What a body says that may be repeated."""
 
@@ -220,7 +214,7 @@ def read_body(body: object) -> BodyFacts:
 
 def guessed_code(code: str) -> str | None:
     """Return the catalog code that a service's code seems to mean, if its words say more than any status."""
-    return None if snake(code) in _EMPTY_CODES else names.code_of(code)
+    return None if names.is_empty(code) else names.code_of(code)
 
 
 def as_dict(value: object) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A guess never claims to know whether the operation took effect, so it cannot mak
 from functools import cache, lru_cache
 from typing import Any
 
-from failwell.phrases.language import Rule, Table, plain_name
+from failwell.phrases.language import Rule, Table, plain_name, snake
 from failwell.phrases.sql_codes import DRIVER_CLASSES
 
 _LONGEST_NAME = 100
@@ -163,3 +163,16 @@ def guess(name: str) -> dict[str, Any] | None:
     """Return the verdict that the name of an unknown class suggests, with an outcome nobody knows."""
     code = code_of(name)
     return {"code": code, "outcome": "unknown"} if code else None
+
+
+# Names of classes of errors, which say less than a status or the words beside them.
+_EMPTY = frozenset(
+    """error failure api_error about_blank exception invalid_request_error fault status object unknown bad_request
+    client_error http_error unknown_error general_error generic_error tool_error tool_execution_error execution_error
+    runtime_error value_error default other undefined failed fail error_response application_error request_failed""".split()
+)
+
+
+def is_empty(name: str) -> bool:
+    """Return whether a name says no more than that something is an error."""
+    return len(name) <= _LONGEST_NAME and snake(name) in _EMPTY

@@ -1,30 +1,512 @@
-"""JSON inside an error text: what an upstream service answered, or an error object of the server's own making."""
+"""Error objects of any shape: the key synonyms and envelopes they are made of, and what they state.
+
+An error object is taken apart key by key. `ROLES` says what a key is about, whatever its spelling: `retry_after`,
+`retryAfter` and `Retry-After` are one name. `NESTED` and `CARRIERS` are the keys that hold another object. Nothing is
+concluded here: `Stated` is what the object says, and `shapes` makes a failure of it.
+"""
 
 import json
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
+
 from failwell import codes
-from failwell._json import is_array, is_object
+from failwell._json import is_array, is_object, parse_json
+from failwell.phrases.delays import delay_in_headers, parse_delay
+from failwell.phrases.http_codes import VAGUE_STATUSES
+from failwell.phrases.vendor_codes import VENDORS
+from failwell.phrases.vendor_shapes import Vendor, Vendors
 
 _DECODER = json.JSONDecoder()
 _OPENING = re.compile(r"[{\[]")
 _MOST_OPENINGS = 4
-_DEEPEST = 5
+_DEEPEST = 6
 _MOST_ITEMS = 10
+_MOST_KEYS = 60
+_MOST_OBJECTS = 60
 _MOST_VALUES = 60
-_LONGEST_MESSAGE = 1000
+_LONGEST_CODE = 80
+_LONGEST_TEXT = 1000
+
+# What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
+ROLES: dict[str, str] = {
+    "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
+        sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
+        errorcodes messagecode resultcode returncode rc""",
+    "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
+        xcoderror errorreason cause failurereason failurecode failuretype""",
+    "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
+    "text": """message msg errormessage errormsg errmsg errordescription detail details title description text hinttext
+        customermessage usermessage developermessage technicalmessage internalmessage localizedmessage errorsummary
+        errordetail errordetails statustext statusmessage faultstring displaymessage friendlymessage explanation summary
+        stderr errormessages errstr longmessage shortmessage what why note diagnostics""",
+    "error": "error err errors fault failure failures problem problems",
+    "retry": """retryable isretryable retriable isretriable shouldretry canretry retry transient istransient temporary
+        istemporary mayretry retryallowed retrypossible isretryallowed retryrecommended""",
+    "final": """permanent ispermanent fatal isfatal terminal isterminal nonretryable nonretriable isnonretryable
+        donotretry noretry dontretry final isfinal""",
+    "recoverable": "recoverable isrecoverable",
+    "hint": """hint hints suggestion suggestions suggestedaction suggestedactions remediation resolution howtofix fix
+        recommendedaction recommendation recoverysteps recoveryhint nextstep nextsteps advice guidance agentguidance tip
+        instructions workaround solution remedy correctiveaction""",
+    "docs": "docsurl documentationurl helpurl moreinfo helplink docurl docs documentation infourl errordocs learnmore",
+    "id": """requestid correlationid traceid incidentid supportid logid xrequestid errorreference referenceid
+        errorinstance instance traceparent requestlogid cfray xcorrelationid activityid eventid""",
+    "field": """field param parameter path loc pointer target fieldname property attribute argument argumentname
+        parametername paramname invalidfield fieldpath jsonpath instancepath datapath propertyname propertypath argname
+        inputfield key""",
+    "status": """status statuscode httpstatus httpstatuscode httpcode responsecode httpresponsecode responsestatus
+        httperrorcode upstreamstatus upstreamstatuscode""",
+    "flag": "success ok iserror successful issuccess succeeded haserror haserrors failed timestamp version apiversion",
+    "headers": "headers responseheaders",
+}
+NESTED = frozenset(
+    """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
+    causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
+    validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit""".split()
+)
+"""Keys that hold an error object or a list of them."""
+
+CARRIERS = frozenset("data response body result payload content output answer upstream upstreamresponse raw original".split())
+"""Keys that may hold an error object, but also what a call is about: looked into if nothing else says what happened."""
+
+FIELD_MAPS = frozenset(
+    "errors fielderrors validationerrors fields invalidfields details detail messages violations error".split()
+)
+"""Keys that may hold what is wrong with each field, by its name."""
+
+CATEGORIES: dict[str, str] = {
+    "transient temporary retryable reliability network connectivity availability intermittent": "TRANSIENT",
+    "ratelimit ratelimited ratelimiting throttling throttled throttle toomanyrequests": "RATE_LIMITED",
+    "timeout timedout deadline": "TIMEOUT",
+    "validation input invalidinput userinput inputvalidation invalidrequest badrequest usererror correctable "
+    "parameter parameters schema format invalid": "VALIDATION",
+    "business businessrule businesslogic policy policyviolation domain compliance rule": "VALIDATION_ERROR",
+    "permission permissions authorization access accesscontrol accessdenied governance forbidden authz": "PERMISSION",
+    "authentication auth credentials credential unauthenticated login authn": "UNAUTHORIZED",
+    "notfound missing missingresource lookup": "NOT_FOUND",
+    "conflict concurrency state duplicate": "CONFLICT",
+    "internal system server servererror bug unexpected fatal terminal permanent capability software": "INTERNAL",
+    "configuration config setup misconfiguration": "CONFIG_ERROR",
+    "quota billing": "QUOTA_EXHAUSTED",
+}
+"""What the words for a category of errors mean: a type, or a code of the catalog."""
+
+_CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
+_ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
+_ROLE_OF["type"] = "kind"  # AWS writes `__type`
+_SQUASHED = re.compile(r"[\s_.@$-]+")
+_DELAY_KEY = re.compile(
+    r"(?:x|anthropic|suggested|recommended|min|minimum|server)*"
+    r"(?P<what>retry(?:after|in|delay|at|notbefore|wait|interval|afterdelay)|backoff(?:delay|time)?|wait(?:time|for|period)?"
+    r"|cooldown(?:period)?|(?:(?:rate)?limit)?(?:requests|tokens)?resets?(?:requests|tokens|at|in|after|time|timestamp)?"
+    r"|tryagain(?:in|after|at)|available(?:in|at|again)|next(?:retry|attempt|try)(?:at|in|time)?|delay|blockeduntil|until)"
+    r"(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes|hours|epoch|date|utc)?"
+)
+_RETRY_WORDS: dict[Any, bool] = {
+    True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "never": False, "none": False,
+    "always": True, "safe": True,
+}  # fmt: skip
+_NO_WORDS = frozenset(("", "none", "null", "n/a", "unknown", "undefined", "ok", "success", "false", "true"))
+BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
+_GOOD_STATUS = frozenset(("ok", "success", "succeeded", "completed", "complete", "done", "created", "updated", "deleted",
+                          "sent", "accepted", "200", "201", "202", "204"))  # fmt: skip
+vendors = Vendors(VENDORS)
+"""The services that are told from the shape of an error object."""
+
 _TEXT_KEYS = (
     "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
     "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause",
 )  # fmt: skip
-_NESTED_KEYS = ("error", "errors", "detail", "details", "fault", "Error", "body", "response", "data", "cause", "result")
-_STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "code", "errorCode", "error_code")
-_BODY_CODE_KEYS = (
-    "code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
-    "error_type", "kind", "category",
-)  # fmt: skip
-_BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
+
+
+class FieldNote(NamedTuple):
+    """A field that an object names, and what it says of it."""
+
+    path: str
+    message: str
+
+
+class Code(NamedTuple):
+    """A code as it was stated; *is_code* if the key says that it is one, and not only a kind of error."""
+
+    text: str
+    is_code: bool
+
+
+class Stated(Struct):
+    """What error objects state, the most telling first."""
+
+    texts: list[str] = field(default_factory=list)
+    codes: list[Code] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    category: str | None = None
+    retryable: bool | None = None
+    recoverable: bool | None = None
+    delay: float | None = None
+    reset: float | None = None
+    hint: str | None = None
+    docs_url: str | None = None
+    id: str | None = None
+    fields: list[FieldNote] = field(default_factory=list)
+    vendors: tuple[Vendor, ...] = ()
+    rest: dict[str, Any] = field(default_factory=dict)
+    objects: int = 0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether anything is stated that words need not be understood for."""
+        return bool(
+            self.codes or self.statuses or self.category or self.retryable is not None or self.delay is not None
+            or self.fields
+        )  # fmt: skip
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status: one that says what happened, where there are several."""
+        return next((status for status in self.statuses if status not in VAGUE_STATUSES), None) or next(
+            iter(self.statuses), None
+        )
+
+    @property
+    def message(self) -> str:
+        """What the objects say in words."""
+        return _sentences(self.texts)[:_LONGEST_TEXT]
+
+    @property
+    def name(self) -> str:
+        """What the objects call the error, if they say nothing in words."""
+        return next((code.text for code in self.codes if code.is_code), next((code.text for code in self.codes), ""))
+
+    def add(self, other: "Stated") -> None:
+        """Add what another place states. A refusal to be retried and the longer delay count wherever they stand."""
+        self.texts += other.texts
+        self.codes += other.codes
+        self.statuses += other.statuses
+        self.fields += other.fields
+        self.vendors = tuple({vendor.name: vendor for vendor in (*self.vendors, *other.vendors)}.values())
+        self.rest = {**other.rest, **self.rest}
+        self.note_retryable(other.retryable)
+        self.delay = longest(self.delay, other.delay)
+        self.reset = longest(self.reset, other.reset)
+        for name in ("category", "recoverable", "hint", "docs_url", "id"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(other, name))
+
+    def note_retryable(self, value: bool | None) -> None:
+        """Note whether the same call may be made again; who says no is believed."""
+        if value is not None:
+            self.retryable = value if self.retryable is None else self.retryable and value
+
+
+def longest(one: float | None, two: float | None) -> float | None:
+    """Return the longer of two delays, either of which may not be known."""
+    return two if one is None else one if two is None else max(one, two)
+
+
+def _sentences(texts: list[str]) -> str:
+    kept: list[str] = []
+    for text in dict.fromkeys(text.strip() for text in texts):
+        if text and not any(text in other for other in kept):
+            kept.append(text)
+    return ". ".join(text.removesuffix(".") if at < len(kept) - 1 else text for at, text in enumerate(kept))
+
+
+def squashed(key: str) -> str:
+    """Return a key as the tables name it: in lower case, and without what stands between its words."""
+    return _squashed(key) if len(key) <= _LONGEST_CODE else ""
+
+
+@lru_cache(maxsize=4096)
+def _squashed(key: str) -> str:
+    return _SQUASHED.sub("", key).lower()
+
+
+_STATEMENTS = frozenset(("code", "category", "retry", "final", "status", "hint", "id", "docs"))
+
+
+def is_statement(key: str) -> bool:
+    """Return whether a key states what an agent can act on."""
+    name = squashed(key)
+    return _ROLE_OF.get(name) in _STATEMENTS or _delay_key(name) is not None
+
+
+def find_json(text: str) -> tuple[Any, str] | None:
+    """Return the first object or list of objects in a text, and the words before it; None if there is none."""
+    if "{" not in text:
+        return None
+    for count, match in enumerate(_OPENING.finditer(text)):
+        if count == _MOST_OPENINGS:
+            return None
+        start = match.start()
+        payload: Any = parse_json(text) if start == 0 else None
+        if payload is None:
+            try:
+                payload, _ = _DECODER.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                continue
+        if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
+            return payload, text[:start].strip()
+    return None
+
+
+def stated_in(payload: Any, *, now: float | None = None) -> Stated:
+    """Return what an error object, or a list of them, states."""
+    stated = Stated(vendors=vendors.of(payload))
+    if not stated.vendors and is_object(payload):
+        inner = payload.get("error")
+        stated.vendors = vendors.of(inner) if is_object(inner) else ()
+    carriers: list[Any] = []
+    _collect(payload, stated, carriers, depth=0, now=now)
+    for carrier in carriers:
+        if stated.codes or stated.statuses or stated.category:
+            break
+        _collect(carrier, stated, [], depth=2, now=now)
+    return stated
+
+
+def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now: float | None) -> None:
+    """Add what an object states: texts from the outside in, codes from the inside out."""
+    if depth > _DEEPEST or stated.objects > _MOST_OBJECTS:
+        return
+    if is_array(value):
+        for item in value[:_MOST_ITEMS]:
+            if isinstance(item, str) and item.strip():
+                stated.texts.append(item)
+            else:
+                _collect(item, stated, carriers, depth=depth + 1, now=now)
+        return
+    if not is_object(value):
+        return
+    stated.objects += 1
+    own: list[Code] = []
+    kinds: list[Code] = []
+    nested: list[Any] = []
+    named: list[str] = []
+    at = len(stated.texts)
+    for count, (key, item) in enumerate(value.items()):
+        if count == _MOST_KEYS:
+            break
+        if item is None or not isinstance(key, str):
+            continue
+        name = squashed(key)
+        if name in CARRIERS:
+            carriers.append(_opened(item))
+        _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+    for path in named[:1]:
+        if len(stated.texts) > at or own or kinds:
+            stated.fields.append(FieldNote(path, _sentences(stated.texts[at:])))
+    for item in nested:
+        _collect(item, stated, carriers, depth=depth + 1, now=now)
+    stated.codes += own
+    stated.codes += kinds
+
+
+def _opened(value: Any) -> Any:
+    """Return what a text holds if it is JSON; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return parse_json(value) or value
+    return value
+
+
+def _note(
+    name: str,
+    key: str,
+    value: Any,
+    stated: Stated,
+    *,
+    own: list[Code],
+    kinds: list[Code],
+    nested: list[Any],
+    named: list[str],
+    depth: int,
+    now: float | None,
+) -> None:
+    """Note what one key states; what nobody has a use for is kept as it is."""
+    value = _opened(value)
+    role = _ROLE_OF.get(name)
+    if is_object(value) or is_array(value):
+        if name in ("headers", "responseheaders") and is_object(value):
+            lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
+            stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
+            return
+        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+            return
+        if role == "field" and is_array(value) and value and not is_object(value[0]):
+            named.append(_joined_path(value))
+            return
+        if role in ("hint", "text") and is_array(value) and all(isinstance(item, str) for item in value):
+            _note_text(role, ". ".join(value[:_MOST_ITEMS]), stated)
+            return
+        if (delay := _delay_in(name, value, now)) is not None:
+            stated.delay = longest(stated.delay, delay)
+            return
+        if name in NESTED or name.endswith(("error", "errors", "exception", "fault")):
+            nested.append(value)
+        elif name not in CARRIERS:
+            stated.rest.setdefault(key, value)
+        return
+    match role:
+        case "code":
+            if not _note_code(value, stated, own, is_code=True):
+                stated.rest.setdefault(key, value)
+        case "kind" | "error":
+            is_code = role == "error" or key.startswith("__")
+            if isinstance(value, bool):
+                return
+            if isinstance(value, str) and "://" in value:
+                stated.docs_url = stated.docs_url or (value if value.startswith("https://") else None)
+                value = value.rstrip("/").rpartition("/")[2]
+            if isinstance(value, str) and (" " in value.strip() or not value.isascii()):
+                stated.texts.append(value)
+            elif not _note_code(value, stated, kinds, is_code=is_code):
+                stated.rest.setdefault(key, value)
+        case "category":
+            meaning = _CATEGORY_OF.get(squashed(value)) if isinstance(value, str) else None
+            if name == "recovery" and isinstance(value, str) and " " not in value:  # a word nobody knows is final
+                stated.note_retryable(meaning == "TRANSIENT")
+            if meaning is not None:
+                stated.category = stated.category or meaning
+            elif isinstance(value, str) and " " in value and name == "recovery":
+                stated.hint = stated.hint or value
+            elif not _note_code(value, stated, kinds, is_code=False):
+                stated.rest.setdefault(key, value)
+        case "status":
+            if not _note_status(value, stated, kinds):
+                stated.rest.setdefault(key, value)
+        case "retry" | "final":
+            said = _RETRY_WORDS.get(value.lower() if isinstance(value, str) else value)
+            if said is not None and isinstance(value, bool | str):
+                stated.note_retryable(said if role == "retry" else not said)
+            else:
+                stated.rest.setdefault(key, value)
+        case "recoverable" if isinstance(value, bool):
+            stated.recoverable = value if stated.recoverable is None else stated.recoverable
+        case "text" | "hint":
+            if isinstance(value, str):
+                _note_text(role, value, stated)
+            else:
+                stated.rest.setdefault(key, value)
+        case "docs" if isinstance(value, str) and value.startswith(("https://", "http://")):
+            stated.docs_url = stated.docs_url or value
+        case "id" if isinstance(value, str) and value.strip():
+            stated.id = stated.id or value
+        case "field" if isinstance(value, str) and _is_path(value):
+            named.append(_joined_path(value))
+        case "flag":
+            return
+        case _:
+            if (delay := _delay_in(name, value, now)) is None:
+                stated.rest.setdefault(key, value)
+            elif "reset" in name:
+                stated.reset = longest(stated.reset, delay)
+            else:
+                stated.delay = longest(stated.delay, delay)
+
+
+def _note_text(role: str, value: str, stated: Stated) -> None:
+    if not value.strip():
+        return
+    if role == "hint":
+        stated.hint = stated.hint or value
+    elif value.strip().lower() not in _NO_WORDS:
+        stated.texts.append(value)
+
+
+def _note_code(value: Any, stated: Stated, found: list[Code], *, is_code: bool) -> bool:
+    """Note a code or a status; return whether it is one."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        if 400 <= value <= 599:
+            stated.statuses.append(value)
+        elif is_code and value not in (0, 200):
+            found.append(Code(str(value), is_code))
+        else:
+            return False
+        return True
+    if not isinstance(value, str):
+        return False
+    text = value.strip().rpartition("#")[2]
+    if text.isdecimal() and len(text) == 3 and text[0] in "45":
+        stated.statuses.append(int(text))
+        return True
+    if not 1 < len(text) <= _LONGEST_CODE or " " in text or not text.isascii() or text.lower() in _NO_WORDS:
+        return False
+    found.append(Code(text, is_code))
+    return True
+
+
+_STATUS_TEXT = re.compile(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
+
+
+def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
+    if isinstance(value, str):
+        if value.lower() in BAD_STATUS or value.lower() in _GOOD_STATUS:
+            return True
+        if match := _STATUS_TEXT.match(value):
+            stated.statuses.append(int(match[1]))
+            return True
+        return _note_code(value, stated, kinds, is_code=False)
+    if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+        stated.statuses.append(value)
+        return True
+    return False
+
+
+def _delay_in(name: str, value: Any, now: float | None) -> float | None:
+    if isinstance(value, bool) or (match := _delay_key(name)) is None:
+        return None
+    return parse_delay(value, unit=match[1], now=now)
+
+
+@lru_cache(maxsize=1024)
+def _delay_key(name: str) -> tuple[str, str] | None:
+    match = _DELAY_KEY.fullmatch(name)
+    return (match["what"], match["unit"] or "") if match else None
+
+
+_PATH = re.compile(r"[#/$]?[\w$][\w.$\[\]/\-\"']*")
+
+
+def _is_path(value: str) -> bool:
+    return len(value) <= 200 and _PATH.fullmatch(value) is not None and "://" not in value
+
+
+def _joined_path(value: Any) -> str:
+    """Return the path that a field is named by, as keys behind each other with dots."""
+    if is_array(value):
+        parts = [part for part in value[:_MOST_ITEMS] if isinstance(part, str | int) and not isinstance(part, bool)]
+        if len(parts) > 1 and parts[0] in ("body", "query", "path", "header", "input", "arguments", "params"):
+            parts = parts[1:]
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+        return path.lstrip(".")
+    if value.startswith(("#/", "/", "$.")):
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in value.lstrip("#$").replace(".", "/").split("/") if part]
+        return "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts).lstrip(".")
+    return str(value)
+
+
+def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
+    """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
+    if not value or len(value) > _MOST_KEYS:
+        return False
+    found: list[FieldNote] = []
+    for key, said in value.items():
+        words = said if is_array(said) else [said]
+        texts = [word for word in words if isinstance(word, str)]
+        if not isinstance(key, str) or not texts or len(texts) != len(words) or squashed(key) in _ROLE_OF:
+            return False
+        if not any(" " in text for text in texts):
+            return False
+        found.append(FieldNote(key, _sentences(texts)))
+    stated.fields += found
+    stated.texts += [f"{note.path}: {note.message}" for note in found]
+    return True
 
 
 class Body(NamedTuple):
@@ -37,55 +519,16 @@ class Body(NamedTuple):
 
 
 def find_body(text: str) -> Body | None:
-    """Return the error object in a text, at its start or behind a few words; None if there is none."""
-    for count, match in enumerate(_OPENING.finditer(text)):
-        if count == _MOST_OPENINGS:
-            return None
-        try:
-            payload, _ = _DECODER.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            continue
-        if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
-            found = parse_body(payload)
-            before = text[: match.start()].strip()
-            return found._replace(text=f"{before} {found.text}") if found and before else found
-    return None
-
-
-def parse_body(payload: Any) -> Body | None:
-    """Return what a parsed error object says; None if it holds neither text, status nor code."""
-    texts: list[str] = []
-    statuses: list[int] = []
-    codes: list[str] = []
-    _collect(payload, texts, statuses, codes, 0)
-    if not (texts or statuses or codes):
+    """Return the error object in a text, at its start or behind a few words; None if it says nothing."""
+    found = find_json(text)
+    if found is None:
         return None
-    joined = ". ".join(dict.fromkeys(text.strip() for text in texts if text.strip()))[:_LONGEST_MESSAGE]
-    return Body(joined, statuses[0] if statuses else None, tuple(dict.fromkeys(codes))[:_MOST_ITEMS], payload)
-
-
-def _collect(value: Any, texts: list[str], statuses: list[int], codes: list[str], depth: int) -> None:
-    if depth > _DEEPEST or len(texts) > _MOST_ITEMS:
-        return
-    if is_array(value):
-        for item in value[:_MOST_ITEMS]:
-            _collect(item, texts, statuses, codes, depth + 1)
-    if not is_object(value):
-        return
-    for key in _STATUS_KEYS:
-        status = value.get(key)
-        if isinstance(status, str) and status.isdecimal() and len(status) == 3:
-            status = int(status)
-        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
-            statuses.append(status)
-    codes += [value[key] for key in _BODY_CODE_KEYS if isinstance(value.get(key), str) and _is_code(value[key])]
-    texts += [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
-    for key in _NESTED_KEYS:
-        _collect(value.get(key), texts, statuses, codes, depth + 1)
-
-
-def _is_code(text: str) -> bool:
-    return 2 < len(text) <= 80 and " " not in text and text.isascii()
+    payload, before = found
+    stated = stated_in(payload)
+    if not (stated.texts or stated.statuses or stated.codes):
+        return None
+    said = f"{before} {stated.message}" if before else stated.message
+    return Body(said, stated.status, tuple(code.text for code in stated.codes), payload)
 
 
 def declares_error(payload: Any) -> bool:
@@ -97,7 +540,7 @@ def declares_error(payload: Any) -> bool:
     has_text = any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
     if payload.get("success") is False or payload.get("ok") is False or payload.get("isError") is True:
         return has_text or bool(error) or bool(errors)
-    if isinstance(status, str) and (status.lower() in _BAD_STATUS or _is_telling(status)):
+    if isinstance(status, str) and (status.lower() in BAD_STATUS or _is_telling(status)):
         return has_text or bool(error)
     if error and (isinstance(error, str) or is_object(error)):
         return not _holds_result(payload)
