@@ -35,7 +35,7 @@ _LONGEST_TEXT = 1000
 ROLES: dict[str, str] = {
     "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
         sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
-        errorcodes messagecode resultcode returncode rc""",
+        errorcodes messagecode resultcode returncode rc issue ecode""",
     "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
         xcoderror errorreason cause failurereason failurecode failuretype""",
     "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
@@ -59,7 +59,7 @@ ROLES: dict[str, str] = {
         parametername paramname invalidfield fieldpath jsonpath instancepath datapath propertyname propertypath argname
         inputfield key""",
     "status": """status statuscode httpstatus httpstatuscode httpcode responsecode httpresponsecode responsestatus
-        httperrorcode upstreamstatus upstreamstatuscode""",
+        httperrorcode upstreamstatus upstreamstatuscode cod""",
     "flag": "success ok iserror successful issuccess succeeded haserror haserrors failed timestamp version apiversion",
     "headers": "headers responseheaders",
 }
@@ -139,9 +139,11 @@ class Code(NamedTuple):
 
 
 class Stated(Struct):
-    """What error objects state, the most telling first."""
+    """What error objects state, the most telling first, and the words around them."""
 
     texts: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
     codes: list[Code] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     category: str | None = None
@@ -174,7 +176,12 @@ class Stated(Struct):
 
     @property
     def message(self) -> str:
-        """What the objects say in words."""
+        """What the objects say in words, with what is said around them."""
+        return _sentences([*self.before, *self.texts, *self.after])[:_LONGEST_TEXT]
+
+    @property
+    def words(self) -> str:
+        """What the objects themselves say in words."""
         return _sentences(self.texts)[:_LONGEST_TEXT]
 
     @property
@@ -256,17 +263,27 @@ def find_json(text: str) -> tuple[Any, str] | None:
 
 def stated_in(payload: Any, *, now: float | None = None) -> Stated:
     """Return what an error object, or a list of them, states."""
-    stated = Stated(vendors=vendors.of(payload))
-    if not stated.vendors and is_object(payload):
-        inner = payload.get("error")
-        stated.vendors = vendors.of(inner) if is_object(inner) else ()
+    told_by, services = _services(payload)
+    stated = Stated(vendors=services)
     carriers: list[Any] = []
     _collect(payload, stated, carriers, depth=0, now=now)
+    stated.codes[:0] = [Code(code, is_code=True) for code in vendors.codes_in(told_by, services)]
     for carrier in carriers:
         if stated.codes or stated.statuses or stated.category:
             break
         _collect(carrier, stated, [], depth=2, now=now)
     return stated
+
+
+def _services(payload: Any) -> tuple[Any, tuple[Vendor, ...]]:
+    """Return the services whose shape an object has, or the one that it carries, and which of these objects it is."""
+    if found := vendors.of(payload):
+        return payload, found
+    if is_object(payload):
+        for key, value in list(payload.items())[:_MOST_KEYS]:
+            if (key == "error" or squashed(str(key)) in CARRIERS) and (found := vendors.of(inner := _opened(value))):
+                return inner, found
+    return payload, ()
 
 
 def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now: float | None) -> None:
@@ -294,6 +311,8 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if item is None or not isinstance(key, str):
             continue
         name = squashed(key)
+        if name == "path" and ("locations" in value or "extensions" in value):  # where in the answer GraphQL gave up
+            continue
         if name in CARRIERS:
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)

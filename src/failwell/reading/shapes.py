@@ -152,8 +152,8 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
         if before := without_prefixes(f"{before} ").strip():
             inner.texts = [f"{before} {inner.message or inner.name}".strip()]
         stated.add(inner)
-    stated.texts += texts
-    return from_stated(stated, context, now=now)
+    stated.after += texts
+    return from_stated(stated, context, now=now) or _from_words(stated, context)
 
 
 def from_rpc_data(error: dict[str, Any], context: Context) -> Failure | None:
@@ -185,8 +185,8 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     if found := find_json(message):
         stated.add(stated_in(found[0], now=now))
         message = without_prefixes(f"{found[1]} ").strip()
-    stated.texts.insert(0, message)
-    reading = from_stated(stated, context, now=now)
+    stated.before.append(message)
+    reading = from_stated(stated, context, now=now) or _from_words(stated, context)
     if reading is not None and (reading.failure.confidence or 0.0) >= CERTAIN:
         failure = reading.failure
         return Reading(failure.replace(details={**failure.details, "jsonrpc_code": number}), reading.rule)
@@ -297,6 +297,15 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     return Reading(Failure(origin="read", confidence=cause.confidence, **stated_values), cause.rule)
 
 
+def _from_words(stated: Stated, context: Context) -> Reading | None:
+    """Return the failure that the words in objects tell of, where others stand around them that may say less."""
+    if not (stated.texts and (stated.before or stated.after)):
+        return None
+    reading = flat_text.read_error_text(stated.words, context)
+    is_certain = (reading.failure.confidence or 0.0) >= CERTAIN
+    return Reading(reading.failure.replace(message=stated.message), reading.rule) if is_certain else None
+
+
 def _title(cause: Cause) -> str:
     return f"{codes.title_of(cause.code, cause.effective_type or 'INTERNAL')}."
 
@@ -320,7 +329,9 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
     own = next((code.text for code in stated.codes if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
-        is_finer = worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
+        is_finer = (
+            worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
+        )
         found = worded if worded is not None and is_finer and category.code is None else category
         return found if own is None else _under_own_code(found, own)
     worded = _by_words(words, stated, context)
@@ -407,9 +418,16 @@ def _by_category(category: str | None) -> Cause | None:
 
 
 def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
-    """Return what the words say, together with the status, if there is one."""
-    said = words if stated.status is None else f"HTTP status {stated.status}: {words}"
-    found = flat_text.find_cause(said, context) if said.strip() else None
+    """Return what the words say, together with the status, if there is one.
+
+    The words in an object count before those around it, which often say no more than that something failed.
+    """
+    found: Finding | None = None
+    for told in dict.fromkeys((stated.words, words)):
+        said = told if stated.status is None else f"HTTP status {stated.status}: {told}"
+        found = flat_text.find_cause(said, context) if said.strip() else None
+        if found is not None and found.confidence >= CERTAIN:
+            break
     if found is None:
         return None
     return Cause(

@@ -264,9 +264,12 @@ COMMERCE: tuple[Vendor, ...] = (
     ),
     Vendor("Salesforce", SALESFORCE_ROWS, ("0.errorCode:str", "errorCode:str fields:list", "errors.0.statusCode:str")),
     Vendor(
-        "HubSpot", HUBSPOT_ROWS, ("correlationId:str category:str", "policyName:str", "correlationId:str status=error")
+        "HubSpot",
+        HUBSPOT_ROWS,
+        ("correlationId:str category:str", "policyName:str", "correlationId:str status=error"),
+        ("policyName",),
     ),
     Vendor("QuickBooks", QUICKBOOKS_ROWS, ("Fault.Error.0.code", "fault.error.0.code")),
     Vendor("Binance", BINANCE_ROWS, ("msg:str code:int",)),
-    Vendor("Coinbase", COINBASE_ROWS, ("errors.0.id:str errors.0.message:str",)),
+    Vendor("Coinbase", COINBASE_ROWS, ("errors.0.id:str errors.0.message:str",), ("errors.0.id",)),
 )

@@ -81,7 +81,7 @@ REDDIT_ROWS: Rows = (
 )
 
 CONTENT: tuple[Vendor, ...] = (
-    Vendor("Dropbox", DROPBOX_ROWS, ("error_summary:str", "error.error_summary:str")),
+    Vendor("Dropbox", DROPBOX_ROWS, ("error_summary:str", "error.error_summary:str"), ("error_summary",)),
     Vendor("Box", BOX_ROWS, ("help_url code:str", "context_info code:str", "type=error code:str status:int")),
     Vendor("Spotify", SPOTIFY_ROWS, ("error.reason:str error.status:int",)),
     Vendor("Google Maps", MAPS_ROWS, ("error_message status:str", "status=ZERO_RESULTS", "status=OVER_QUERY_LIMIT")),

@@ -325,5 +325,5 @@ DATA: tuple[Vendor, ...] = (
     Vendor("Neo4j", NEO4J_ROWS, ("errors.0.code^Neo.", "code^Neo.")),
     Vendor("CouchDB", COUCHDB_ROWS, ("error:str reason:str",)),
     Vendor("Prometheus", PROMETHEUS_ROWS, ("errorType:str status=error",)),
-    Vendor("InfluxDB", INFLUXDB_ROWS, ("code:str message:str",)),
+    Vendor("InfluxDB", INFLUXDB_ROWS, ("code:str message:str",), ("code",)),
 )

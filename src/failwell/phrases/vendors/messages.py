@@ -199,7 +199,9 @@ MESSAGES: tuple[Vendor, ...] = (
     Vendor("Intercom", INTERCOM_ROWS, ("type=error.list errors.0.code:str",)),
     Vendor("Zendesk", ZENDESK_ROWS, ("description error:str", "error.title error.message", "details error:str")),
     Vendor("Freshdesk", FRESHDESK_ROWS, ("errors.0.field:str errors.0.code:str", "code:str message:str")),
-    Vendor("Meta", META_ROWS, ("error.fbtrace_id", "error.error_subcode", "error.type=OAuthException")),
+    Vendor(
+        "Meta", META_ROWS, ("error.fbtrace_id", "error.error_subcode", "error.type=OAuthException"), ("error.code",)
+    ),
     Vendor(
         "X",
         X_ROWS,

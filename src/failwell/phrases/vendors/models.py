@@ -92,12 +92,13 @@ NEWSAPI_ROWS: Rows = (
 MODELS: tuple[Vendor, ...] = (
     Vendor(
         "OpenAI, Anthropic",
-        MODEL_ROWS,
+        (*MODEL_ROWS, ("INVALID_ARGUMENT", "invalid_request_error")),
         (
             "error.param error.type:str",
             "type=error error.type:str",
             "error.type=invalid_request_error",
             "error.type=insufficient_quota",
+            "error.type=server_error",
             "error.type=tokens",
             "error.type=requests",
             "error.type:str error.code error.message:str",
@@ -106,7 +107,7 @@ MODELS: tuple[Vendor, ...] = (
     ),
     Vendor("Brave", BRAVE_ROWS, ("type=ErrorResponse",)),
     Vendor("Firecrawl", FIRECRAWL_ROWS, ("success=false error:str code:str",)),
-    Vendor("Exa", EXA_ROWS, ("tag:str requestId:str",)),
+    Vendor("Exa", EXA_ROWS, ("tag:str requestId:str",), ("tag",)),
     Vendor("Apify", APIFY_ROWS, ("error.type:str error.message:str",)),
     Vendor("NewsAPI", NEWSAPI_ROWS, ("status=error code:str",)),
 )

@@ -1,6 +1,6 @@
 """Error codes of services that teams plan and build with: code hosts, trackers, documents, alerts."""
 
-from failwell.phrases.meanings import FAULT, MISSING, Rows, not_executed
+from failwell.phrases.meanings import FAULT, MISSING, Rows, not_executed, outcome_unknown
 from failwell.phrases.vendor_shapes import Vendor
 
 GITHUB_ROWS: Rows = (
@@ -41,7 +41,7 @@ LINEAR_ROWS: Rows = (
     ("FORBIDDEN", "forbidden feature_not_accessible FEATURE_NOT_ACCESSIBLE"),
     ("INVALID_ARGUMENT", "invalid_input user_error graphql_error INPUT_ERROR INVALID_INPUT GRAPHQL_VALIDATION_FAILED"),
     ("QUOTA_EXHAUSTED", "usage_limit_exceeded"),
-    ("LOCK_TIMEOUT", "lock_timeout"),
+    (outcome_unknown("LOCK_TIMEOUT"), "lock_timeout"),
     (FAULT, "internal_error bootstrap_error unknown other INTERNAL_SERVER_ERROR"),
     ("CONNECTION_LOST", "network_error"),
 )
@@ -204,6 +204,7 @@ WORK: tuple[Vendor, ...] = (
             "errors.0.extensions.userPresentableMessage",
             "errors.0.extensions.userError",
         ),
+        ("errors.0.extensions.type",),
     ),
     Vendor("Notion", NOTION_ROWS, ("object=error code:str",)),
     Vendor("Asana", ASANA_ROWS, ("errors.0.help:str errors.0.error:str",)),
@@ -218,7 +219,7 @@ WORK: tuple[Vendor, ...] = (
             "errors.0.extensions.code:str account_id",
         ),
     ),
-    Vendor("ClickUp", CLICKUP_ROWS, ("ECODE:str",)),
+    Vendor("ClickUp", CLICKUP_ROWS, ("ECODE:str",), ("ECODE",)),
     Vendor("Trello", TRELLO_ROWS, ("error^API_",)),
     Vendor("Todoist", TODOIST_ROWS, ("error_tag:str",)),
     Vendor("Airtable", AIRTABLE_ROWS, ("error.type:str error.message:str", "error:str")),
@@ -234,6 +235,6 @@ WORK: tuple[Vendor, ...] = (
             "error.code=2000 error.message^An",
         ),
     ),
-    Vendor("Contentful", CONTENTFUL_ROWS, ("sys.type=Error sys.id:str",)),
+    Vendor("Contentful", CONTENTFUL_ROWS, ("sys.type=Error sys.id:str",), ("sys.id",)),
     Vendor("WordPress", WORDPRESS_ROWS, ("data.status:int code:str", "code^rest_", "code^woocommerce_")),
 )
