@@ -67,7 +67,7 @@ NESTED = frozenset(
     """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
     causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
     validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit""".split()
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit message errorextra""".split()
 )
 """Keys that hold an error object or a list of them."""
 
@@ -75,9 +75,12 @@ CARRIERS = frozenset("data response body result payload content output answer up
 """Keys that may hold an error object, but also what a call is about: looked into if nothing else says what happened."""
 
 FIELD_MAPS = frozenset(
-    "errors fielderrors validationerrors fields invalidfields details detail messages violations error".split()
+    "errors fielderrors validationerrors fields invalidfields details detail messages message violations error".split()
 )
 """Keys that may hold what is wrong with each field, by its name."""
+
+FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
+"""Keys that may hold the names of the fields at fault."""
 
 CATEGORIES: dict[str, str] = {
     "transient temporary retryable reliability network connectivity availability intermittent": "TRANSIENT",
@@ -347,13 +350,16 @@ def _note(
 ) -> None:
     """Note what one key states; what nobody has a use for is kept as it is."""
     value = _opened(value)
-    role = _ROLE_OF.get(name)
+    role = _ROLE_OF.get(name) or ("code" if name.endswith("errorcode") else None)
     if is_object(value) or is_array(value):
         if name in ("headers", "responseheaders") and is_object(value):
             lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
             stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
             return
         if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+            return
+        if name in FIELD_LISTS and is_array(value) and all(isinstance(item, str) and _is_path(item) for item in value):
+            stated.fields += [FieldNote(item, "") for item in value[:_MOST_ITEMS]]
             return
         if role == "field" and is_array(value) and value and not is_object(value[0]):
             named.append(_joined_path(value))
@@ -510,15 +516,18 @@ def _joined_path(value: Any) -> str:
     return str(value)
 
 
+_WORDS = frozenset(("text", "hint", "error"))
+
+
 def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
     """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
     if not value or len(value) > _MOST_KEYS:
         return False
     found: list[FieldNote] = []
     for key, said in value.items():
-        words = said if is_array(said) else [said]
-        texts = [word for word in words if isinstance(word, str)]
-        if not isinstance(key, str) or not texts or len(texts) != len(words) or squashed(key) in _ROLE_OF:
+        texts = _texts_of_field(said)
+        role = _ROLE_OF.get(squashed(key)) if isinstance(key, str) else "text"
+        if not texts or role in _WORDS or (role is not None and isinstance(said, str)):
             return False
         if not any(" " in text for text in texts):
             return False
@@ -526,6 +535,19 @@ def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
     stated.fields += found
     stated.texts += [f"{note.path}: {note.message}" for note in found]
     return True
+
+
+def _texts_of_field(said: Any) -> list[str]:
+    """Return what is said of one field: a text, a list of texts or of objects with one, or that under `_errors`."""
+    if is_object(said):
+        said = said.get("_errors")
+    texts: list[str] = []
+    for item in said if is_array(said) else [said]:
+        text = next((item[key] for key in ("message", "description") if key in item), None) if is_object(item) else item
+        if not isinstance(text, str):
+            return []
+        texts.append(text)
+    return texts
 
 
 class Body(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, cast
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from failwell import codes
 from failwell._json import is_array, is_object, parse_object
@@ -196,6 +196,8 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
         return Reading(numbered)
+    if stated.texts and worded.retryable and worded.retry_after is None:  # its own words say something else
+        worded = worded.replace(retryable=None)
     if worded.type == numbered.type and not worded.fields and number in RECEIVED:
         return Reading(numbered)
     return Reading(worded.replace(details=numbered.details, message=numbered.message), reading.rule)
@@ -361,7 +363,14 @@ def _says_more(status: Cause, coded: Cause) -> bool:
     """Return whether a status says more than a code: what happened, and not only who is at fault; or a mere guess."""
     if status.http_status in VAGUE_STATUSES or status.effective_type == coded.effective_type:
         return False
+    if _is_quota(coded, status):
+        return False
     return coded.code in _BROAD or coded.confidence <= _NAMED
+
+
+def _is_quota(coded: Cause, other: Cause) -> bool:
+    """Return whether a code tells a quota from the rate that a status or words speak of: services send 429 for both."""
+    return coded.code == "QUOTA_EXHAUSTED" and other.code == "RATE_LIMITED"
 
 
 def _best_code(stated: Stated) -> Cause | None:
@@ -430,19 +439,28 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
             break
     if found is None:
         return None
+    if stated.words and told != stated.words:
+        found = _doubted(found)
     return Cause(
         found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
         found.retry_after, found.fields,
     )  # fmt: skip
 
 
+def _doubted(found: Finding) -> Finding:
+    """Return what words say around an object whose own words say something else, that nobody understood."""
+    retryable = codes.derive(found.code, None).retryable if found.retryable is UNSET else found.retryable
+    return structs.replace(found, retryable=None) if retryable and found.retry_after is None else found
+
+
 def _refined(coded: Cause, words: str, stated: Stated, context: Context) -> Cause:
     """Return what a code means, or what clear words say: finer than a broad code, or surer than a mere name."""
     is_guess = coded.confidence <= _NAMED
+    words = stated.words or words  # those around an object do not refine what it states
     if not words.strip() or not (is_guess or coded.code in _BROAD):
         return coded
     worded = _by_words(words, stated, context)
-    if worded is None or worded.confidence < _CLEAR:
+    if worded is None or worded.confidence < _CLEAR or _is_quota(coded, worded):
         return coded
     if is_guess:
         return worded if coded.effective_type != worded.effective_type or worded.code not in _BROAD else coded

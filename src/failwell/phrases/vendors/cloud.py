@@ -1,7 +1,7 @@
 """Error codes of clouds and of what runs in them."""
 
 from failwell.phrases.meanings import FAULT, MISSING, RETRY_TRANSACTION, Rows, by_code, not_executed
-from failwell.phrases.rpc_codes import GRPC_ROWS
+from failwell.phrases.rpc_codes import GRPC, GRPC_ROWS
 from failwell.phrases.vendor_shapes import Vendor
 
 AWS_ROWS: Rows = (
@@ -147,6 +147,13 @@ GOOGLE_ROWS: Rows = (
 GOOGLE = by_code(GOOGLE_ROWS)
 """Reasons of `google.rpc.ErrorInfo`, and those in `errors` of older interfaces, that say more than their status."""
 
+_GRPC_NUMBERS = (
+    "CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED"
+    " FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED"
+)
+GRPC_NUMBER_ROWS: Rows = tuple((GRPC[name], str(number)) for number, name in enumerate(_GRPC_NUMBERS.split(), 1))
+"""The numbers of the statuses of gRPC, as gateways to HTTP send them."""
+
 CLOUDFLARE_ROWS: Rows = (
     ("UNAUTHORIZED", "1000 1001 6003 6103 6111 9103 9106 9107 10001"),
     ("FORBIDDEN", "9109 10000 10023 10042"),
@@ -286,7 +293,7 @@ CLOUD: tuple[Vendor, ...] = (
             "details.0.@type:str",
         ),
     ),
-    Vendor("gRPC", GRPC_ROWS, ("grpc_status", "grpcStatus")),
+    Vendor("gRPC", (*GRPC_ROWS, *GRPC_NUMBER_ROWS), ("grpc_status", "grpcStatus", "details code:int message:str")),
     Vendor("Cloudflare", CLOUDFLARE_ROWS, ("success=false errors.0.code:int",)),
     Vendor("Kubernetes", KUBERNETES_ROWS, ("kind=Status status=Failure", "kind=Status reason:str")),
     Vendor("Docker", DOCKER_ROWS, ("errors.0.code:str errors.0.detail", "errors.0.code:str errors.0.message:str")),

@@ -179,7 +179,10 @@ POSTGREST_ROWS: Rows = (
 )
 """Codes of PostgREST's own; others are SQLSTATEs."""
 
-POSTGRES_ROWS: Rows = tuple((meaning, code) for code, meaning in SQLSTATES.items() if len(code) == 5)
+POSTGRES_ROWS: Rows = (
+    *((meaning, code) for code, meaning in SQLSTATES.items() if len(code) == 5),
+    *((SQLSTATES[code[:2]], code) for code in ("22001", "22007", "22012", "22023", "22P02", "42601", "42804")),
+)
 """What PostgreSQL, and what stands before it, calls `code`."""
 
 SUPABASE_ROWS: Rows = (
@@ -305,7 +308,7 @@ DATA: tuple[Vendor, ...] = (
         (*MONGO_NAME_ROWS, *MONGO_ROWS),
         (
             "codeName:str",
-            "errmsg:str",
+            "ok errmsg:str",
             "errorResponse.codeName:str",
             "writeErrors.0.errmsg:str",
             "errorLabels:list",
@@ -314,7 +317,7 @@ DATA: tuple[Vendor, ...] = (
     Vendor("Kafka", KAFKA_ROWS, ("error_code:int message:str", "errorCode:str topic", "error:str broker")),
     Vendor("Snowflake", SNOWFLAKE_ROWS, ("sqlState", "statementHandle")),
     Vendor("PostgREST", POSTGREST_ROWS, ("code^PGRST",)),
-    Vendor("PostgreSQL", POSTGRES_ROWS, ("hint code:str", "hint=null code:str", "sqlState:str", "sqlstate:str")),
+    Vendor("PostgreSQL", POSTGRES_ROWS, ("hint code:str", "hint=null code:str", "sqlstate:str")),
     Vendor(
         "Supabase",
         SUPABASE_ROWS,

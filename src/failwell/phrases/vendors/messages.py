@@ -175,7 +175,24 @@ X_ROWS: Rows = (
 
 MESSAGES: tuple[Vendor, ...] = (
     Vendor("Slack", SLACK_ROWS, ("ok=false error:str",)),
-    Vendor("Discord", DISCORD_ROWS, ("code>9999 message:str",)),
+    Vendor(
+        "Discord",
+        DISCORD_ROWS,
+        (
+            "code>9999 message^Unknown",
+            "code>9999 message^Missing",
+            "code>9999 message^Maximum",
+            "code>9999 message^Cannot",
+            "code=50035 errors:object",
+            "code=50035 message^Invalid",
+            "code=40001 message^Unauthorized",
+            "code=40005 message^Request",
+            "code=40060 message^Interaction",
+            "code=20016 message^This",
+            "code=20028 message^The",
+            "code=130000 message^API",
+        ),
+    ),
     Vendor("Telegram", TELEGRAM_ROWS, ("ok=false description:str", "error_message:str error_code:int")),
     Vendor("Twilio", TWILIO_ROWS, ("more_info^https://www.twilio.com", "code>9999 more_info")),
     Vendor(

@@ -4,18 +4,24 @@ from failwell.phrases.meanings import FAULT, MISSING, Rows, not_executed, outcom
 from failwell.phrases.vendor_shapes import Vendor
 
 GITHUB_ROWS: Rows = (
-    ("NOT_FOUND", "missing NOT_FOUND"),
+    ("NOT_FOUND", "missing"),
     (MISSING, "missing_field"),
-    ("INVALID_ARGUMENT", "invalid unprocessable custom UNPROCESSABLE undefinedField argumentLiteralsIncompatible"),
-    ("INVALID_ARGUMENT", "missingRequiredArguments MAX_NODE_LIMIT_EXCEEDED EXCESSIVE_PAGINATION"),
+    ("INVALID_ARGUMENT", "invalid unprocessable custom"),
     ("ALREADY_EXISTS", "already_exists"),
+)
+"""What GitHub calls `code`, of single errors."""
+
+GITHUB_GRAPHQL_ROWS: Rows = (
+    ("NOT_FOUND", "NOT_FOUND"),
+    ("INVALID_ARGUMENT", "UNPROCESSABLE undefinedField argumentLiteralsIncompatible missingRequiredArguments"),
+    ("INVALID_ARGUMENT", "MAX_NODE_LIMIT_EXCEEDED EXCESSIVE_PAGINATION"),
     ("FORBIDDEN", "FORBIDDEN INSUFFICIENT_SCOPES"),
     ("RATE_LIMITED", "RATE_LIMITED RATE_LIMIT"),
     ("CONCURRENT_MODIFICATION", "STALE_DATA"),
     ("SERVICE_UNAVAILABLE", "SERVICE_UNAVAILABLE"),
     (FAULT, "INTERNAL"),
 )
-"""`code` and `type` of single errors of GitHub's REST and GraphQL interfaces."""
+"""What GitHub's GraphQL interface calls `type`."""
 
 GITLAB_ROWS: Rows = (
     ("UNAUTHORIZED", "invalid_token invalid_grant invalid_client"),
@@ -190,10 +196,10 @@ WORK: tuple[Vendor, ...] = (
         (
             "documentation_url^https://docs.github.com",
             "documentation_url^https://developer.github.com",
-            "errors.0.type:str errors.0.message:str",
             "errors.0.resource:str errors.0.code:str",
         ),
     ),
+    Vendor("GitHub GraphQL", GITHUB_GRAPHQL_ROWS, ("errors.0.type:str errors.0.message:str",)),
     Vendor("GitLab", GITLAB_ROWS, ("error_description:str error:str",)),
     Vendor("Atlassian", ATLASSIAN_ROWS, ("errors.0.title:str errors.0.code:str", "errorMessages")),
     Vendor(
