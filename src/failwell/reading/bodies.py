@@ -470,7 +470,7 @@ def _delay_key(name: str) -> tuple[str, str] | None:
     return (match["what"], match["unit"] or "") if match else None
 
 
-_PATH = re.compile(r"[#/$]?[\w$][\w.$\[\]/\-\"']*")
+_PATH = re.compile(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
 
 
 def _is_path(value: str) -> bool:
@@ -507,6 +507,117 @@ def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
     stated.fields += found
     stated.texts += [f"{note.path}: {note.message}" for note in found]
     return True
+
+
+# Batches: a list with a result for each item, or one list of what was done beside one of what was not.
+_RESULT_LISTS = frozenset(
+    """results items responses data records outcomes operations documents entries files messages rows batch tasks
+    requestresponses requests updates writeresults itemresults statuses details value""".split()
+)
+_DONE_KEYS = frozenset(
+    """successful succeeded success successes created updated processed ok completed done sent deleted inserted imported
+    written accepted successcount succeededcount successfulcount nsucceeded""".split()
+)
+_FAILED_KEYS = frozenset(
+    """failed failures failure errors unprocessed rejected unprocessedkeys unprocessedentries faileditems failedrecords
+    failedrequests notprocessed skippederrors faileditemlist batchitemfailures writeerrors""".split()
+)
+_NAME_KEYS = ("id", "Id", "ID", "_id", "item", "key", "name", "path", "file", "email", "sku", "ref", "url", "itemIdentifier")
+_STATE_KEYS = frozenset("status state result outcome".split())
+_MOST_BATCH_ITEMS = 1000
+
+
+class FailedItem(NamedTuple):
+    """One item of a batch that failed: its place, its name if it has one, and what it states."""
+
+    index: int
+    name: str | int | None
+    value: Any
+
+
+class Batch(NamedTuple):
+    """The items of a batch that failed, and how many did not."""
+
+    failed: list[FailedItem]
+    succeeded: int
+
+
+def find_batch(payload: Any) -> Batch | None:
+    """Return the items of a batch of which some failed and some did not; None if a payload is no such batch."""
+    if is_array(payload):
+        return _sorted_items(payload)
+    if not is_object(payload) or len(payload) > _MOST_KEYS:
+        return None
+    failed: list[Any] = []
+    succeeded = 0
+    for key, value in payload.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in _RESULT_LISTS and is_array(value) and (found := _sorted_items(value)):
+            return found
+        if name in _DONE_KEYS and not isinstance(value, bool):
+            succeeded += len(value) if is_array(value) else value if isinstance(value, int) and value > 0 else 0
+        if name in _FAILED_KEYS and is_array(value):
+            failed += [item for item in value if item]
+    if failed and succeeded:
+        return Batch([_failed_item(at, item) for at, item in enumerate(failed[:_MOST_BATCH_ITEMS])], succeeded)
+    return _graphql_batch(payload)
+
+
+def _graphql_batch(payload: dict[str, Any]) -> Batch | None:
+    """Return the fields of a GraphQL answer that failed while others were resolved."""
+    data, errors = payload.get("data"), payload.get("errors")
+    if not is_object(data) or not is_array(errors) or not errors:
+        return None
+    resolved = sum(value is not None for value in data.values())
+    paths = [error.get("path") if is_object(error) else None for error in errors]
+    if not resolved or not all(is_array(path) and path for path in paths):
+        return None
+    named = [".".join(map(str, path)) for path in paths if path]
+    return Batch([FailedItem(at, name, error) for at, (name, error) in enumerate(zip(named, errors, strict=True))], resolved)
+
+
+def _sorted_items(items: list[Any]) -> Batch | None:
+    """Return the items that failed, if some did and some did not."""
+    if not 2 <= len(items) <= _MOST_BATCH_ITEMS or not all(is_object(item) for item in items):
+        return None
+    failed = [_failed_item(at, _unwrapped(item)) for at, item in enumerate(items) if _has_failed(_unwrapped(item))]
+    return Batch(failed, len(items) - len(failed)) if 0 < len(failed) < len(items) else None
+
+
+def _unwrapped(item: dict[str, Any]) -> Any:
+    """Return an item without the name of its operation around it: `{"index": {…}}` of a bulk request."""
+    inner = next(iter(item.values())) if len(item) == 1 else None
+    return inner if is_object(inner) else item
+
+
+def _failed_item(at: int, item: Any) -> FailedItem:
+    if not is_object(item):
+        return FailedItem(at, item if isinstance(item, str | int) else None, item)
+    name = next((item[key] for key in _NAME_KEYS if isinstance(item.get(key), str | int)), None)
+    if name is None:
+        others = (value for key, value in item.items() if isinstance(key, str) and squashed(key) not in _ROLE_OF)
+        name = next((value for value in others if isinstance(value, str) and len(value) <= _LONGEST_CODE), None)
+    index = item.get("index")
+    return FailedItem(index if isinstance(index, int) and not isinstance(index, bool) else at, name, item)
+
+
+def _has_failed(item: Any) -> bool:
+    """Return whether one result of a batch says that it failed."""
+    if not is_object(item):
+        return False
+    for key, value in item.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in ("success", "ok", "successful") and value is False:
+            return True
+        if name in ("error", "errors", "exception", "errorcode", "errormessage") and value and value is not True:
+            return True
+        if name in ("iserror", "failed", "error") and value is True:
+            return True
+        if name in _STATE_KEYS and isinstance(value, str) and value.lower() in BAD_STATUS:
+            return True
+        if name in ("status", "statuscode", "httpstatus", "code") and isinstance(value, int) and 400 <= value <= 599:
+            return True
+    return False
 
 
 class Body(NamedTuple):
