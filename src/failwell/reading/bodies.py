@@ -29,6 +29,9 @@ _MOST_KEYS = 60
 _MOST_OBJECTS = 60
 _MOST_VALUES = 60
 _LONGEST_CODE = 80
+_LONGEST_PREFACE = 4000
+_LONGEST_INSIDE = 64_000
+_LONGEST_LITERAL = 8000
 _LONGEST_TEXT = 1000
 
 # What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
@@ -71,8 +74,11 @@ NESTED = frozenset(
 )
 """Keys that hold an error object or a list of them."""
 
-CARRIERS = frozenset("data response body result payload content output answer upstream upstreamresponse raw original".split())
-"""Keys that may hold an error object, but also what a call is about: looked into if nothing else says what happened."""
+ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer originalerror".split())
+"""Keys that hold what another service answered: looked into if nothing else says what happened."""
+
+CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
+"""Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
 FIELD_MAPS = frozenset(
     "errors fielderrors validationerrors fields invalidfields details detail messages violations error".split()
@@ -160,10 +166,12 @@ class Stated(Struct):
     @property
     def is_telling(self) -> bool:
         """Whether anything is stated that words need not be understood for."""
-        return bool(
-            self.codes or self.statuses or self.category or self.retryable is not None or self.delay is not None
-            or self.fields
-        )  # fmt: skip
+        return self.names_cause or self.retryable is not None or self.delay is not None
+
+    @property
+    def names_cause(self) -> bool:
+        """Whether they state why something failed, and not only what to do."""
+        return bool(self.codes or self.statuses or self.category or self.fields)
 
     @property
     def status(self) -> int | None:
@@ -238,20 +246,48 @@ def is_statement(key: str) -> bool:
 def find_json(text: str) -> tuple[Any, str] | None:
     """Return the first object or list of objects in a text, and the words before it; None if there is none."""
     if "{" not in text:
-        return None
+        return _find_markup(text) if "</" in text else None
+    payload: Any = None
     for count, match in enumerate(_OPENING.finditer(text)):
-        if count == _MOST_OPENINGS:
-            return None
         start = match.start()
-        payload: Any = parse_json(text) if start == 0 else None
+        if count == _MOST_OPENINGS or start > _LONGEST_PREFACE:
+            return None
+        payload = parse_json(text) if start == 0 else None
         if payload is None:
             try:
-                payload, _ = _DECODER.raw_decode(text, start)
+                payload, _ = _DECODER.raw_decode(text[: start + _LONGEST_INSIDE], start)
             except (ValueError, RecursionError):
-                continue
+                payload = _python_literal(text, start) if text[start + 1 : start + 2] == "'" else None
         if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
             return payload, text[:start].strip()
     return None
+
+
+def _python_literal(text: str, start: int) -> Any:
+    """Return the object at a place of a text that Python wrote, with its own quotes; None if it is none."""
+    end = text.rfind("}") + 1
+    if not start < end <= start + _LONGEST_LITERAL:
+        return None
+    from ast import literal_eval  # only now: few texts hold such an object
+
+    try:
+        return literal_eval(text[start:end])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+_MARKUP = re.compile(
+    r"<(?P<name>Code|Message|RequestId|HostId|faultcode|faultstring|errorCode|errorMessage|code|message)>"
+    r"\s{0,20}(?P<value>[^<]{1,500})</(?P=name)>"
+)
+
+
+def _find_markup(text: str) -> tuple[dict[str, Any], str] | None:
+    """Return what the elements of an error of S3, SOAP or the like say, and the words before them."""
+    found = {match["name"]: match["value"].strip() for match in _MARKUP.finditer(text[:_LONGEST_INSIDE])}
+    if not {squashed(name) for name in found} & {"code", "errorcode", "faultcode"}:
+        return None
+    return found, text[: text.index("<")].strip()
 
 
 def stated_in(payload: Any, *, now: float | None = None) -> Stated:
@@ -294,7 +330,7 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if item is None or not isinstance(key, str):
             continue
         name = squashed(key)
-        if name in CARRIERS:
+        if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
     for path in named[:1]:
@@ -304,6 +340,10 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         _collect(item, stated, carriers, depth=depth + 1, now=now)
     stated.codes += own
     stated.codes += kinds
+
+
+def _is_error(value: Any) -> bool:
+    return is_object(value) and any(value.get(key) for key in ("error", "errors", "Error", "fault"))
 
 
 def _opened(value: Any) -> Any:

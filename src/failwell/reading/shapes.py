@@ -143,6 +143,7 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     """Return the failure that the objects in a result state, wherever they stand; None if they state nothing."""
     stated = Stated()
     texts: list[str] = []
+    is_found = False
     for payload in (raw.payload, raw.structured):
         if is_object(payload) or is_array(payload):
             if (partial := from_batch(payload, context)) is not None:
@@ -153,6 +154,7 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
         if found is None:
             texts.append(without_prefixes(text))
             continue
+        is_found = True
         payload, before = found
         if (partial := from_batch(payload, context)) is not None:
             return partial
@@ -161,7 +163,23 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
             inner.texts = [f"{before} {inner.message or inner.name}".strip()]
         stated.add(inner)
     stated.texts += texts
-    return from_stated(stated, context, now=now)
+    if is_found and any(_is_validators(text, stated, context) for text in raw.texts):
+        return None
+    reading = from_stated(stated, context, now=now)
+    if reading is None and is_found and stated.texts:
+        reading = flat_text.read_error_text(stated.message, context)  # the words count, and not the rest of the object
+    elif reading is None or not raw.texts or (reading.failure.confidence or 0.0) >= CERTAIN:
+        return reading
+    said = flat_text.safe_message("\n".join(raw.texts))  # what is not understood stays as the server wrote it
+    return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule)
+
+
+def _is_validators(text: str, stated: Stated, context: Context) -> bool:
+    """Return whether a text is a validator's, which is read with all that it says of the fields."""
+    if stated.statuses or stated.category or ((coded := _best_code(stated)) and coded.confidence > _NAMED):
+        return False
+    found = flat_text.by_validator(text, context)
+    return found is not None and bool(found.fields)
 
 
 _MOST_FAILED_ITEMS = 50
@@ -231,10 +249,12 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
             return Reading(partial.failure.replace(message=message, details=details), partial.rule)
         stated.add(stated_in(data, now=now))
     if found := find_json(message):
-        stated.add(stated_in(found[0], now=now))
-        message = without_prefixes(f"{found[1]} ").strip()
+        inner = stated_in(found[0], now=now)
+        if not _is_validators(message, inner, context):
+            stated.add(inner)
+            message = without_prefixes(f"{found[1]} ").strip()
     stated.texts.insert(0, message)
-    reading = from_stated(stated, context, now=now)
+    reading = from_stated(stated, context, now=now) if stated.names_cause or number not in RECEIVED else None
     if reading is not None and ((reading.failure.confidence or 0.0) >= CERTAIN or number not in RECEIVED):
         failure = reading.failure
         return Reading(failure.replace(details={**failure.details, "jsonrpc_code": number}), reading.rule)
