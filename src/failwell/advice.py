@@ -276,10 +276,11 @@ def _reason(failure: Failure, action: Action) -> str:
 def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) -> str:
     """Return our sentence for a decision: the code's own where it words that action, else the action's."""
     action = decision.action
-    if failure.outcome == "executed":
-        return _SENTENCES["escalate" if action == "escalate" else "stop, executed"]
     row = codes.get(failure.code)
     own = row.suggestion if row and row.action == action else None
+    if failure.outcome == "executed":
+        is_worded = own is not None and row is not None and row.outcome == "executed"
+        return own if own and is_worded else _SENTENCES["escalate" if action == "escalate" else "stop, executed"]
     if action == "retry":
         has_no_effect = failure.outcome in _NO_EFFECT
         evidence = "safe tool" if not has_no_effect else "no effect" if is_certain(failure) else "inferred"

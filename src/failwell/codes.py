@@ -235,6 +235,9 @@ ROWS: tuple[Row, ...] = (
     Row("NOT_IMPLEMENTED", "INTERNAL", 501, "This is not implemented", _TELL, outcome="rejected"),
     Row("CONFIG_ERROR", "INTERNAL", 500, "The server is not configured correctly", _TELL, outcome="not_executed"),
     Row("DISK_FULL", "INTERNAL", 507, "There is no space left", _TELL),
+    Row("PARTIAL_FAILURE", "INTERNAL", 500, "Some of the items failed",
+        Advice("stop", "The other items took effect: repeat it only for those that failed."),
+        recoverable=True, outcome="executed"),
     Row("PROCESS_FAILED", "INTERNAL", 500, "A program failed", _TELL),
     Row("WORKER_CRASHED", "INTERNAL", 500, "A worker process crashed", _TELL),
 )  # fmt: skip

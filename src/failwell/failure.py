@@ -169,6 +169,16 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
 
+    @property
+    def failed_items(self) -> tuple[dict[str, Any], ...]:
+        """The items that failed where others of the same call did not: `details["failed_items"]`, else nothing.
+
+        Each says which one it is (`index`, and `item` where it has a name) and why (`code`, `message`).
+        """
+        found = self.details.get("failed_items")
+        items = cast("list[Any]", found) if isinstance(found, list) else []
+        return tuple(cast("dict[str, Any]", item) for item in items if isinstance(item, dict))
+
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.
 

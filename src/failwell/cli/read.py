@@ -39,6 +39,7 @@ from failwell.cli.streams import (
 )
 from failwell.codes import Action
 from failwell.dialects._placement import read_whole, write_whole
+from failwell.failure import is_certain
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair

@@ -29,6 +29,9 @@ _MOST_KEYS = 60
 _MOST_OBJECTS = 60
 _MOST_VALUES = 60
 _LONGEST_CODE = 80
+_LONGEST_PREFACE = 4000
+_LONGEST_INSIDE = 64_000
+_LONGEST_LITERAL = 8000
 _LONGEST_TEXT = 1000
 
 # What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
@@ -71,8 +74,11 @@ NESTED = frozenset(
 )
 """Keys that hold an error object or a list of them."""
 
-CARRIERS = frozenset("data response body result payload content output answer upstream upstreamresponse raw original".split())
-"""Keys that may hold an error object, but also what a call is about: looked into if nothing else says what happened."""
+ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer originalerror".split())
+"""Keys that hold what another service answered: looked into if nothing else says what happened."""
+
+CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
+"""Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
 FIELD_MAPS = frozenset(
     "errors fielderrors validationerrors fields invalidfields details detail messages message violations error".split()
@@ -165,10 +171,12 @@ class Stated(Struct):
     @property
     def is_telling(self) -> bool:
         """Whether anything is stated that words need not be understood for."""
-        return bool(
-            self.codes or self.statuses or self.category or self.retryable is not None or self.delay is not None
-            or self.fields
-        )  # fmt: skip
+        return self.names_cause or self.retryable is not None or self.delay is not None
+
+    @property
+    def names_cause(self) -> bool:
+        """Whether they state why something failed, and not only what to do."""
+        return bool(self.codes or self.statuses or self.category or self.fields)
 
     @property
     def status(self) -> int | None:
@@ -248,27 +256,55 @@ def is_statement(key: str) -> bool:
 def find_json(text: str) -> tuple[Any, str] | None:
     """Return the first object or list of objects in a text, and the words before it; None if there is none."""
     if "{" not in text:
-        return None
+        return _find_markup(text) if "</" in text else None
+    payload: Any = None
     for count, match in enumerate(_OPENING.finditer(text)):
-        if count == _MOST_OPENINGS:
-            return None
         start = match.start()
-        payload: Any = parse_json(text) if start == 0 else None
+        if count == _MOST_OPENINGS or start > _LONGEST_PREFACE:
+            return None
+        payload = parse_json(text) if start == 0 else None
         if payload is None:
             try:
-                payload, _ = _DECODER.raw_decode(text, start)
+                payload, _ = _DECODER.raw_decode(text[: start + _LONGEST_INSIDE], start)
             except (ValueError, RecursionError):
-                continue
+                payload = _python_literal(text, start) if text[start + 1 : start + 2] == "'" else None
         if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
             return payload, text[:start].strip()
     return None
+
+
+def _python_literal(text: str, start: int) -> Any:
+    """Return the object at a place of a text that Python wrote, with its own quotes; None if it is none."""
+    end = text.rfind("}") + 1
+    if not start < end <= start + _LONGEST_LITERAL:
+        return None
+    from ast import literal_eval  # only now: few texts hold such an object
+
+    try:
+        return literal_eval(text[start:end])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+_MARKUP = re.compile(
+    r"<(?P<name>Code|Message|RequestId|HostId|faultcode|faultstring|errorCode|errorMessage|code|message)>"
+    r"\s{0,20}(?P<value>[^<]{1,500})</(?P=name)>"
+)
+
+
+def _find_markup(text: str) -> tuple[dict[str, Any], str] | None:
+    """Return what the elements of an error of S3, SOAP or the like say, and the words before them."""
+    found = {match["name"]: match["value"].strip() for match in _MARKUP.finditer(text[:_LONGEST_INSIDE])}
+    if not {squashed(name) for name in found} & {"code", "errorcode", "faultcode"}:
+        return None
+    return found, text[: text.index("<")].strip()
 
 
 def stated_in(payload: Any, *, now: float | None = None) -> Stated:
     """Return what an error object, or a list of them, states."""
     told_by, services = _services(payload)
     stated = Stated(vendors=services)
-    carriers: list[Any] = []
+    carriers: list[Any] = [] if told_by is payload else [told_by]
     _collect(payload, stated, carriers, depth=0, now=now)
     stated.codes[:0] = [Code(code, is_code=True) for code in vendors.codes_in(told_by, services)]
     for carrier in carriers:
@@ -316,7 +352,7 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         name = squashed(key)
         if name == "path" and ("locations" in value or "extensions" in value):  # where in the answer GraphQL gave up
             continue
-        if name in CARRIERS:
+        if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
     for path in named[:1]:
@@ -326,6 +362,10 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         _collect(item, stated, carriers, depth=depth + 1, now=now)
     stated.codes += own
     stated.codes += kinds
+
+
+def _is_error(value: Any) -> bool:
+    return is_object(value) and any(value.get(key) for key in ("error", "errors", "Error", "fault"))
 
 
 def _opened(value: Any) -> Any:
@@ -495,7 +535,7 @@ def _delay_key(name: str) -> tuple[str, str] | None:
     return (match["what"], match["unit"] or "") if match else None
 
 
-_PATH = re.compile(r"[#/$]?[\w$][\w.$\[\]/\-\"']*")
+_PATH = re.compile(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
 
 
 def _is_path(value: str) -> bool:
@@ -548,6 +588,117 @@ def _texts_of_field(said: Any) -> list[str]:
             return []
         texts.append(text)
     return texts
+
+
+# Batches: a list with a result for each item, or one list of what was done beside one of what was not.
+_RESULT_LISTS = frozenset(
+    """results items responses data records outcomes operations documents entries files messages rows batch tasks
+    requestresponses requests updates writeresults itemresults statuses details value""".split()
+)
+_DONE_KEYS = frozenset(
+    """successful succeeded success successes created updated processed ok completed done sent deleted inserted imported
+    written accepted successcount succeededcount successfulcount nsucceeded""".split()
+)
+_FAILED_KEYS = frozenset(
+    """failed failures failure errors unprocessed rejected unprocessedkeys unprocessedentries faileditems failedrecords
+    failedrequests notprocessed skippederrors faileditemlist batchitemfailures writeerrors""".split()
+)
+_NAME_KEYS = ("id", "Id", "ID", "_id", "item", "key", "name", "path", "file", "email", "sku", "ref", "url", "itemIdentifier")
+_STATE_KEYS = frozenset("status state result outcome".split())
+_MOST_BATCH_ITEMS = 1000
+
+
+class FailedItem(NamedTuple):
+    """One item of a batch that failed: its place, its name if it has one, and what it states."""
+
+    index: int
+    name: str | int | None
+    value: Any
+
+
+class Batch(NamedTuple):
+    """The items of a batch that failed, and how many did not."""
+
+    failed: list[FailedItem]
+    succeeded: int
+
+
+def find_batch(payload: Any) -> Batch | None:
+    """Return the items of a batch of which some failed and some did not; None if a payload is no such batch."""
+    if is_array(payload):
+        return _sorted_items(payload)
+    if not is_object(payload) or len(payload) > _MOST_KEYS:
+        return None
+    failed: list[Any] = []
+    succeeded = 0
+    for key, value in payload.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in _RESULT_LISTS and is_array(value) and (found := _sorted_items(value)):
+            return found
+        if name in _DONE_KEYS and not isinstance(value, bool):
+            succeeded += len(value) if is_array(value) else value if isinstance(value, int) and value > 0 else 0
+        if name in _FAILED_KEYS and is_array(value):
+            failed += [item for item in value if item]
+    if failed and succeeded:
+        return Batch([_failed_item(at, item) for at, item in enumerate(failed[:_MOST_BATCH_ITEMS])], succeeded)
+    return _graphql_batch(payload)
+
+
+def _graphql_batch(payload: dict[str, Any]) -> Batch | None:
+    """Return the fields of a GraphQL answer that failed while others were resolved."""
+    data, errors = payload.get("data"), payload.get("errors")
+    if not is_object(data) or not is_array(errors) or not errors:
+        return None
+    resolved = sum(value is not None for value in data.values())
+    paths = [error.get("path") if is_object(error) else None for error in errors]
+    if not resolved or not all(is_array(path) and path for path in paths):
+        return None
+    named = [".".join(map(str, path)) for path in paths if path]
+    return Batch([FailedItem(at, name, error) for at, (name, error) in enumerate(zip(named, errors, strict=True))], resolved)
+
+
+def _sorted_items(items: list[Any]) -> Batch | None:
+    """Return the items that failed, if some did and some did not."""
+    if not 2 <= len(items) <= _MOST_BATCH_ITEMS or not all(is_object(item) for item in items):
+        return None
+    failed = [_failed_item(at, _unwrapped(item)) for at, item in enumerate(items) if _has_failed(_unwrapped(item))]
+    return Batch(failed, len(items) - len(failed)) if 0 < len(failed) < len(items) else None
+
+
+def _unwrapped(item: dict[str, Any]) -> Any:
+    """Return an item without the name of its operation around it: `{"index": {…}}` of a bulk request."""
+    inner = next(iter(item.values())) if len(item) == 1 else None
+    return inner if is_object(inner) else item
+
+
+def _failed_item(at: int, item: Any) -> FailedItem:
+    if not is_object(item):
+        return FailedItem(at, item if isinstance(item, str | int) else None, item)
+    name = next((item[key] for key in _NAME_KEYS if isinstance(item.get(key), str | int)), None)
+    if name is None:
+        others = (value for key, value in item.items() if isinstance(key, str) and squashed(key) not in _ROLE_OF)
+        name = next((value for value in others if isinstance(value, str) and len(value) <= _LONGEST_CODE), None)
+    index = item.get("index")
+    return FailedItem(index if isinstance(index, int) and not isinstance(index, bool) else at, name, item)
+
+
+def _has_failed(item: Any) -> bool:
+    """Return whether one result of a batch says that it failed."""
+    if not is_object(item):
+        return False
+    for key, value in item.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in ("success", "ok", "successful") and value is False:
+            return True
+        if name in ("error", "errors", "exception", "errorcode", "errormessage") and value and value is not True:
+            return True
+        if name in ("iserror", "failed", "error") and value is True:
+            return True
+        if name in _STATE_KEYS and isinstance(value, str) and value.lower() in BAD_STATUS:
+            return True
+        if name in ("status", "statuscode", "httpstatus", "code") and isinstance(value, int) and 400 <= value <= 599:
+            return True
+    return False
 
 
 class Body(NamedTuple):

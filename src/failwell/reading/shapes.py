@@ -21,7 +21,7 @@ from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC, find_sdk_error, is_
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import flat_text
 from failwell.reading.blame import complete_finding
-from failwell.reading.bodies import Stated, find_json, is_statement, longest, stated_in, vendors
+from failwell.reading.bodies import Stated, find_batch, find_json, is_statement, longest, stated_in, vendors
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import CERTAIN, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -99,12 +99,16 @@ def _from_dialect(payload: dict[str, Any]) -> Failure | None:
     the world writes under `error` and `error_code` is looked up among the codes of services.
     """
     found = _compact.from_payload(payload) if "recoverable" in payload else None
-    if found is None and ("version" in payload or _is_known(payload.get("error_code"))):
+    if found is None and ("success" in payload or "version" in payload or _is_known(payload.get("error_code"))):
         found = _envelope.from_payload(payload)
     if found is None and _is_known(payload.get("error")):
         found = _flat.from_payload(payload)
     found = found or _compact.from_payload(payload)
-    if found is None or not (found.extra or found.details):
+    if found is None:
+        return None
+    if found.code is not None and codes.type_of(found.code) is None and (known := known_code(found.code)):
+        found = found.replace(code=known, details={**found.details, "code": found.code})
+    if not (found.extra or found.details):
         return found
     beside = {key: value for key, value in {**found.details, **found.extra}.items() if is_statement(key)}
     if not beside:
@@ -117,7 +121,7 @@ def _from_dialect(payload: dict[str, Any]) -> Failure | None:
 
 
 def _is_known(code: Any) -> bool:
-    return isinstance(code, str) and (code in _flat.LITERALS or codes.type_of(code) is not None)
+    return isinstance(code, str) and (code in _flat.LITERALS or (codes.type_of(code) or known_code(code)) is not None)
 
 
 def from_nested_result(payload: dict[str, Any], context: Context, depth: int = 0) -> Failure | None:
@@ -139,21 +143,80 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     """Return the failure that the objects in a result state, wherever they stand; None if they state nothing."""
     stated = Stated()
     texts: list[str] = []
+    is_found = False
     for payload in (raw.payload, raw.structured):
         if is_object(payload) or is_array(payload):
+            if (partial := from_batch(payload, context)) is not None:
+                return partial
             stated.add(stated_in(payload, now=now))
     for text in raw.texts:
         found = find_json(text)
         if found is None:
             texts.append(without_prefixes(text))
             continue
+        is_found = True
         payload, before = found
+        if (partial := from_batch(payload, context)) is not None:
+            return partial
         inner = stated_in(payload, now=now)
         if before := without_prefixes(f"{before} ").strip():
             inner.texts = [f"{before} {inner.message or inner.name}".strip()]
         stated.add(inner)
     stated.after += texts
-    return from_stated(stated, context, now=now) or _from_words(stated, context)
+    if is_found and any(_is_validators(text, stated, context) for text in raw.texts):
+        return None
+    reading = from_stated(stated, context, now=now) or _from_words(stated, context)
+    if reading is None and is_found and stated.message:
+        reading = flat_text.read_error_text(stated.message, context)  # the words count, and not the rest of the object
+    elif reading is None or not raw.texts or (reading.failure.confidence or 0.0) >= CERTAIN:
+        return reading
+    said = flat_text.safe_message("\n".join(raw.texts))  # what is not understood stays as the server wrote it
+    return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule)
+
+
+def _is_validators(text: str, stated: Stated, context: Context) -> bool:
+    """Return whether a text is a validator's, which is read with all that it says of the fields."""
+    if stated.statuses or stated.category or ((coded := _best_code(stated)) and coded.confidence > _NAMED):
+        return False
+    found = flat_text.by_validator(text, context)
+    return found is not None and bool(found.fields)
+
+
+_MOST_FAILED_ITEMS = 50
+_MOST_TOLD = 10
+
+
+def from_batch(payload: Any, context: Context) -> Reading | None:
+    """Return the failure of the items of a batch that failed while others did not; None if it is no such batch."""
+    batch = find_batch(payload)
+    if batch is None:
+        return None
+    described: list[dict[str, Any]] = []
+    types: set[Type | None] = set()
+    for item in batch.failed[:_MOST_FAILED_ITEMS]:
+        stated = stated_in(item.value) if is_object(item.value) else Stated(texts=[str(item.value)])
+        cause = _cause(stated, stated.message, context)
+        is_known = cause.confidence >= CERTAIN
+        types.add(cause.effective_type if is_known else None)
+        told = {"index": item.index, "item": item.name, "code": cause.code if is_known else None,
+                "message": stated.message or stated.name or None}  # fmt: skip
+        described.append({key: value for key, value in told.items() if value is not None})
+    total = batch.succeeded + len(batch.failed)
+    texts = {key: value for key, value in payload.items() if isinstance(value, str)} if is_object(payload) else {}
+    said = stated_in(texts).message or f"{len(batch.failed)} of {total} items failed"
+    listed = "; ".join(f"{one.get('item', one['index'])}: {one.get('message', 'it failed')}" for one in described[:_MOST_TOLD])
+    failure = Failure(
+        code="PARTIAL_FAILURE",
+        type=types.pop() if len(types) == 1 else None,  # type: ignore[arg-type]  # None: as the row says
+        message=f"{said.removesuffix('.')}: {listed}",
+        recoverable=True,
+        retryable=False,
+        outcome="executed",
+        details={"succeeded": batch.succeeded, "failed_items": described},
+        origin="read",
+        confidence=_AKIN,
+    )
+    return Reading(failure, "some items of a batch")
 
 
 def from_rpc_data(error: dict[str, Any], context: Context) -> Failure | None:
@@ -181,15 +244,26 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
         return Reading(numbered.replace(code="NOT_FOUND"), f"JSON-RPC {number}")
     stated = Stated()
     if is_object(data) or is_array(data):
+        if (partial := from_batch(data, context)) is not None:
+            details = {**partial.failure.details, "jsonrpc_code": number}
+            return Reading(partial.failure.replace(message=message, details=details), partial.rule)
         stated.add(stated_in(data, now=now))
     if found := find_json(message):
-        stated.add(stated_in(found[0], now=now))
-        message = without_prefixes(f"{found[1]} ").strip()
+        inner = stated_in(found[0], now=now)
+        if not _is_validators(message, inner, context):
+            stated.add(inner)
+            message = without_prefixes(f"{found[1]} ").strip()
     stated.before.append(message)
-    reading = from_stated(stated, context, now=now) or _from_words(stated, context)
-    if reading is not None and (reading.failure.confidence or 0.0) >= CERTAIN:
+    reading = from_stated(stated, context, now=now) if stated.names_cause or number not in RECEIVED else None
+    if reading is None and (number in UNSPECIFIC or number not in RECEIVED):
+        reading = _from_words(stated, context)
+    if reading is not None and ((reading.failure.confidence or 0.0) >= CERTAIN or number not in RECEIVED):
         failure = reading.failure
         return Reading(failure.replace(details={**failure.details, "jsonrpc_code": number}), reading.rule)
+    if stated.retryable is not None:
+        numbered = numbered.replace(retryable=stated.retryable)
+    if stated.delay is not None:
+        numbered = numbered.replace(retry_after=stated.delay)
     if number not in UNSPECIFIC and number in RECEIVED:
         return Reading(numbered)
     reading = flat_text.read_error_text(error["message"], context)
@@ -267,7 +341,7 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     words = stated.message or text
     cause = _cause(stated, words, context)
     type_ = cause.effective_type
-    fields, others = _named_fields(stated, context) if type_ in _BLAMING or type_ is None else ((), [])
+    fields, others = _named_fields(stated, context)
     if not fields and type_ in _BLAMING:
         fields = cause.fields or _blamed(cause, words, context)
     details = dict(stated.rest)
@@ -493,6 +567,9 @@ def _named_fields(stated: Stated, context: Context) -> tuple[tuple[FieldProblem,
             others.append(path)
             continue
         keys = [name, *path_keys(f"{name}{rest}")[1:]]
+        if not known:
+            found.append(FieldProblem(path=join_path(keys), message=note.message))
+            continue
         found.append(add_schema_facts(problem(context, keys, note.message or "It was refused"), context))
     return tuple(found), list(dict.fromkeys(others))
 
