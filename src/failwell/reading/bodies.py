@@ -70,7 +70,7 @@ NESTED = frozenset(
     """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
     causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
     validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit""".split()
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters""".split()
 )
 """Keys that hold an error object or a list of them."""
 
@@ -80,9 +80,8 @@ ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer
 CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
 """Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
-FIELD_MAPS = frozenset(
-    "errors fielderrors validationerrors fields invalidfields details detail messages violations error".split()
-)
+_SURE_FIELD_MAPS = frozenset("errors fielderrors validationerrors invalidfields violations invalidparams".split())
+FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages error".split())
 """Keys that may hold what is wrong with each field, by its name."""
 
 CATEGORIES: dict[str, str] = {
@@ -102,6 +101,7 @@ CATEGORIES: dict[str, str] = {
 }
 """What the words for a category of errors mean: a type, or a code of the catalog."""
 
+_RETRY_OBJECTS = frozenset("retry retryinfo retrypolicy retryadvice".split())
 _CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
 _ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
 _ROLE_OF["type"] = "kind"  # AWS writes `__type`
@@ -333,6 +333,8 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+    if value.get("status") == "fail" and is_object(data := value.get("data")):  # JSend
+        _note_field_map(data, stated, is_sure=True)
     for path in named[:1]:
         if len(stated.texts) > at or own or kinds:
             stated.fields.append(FieldNote(path, _sentences(stated.texts[at:])))
@@ -374,7 +376,7 @@ def _note(
             lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
             stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
             return
-        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated, is_sure=name in _SURE_FIELD_MAPS):
             return
         if role == "field" and is_array(value) and value and not is_object(value[0]):
             named.append(_joined_path(value))
@@ -385,6 +387,8 @@ def _note(
         if (delay := _delay_in(name, value, now)) is not None:
             stated.delay = longest(stated.delay, delay)
             return
+        if name in _RETRY_OBJECTS and is_object(value):
+            value = {f"retry_{inner}".replace("retry_retry", "retry"): said for inner, said in value.items()}
         if name in NESTED or name.endswith(("error", "errors", "exception", "fault")):
             nested.append(value)
         elif name not in CARRIERS:
@@ -531,7 +535,7 @@ def _joined_path(value: Any) -> str:
     return str(value)
 
 
-def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
+def _note_field_map(value: dict[str, Any], stated: Stated, *, is_sure: bool = False) -> bool:
     """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
     if not value or len(value) > _MOST_KEYS:
         return False
@@ -539,7 +543,9 @@ def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
     for key, said in value.items():
         words = said if is_array(said) else [said]
         texts = [word for word in words if isinstance(word, str)]
-        if not isinstance(key, str) or not texts or len(texts) != len(words) or squashed(key) in _ROLE_OF:
+        if not isinstance(key, str) or not texts or len(texts) != len(words):
+            return False
+        if squashed(key) in _ROLE_OF and not (is_sure and _ROLE_OF[squashed(key)] in ("text", "kind", "id", "flag")):
             return False
         if not any(" " in text for text in texts):
             return False
