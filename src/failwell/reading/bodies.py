@@ -70,7 +70,8 @@ NESTED = frozenset(
     """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
     causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
     validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit message errorextra""".split()
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters
+    message errorextra""".split()
 )
 """Keys that hold an error object or a list of them."""
 
@@ -80,9 +81,8 @@ ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer
 CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
 """Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
-FIELD_MAPS = frozenset(
-    "errors fielderrors validationerrors fields invalidfields details detail messages message violations error".split()
-)
+_SURE_FIELD_MAPS = frozenset("errors fielderrors validationerrors invalidfields violations invalidparams".split())
+FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages message error".split())
 """Keys that may hold what is wrong with each field, by its name."""
 
 FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
@@ -105,6 +105,7 @@ CATEGORIES: dict[str, str] = {
 }
 """What the words for a category of errors mean: a type, or a code of the catalog."""
 
+_RETRY_OBJECTS = frozenset("retry retryinfo retrypolicy retryadvice".split())
 _CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
 _ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
 _ROLE_OF["type"] = "kind"  # AWS writes `__type`
@@ -355,6 +356,8 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+    if value.get("status") == "fail" and is_object(data := value.get("data")):  # JSend
+        _note_field_map(data, stated, is_sure=True)
     for path in named[:1]:
         if len(stated.texts) > at or own or kinds:
             stated.fields.append(FieldNote(path, _sentences(stated.texts[at:])))
@@ -396,7 +399,7 @@ def _note(
             lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
             stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
             return
-        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated, is_sure=name in _SURE_FIELD_MAPS):
             return
         if name in FIELD_LISTS and is_array(value) and all(isinstance(item, str) and _is_path(item) for item in value):
             stated.fields += [FieldNote(item, "") for item in value[:_MOST_ITEMS]]
@@ -410,6 +413,8 @@ def _note(
         if (delay := _delay_in(name, value, now)) is not None:
             stated.delay = longest(stated.delay, delay)
             return
+        if name in _RETRY_OBJECTS and is_object(value):
+            value = {f"retry_{inner}".replace("retry_retry", "retry"): said for inner, said in value.items()}
         if name in NESTED or name.endswith(("error", "errors", "exception", "fault")):
             nested.append(value)
         elif name not in CARRIERS:
@@ -559,15 +564,18 @@ def _joined_path(value: Any) -> str:
 _WORDS = frozenset(("text", "hint", "error"))
 
 
-def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
+def _note_field_map(value: dict[str, Any], stated: Stated, *, is_sure: bool = False) -> bool:
     """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
     if not value or len(value) > _MOST_KEYS:
         return False
     found: list[FieldNote] = []
     for key, said in value.items():
         texts = _texts_of_field(said)
-        role = _ROLE_OF.get(squashed(key)) if isinstance(key, str) else "text"
-        if not texts or role in _WORDS or (role is not None and isinstance(said, str)):
+        role = _ROLE_OF.get(squashed(key)) if isinstance(key, str) else None
+        states_more = role in _WORDS or (role is not None and isinstance(said, str))
+        if not isinstance(key, str) or not texts:
+            return False
+        if states_more and not (is_sure and role in ("text", "kind", "id", "flag")):
             return False
         if not any(" " in text for text in texts):
             return False
