@@ -201,7 +201,7 @@ def _server_clock(headers: Mapping[str, str], now: float | None) -> float:
 
 
 def _until(moment: float, now: float | None) -> float | None:
-    return seconds(round(max(0.0, moment - (time.time() if now is None else now)), 3))
+    return seconds(max(0.0, moment - (time.time() if now is None else now)))
 
 
 def _moment(value: object) -> float | None:

@@ -400,7 +400,8 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
     if status is not None and status.http_status == 403 and status.code == "RATE_LIMITED":
         return status
     category = _by_category(stated.category)
-    own = next((code.text for code in stated.codes if code.is_code and _is_own_code(code.text)), None)
+    unknown = () if coded is not None else stated.codes
+    own = next((code.text for code in unknown if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
         is_finer = worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
