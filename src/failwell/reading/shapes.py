@@ -16,6 +16,7 @@ from failwell.failure import Failure, FieldProblem, join_path, path_keys, valid_
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_text, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES, code_of_status, meaning_of_status
+from failwell.phrases.keys import states_retry
 from failwell.phrases.meanings import Meaning, fields_of
 from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.sql_codes import meaning_of_sqlstate
@@ -23,7 +24,7 @@ from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import flat_text
 from failwell.reading.blame import complete_finding
-from failwell.reading.bodies import Stated, find_batch, find_json, is_statement, longest, stated_in, vendors
+from failwell.reading.bodies import Stated, find_batch, find_json, longest, stated_in, vendors
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import CERTAIN, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -113,7 +114,7 @@ def _from_dialect(payload: dict[str, Any]) -> Failure | None:
         found = found.replace(code=known, details={**found.details, "code": found.code})
     if not (found.extra or found.details):
         return found
-    beside = {key: value for key, value in {**found.details, **found.extra}.items() if is_statement(key)}
+    beside = {key: value for key, value in {**found.details, **found.extra}.items() if states_retry(key)}
     if not beside:
         return found
     stated = stated_in(beside)
