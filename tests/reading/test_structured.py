@@ -179,7 +179,7 @@ def test_a_structured_error_is_understood_wherever_it_stands(name: str, place: A
     assert (found.type, found.retryable, found.retry_after) == (case.type, case.retryable, case.delay)
     assert case.code in (None, found.code)
     assert case.field in (None, *(problem.path for problem in found.fields))
-    assert found.origin == "read"
+    assert found.origin == "read" or found.fields  # a validator's text is read by its own rule
 
 
 # The same with bodies that the tables were not written for.

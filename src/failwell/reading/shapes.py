@@ -16,6 +16,7 @@ from failwell.failure import Failure, FieldProblem, join_path, path_keys, valid_
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_text, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES, code_of_status, meaning_of_status
+from failwell.phrases.keys import states_retry
 from failwell.phrases.meanings import Meaning, fields_of
 from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.sql_codes import meaning_of_sqlstate
@@ -23,7 +24,7 @@ from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import flat_text
 from failwell.reading.blame import complete_finding
-from failwell.reading.bodies import Stated, find_batch, find_json, is_statement, longest, stated_in, vendors
+from failwell.reading.bodies import Stated, find_batch, find_json, longest, stated_in, vendors
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import CERTAIN, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -113,7 +114,7 @@ def _from_dialect(payload: dict[str, Any]) -> Failure | None:
         found = found.replace(code=known, details={**found.details, "code": found.code})
     if not (found.extra or found.details):
         return found
-    beside = {key: value for key, value in {**found.details, **found.extra}.items() if is_statement(key)}
+    beside = {key: value for key, value in {**found.details, **found.extra}.items() if states_retry(key)}
     if not beside:
         return found
     stated = stated_in(beside)
@@ -413,7 +414,8 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
     if status is not None and status.http_status == 403 and status.code == "RATE_LIMITED":
         return status
     category = _by_category(stated.category)
-    own = next((code.text for code in stated.codes if code.is_code and _is_own_code(code.text)), None)
+    unknown = () if coded is not None else stated.codes
+    own = next((code.text for code in unknown if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
         is_finer = (
@@ -525,20 +527,21 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
 
     The words in an object count before those around it, which often say no more than that something failed.
     """
-    found: Finding | None = None
-    for told in dict.fromkeys((stated.words, words)):
-        said = told if stated.status is None else f"HTTP status {stated.status}: {told}"
-        found = flat_text.find_cause(said, context) if said.strip() else None
-        if found is not None and found.confidence >= CERTAIN:
-            break
+    found = _find_cause(stated.words, stated, context)
+    if (found is None or found.confidence < CERTAIN) and words != stated.words:
+        found = _find_cause(words, stated, context)
+        found = _doubted(found) if found is not None and stated.words else found
     if found is None:
         return None
-    if stated.words and told != stated.words:
-        found = _doubted(found)
     return Cause(
         found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
         found.retry_after, found.fields,
     )  # fmt: skip
+
+
+def _find_cause(words: str, stated: Stated, context: Context) -> Finding | None:
+    said = words if stated.status is None else f"HTTP status {stated.status}: {words}"
+    return flat_text.find_cause(said, context) if said.strip() else None
 
 
 def _doubted(found: Finding) -> Finding:
