@@ -89,29 +89,27 @@ MONGO_ROWS: Rows = (
 MONGO = by_number(MONGO_ROWS)
 """Error numbers of MongoDB."""
 
-MONGO_NAME_ROWS: Rows = (
-    ("UNAUTHORIZED", "UserNotFound AuthenticationFailed AtlasError"),
-    ("FORBIDDEN", "Unauthorized RoleNotFound"),
-    ("NOT_FOUND", "NamespaceNotFound IndexNotFound NoSuchKey"),
-    ("GONE", "CursorNotFound CursorKilled"),
-    ("ALREADY_EXISTS", "NamespaceExists IndexAlreadyExists DuplicateKey"),
-    ("CONFLICT", "IndexOptionsConflict IndexKeySpecsConflict ConflictingOperationInProgress"),
-    ("CONSTRAINT_VIOLATION", "ImmutableField DocumentValidationFailure"),
-    ("INVALID_ARGUMENT", "BadValue TypeMismatch InvalidLength InvalidPath PathNotViable ConflictingUpdateOperators"),
-    ("INVALID_ARGUMENT", "InvalidOptions InvalidNamespace DollarPrefixedFieldName InvalidIdField EmptyFieldName"),
-    ("QUERY_ERROR", "FailedToParse CannotCreateIndex InvalidPipelineOperator"),
-    ("PAYLOAD_TOO_LARGE", "BSONObjectTooLarge"),
-    ("NOT_IMPLEMENTED", "CommandNotFound CommandNotSupported NotImplemented"),
-    (outcome_unknown("QUERY_TIMEOUT"), "MaxTimeMSExpired ExceededTimeLimit"),
-    ("LOCK_TIMEOUT", "LockTimeout LockBusy"),
-    (RETRY_TRANSACTION, "WriteConflict NoSuchTransaction TransactionTooOld"),
-    ("UPSTREAM_TIMEOUT", "WriteConcernFailed NetworkTimeout NetworkInterfaceExceededTimeLimit"),
-    ("CONNECTION_LOST", "HostUnreachable SocketException"),
-    ("HOST_NOT_FOUND", "HostNotFound"),
-    ("SERVICE_UNAVAILABLE", "ShutdownInProgress PrimarySteppedDown InterruptedAtShutdown"),
-    ("SERVICE_UNAVAILABLE", "InterruptedDueToReplStateChange"),
-    (not_executed("READ_ONLY_REPLICA"), "NotWritablePrimary NotPrimaryNoSecondaryOk NotPrimaryOrSecondary"),
-    (not_executed("RESOURCE_EXHAUSTED"), "ExceededMemoryLimit QueryExceededMemoryLimitNoDiskUseAllowed"),
+_MONGO_NAMES = (
+    "2 BadValue 4 NoSuchKey 6 HostUnreachable 7 HostNotFound 9 FailedToParse 11 UserNotFound 13 Unauthorized"
+    " 14 TypeMismatch 15 Overflow 16 InvalidLength 18 AuthenticationFailed 20 IllegalOperation 24 LockTimeout"
+    " 26 NamespaceNotFound 27 IndexNotFound 28 PathNotViable 31 RoleNotFound 33 PrivilegeNotFound"
+    " 40 ConflictingUpdateOperators 43 CursorNotFound 46 LockBusy 47 NoMatchingDocument 48 NamespaceExists"
+    " 50 MaxTimeMSExpired 52 DollarPrefixedFieldName 53 InvalidIdField 54 NotSingleValueField 55 InvalidDBRef"
+    " 56 EmptyFieldName 57 DottedFieldName 59 CommandNotFound 64 WriteConcernTimeout 64 WriteConcernFailed"
+    " 66 ImmutableField 67 CannotCreateIndex 68 IndexAlreadyExists 72 InvalidOptions 73 InvalidNamespace"
+    " 79 UnknownReplWriteConcern 85 IndexOptionsConflict 86 IndexKeySpecsConflict 89 NetworkTimeout"
+    " 91 ShutdownInProgress 93 InvalidReplicaSetConfig 100 UnsatisfiableWriteConcern 112 WriteConflict"
+    " 115 CommandNotSupported 117 ConflictingOperationInProgress 121 DocumentValidationFailure"
+    " 146 ExceededMemoryLimit 167 OptionNotSupportedOnView 168 InvalidPipelineOperator 189 PrimarySteppedDown"
+    " 202 NetworkInterfaceExceededTimeLimit 225 TransactionTooOld 237 CursorKilled 238 NotImplemented"
+    " 251 NoSuchTransaction 262 ExceededTimeLimit 292 QueryExceededMemoryLimitNoDiskUseAllowed 8000 AtlasError"
+    " 9001 SocketException 10107 NotWritablePrimary 10334 BSONObjectTooLarge 11000 DuplicateKey"
+    " 11600 InterruptedAtShutdown 11601 Interrupted 11602 InterruptedDueToReplStateChange"
+    " 13435 NotPrimaryNoSecondaryOk 13436 NotPrimaryOrSecondary 14031 OutOfDiskSpace"
+)
+MONGO_NAME_ROWS: Rows = tuple(
+    (MONGO[int(number)], name)
+    for number, name in zip(_MONGO_NAMES.split()[::2], _MONGO_NAMES.split()[1::2], strict=True)
 )
 """What MongoDB calls `codeName`."""
 
@@ -170,7 +168,8 @@ POSTGREST_ROWS: Rows = (
     ("TABLE_NOT_FOUND", "PGRST205"),
     ("COLUMN_NOT_FOUND", "PGRST204"),
     ("UNSUPPORTED_MEDIA_TYPE", "PGRST107"),
-    ("INVALID_ARGUMENT", "PGRST111 PGRST112 PGRST114 PGRST115 PGRST122 PGRST124"),
+    ("INVALID_ARGUMENT", "PGRST109 PGRST110 PGRST114 PGRST115 PGRST122 PGRST124"),
+    (BROKEN, "PGRST111 PGRST112"),
     ("METHOD_NOT_FOUND", "PGRST125"),
     ("AMBIGUOUS", "PGRST201 PGRST203"),
     ("CONFIG_ERROR", "PGRST300"),
