@@ -12,7 +12,7 @@ _LONGEST = 80
 ROLES: dict[str, str] = {
     "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
         sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
-        errorcodes messagecode resultcode returncode rc""",
+        errorcodes messagecode resultcode returncode rc issue ecode""",
     "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
         xcoderror errorreason cause failurereason failurecode failuretype""",
     "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
@@ -36,7 +36,7 @@ ROLES: dict[str, str] = {
         parametername paramname invalidfield fieldpath jsonpath instancepath datapath propertyname propertypath argname
         inputfield key""",
     "status": """status statuscode httpstatus httpstatuscode httpcode responsecode httpresponsecode responsestatus
-        httperrorcode upstreamstatus upstreamstatuscode""",
+        httperrorcode upstreamstatus upstreamstatuscode cod""",
     "flag": "success ok iserror successful issuccess succeeded haserror haserrors failed timestamp version apiversion",
     "headers": "headers responseheaders",
 }
@@ -64,7 +64,7 @@ def _squashed(key: str) -> str:
 
 def role_of(name: str) -> str | None:
     """Return what a squashed key is about, or None if nobody knows."""
-    return _ROLE_OF.get(name)
+    return _ROLE_OF.get(name) or ("code" if name.endswith("errorcode") else None)
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,7 @@ UNAUTHORIZED            credential* not found, expired (signature|session|creden
 UNAUTHORIZED            unauthenticated, not authed, not authenticated, not logged in, auth required, login required
 UNAUTHORIZED            authentication, auth (error|failed|failure|exception), invalid auth, invalid grant
 UNAUTHORIZED            invalid client, login, unrecognized client, account inactive, token not found
-FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope, no permission
+FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope*, no permission
 FORBIDDEN               insufficient (scope|privilege*|permission*|right*), not permitted, restricted action
 FORBIDDEN               suspended, insufficient access*
 FORBIDDEN               (request|ip|user|account) (blocked|banned|disabled|restricted), refused request

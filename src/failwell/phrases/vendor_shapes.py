@@ -13,7 +13,7 @@ Digits in a path are indices of a list. Shapes are found by the first part of th
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from failwell._json import is_array, is_object
@@ -33,11 +33,16 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 class Vendor(NamedTuple):
-    """One service: its codes with their meanings, and the shapes that its error objects have."""
+    """One service: its codes with their meanings, the shapes that its error objects have, and where its code stands.
+
+    The paths of `codes` are needed where no key says that it holds a code, or where a code looks like something else: a
+    number like an HTTP status, a text with blanks, several codes with slashes between them.
+    """
 
     name: str
     rows: Rows
     shapes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 class Mark(NamedTuple):
@@ -74,6 +79,18 @@ class Vendors:
                 found[marks[0].path[0]].append((marks, vendor))
         self._by_key = dict(found)
         return self._by_key
+
+    def codes_in(self, payload: Any, vendors: Iterable[Vendor]) -> Iterator[str]:
+        """Yield the codes that stand where some services put them and have a row, the last of several first."""
+        for vendor in vendors:
+            for path in vendor.codes:
+                value = _at(payload, tuple(path.split(".")))
+                if isinstance(value, bool) or not isinstance(value, str | int):
+                    continue
+                for code in reversed(str(value)[:_LONGEST_CODE].split("/")):
+                    if self.meaning_of(code, (vendor,)) is not None:
+                        yield code
+                        break
 
     def meaning_of(self, code: str, vendors: Iterable[Vendor]) -> tuple[Meaning, Vendor] | None:
         """Return what a code means to the first of some services that has a row for it, in whatever case it came."""

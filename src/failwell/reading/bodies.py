@@ -37,7 +37,8 @@ NESTED = frozenset(
     """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
     causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
     validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters""".split()
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters
+    message errorextra""".split()
 )
 """Keys that hold an error object or a list of them."""
 
@@ -48,8 +49,11 @@ CARRIERS = ANSWERS | frozenset("data result payload content output raw original"
 """Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
 _SURE_FIELD_MAPS = frozenset("errors fielderrors validationerrors invalidfields violations invalidparams".split())
-FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages error".split())
+FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages message error".split())
 """Keys that may hold what is wrong with each field, by its name."""
+
+FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
+"""Keys that may hold the names of the fields at fault."""
 
 CATEGORIES: dict[str, str] = {
     "transient temporary retryable reliability network connectivity availability intermittent": "TRANSIENT",
@@ -102,9 +106,11 @@ class Code(NamedTuple):
 
 
 class Stated(Struct):
-    """What error objects state, the most telling first."""
+    """What error objects state, the most telling first, and the words around them."""
 
     texts: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
     codes: list[Code] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     category: str | None = None
@@ -139,7 +145,12 @@ class Stated(Struct):
 
     @property
     def message(self) -> str:
-        """What the objects say in words."""
+        """What the objects say in words, with what is said around them."""
+        return _sentences([*self.before, *self.texts, *self.after])[:_LONGEST_TEXT]
+
+    @property
+    def words(self) -> str:
+        """What the objects themselves say in words."""
         return _sentences(self.texts)[:_LONGEST_TEXT]
 
     @property
@@ -230,17 +241,27 @@ def _find_markup(text: str) -> tuple[dict[str, Any], str] | None:
 
 def stated_in(payload: Any, *, now: float | None = None) -> Stated:
     """Return what an error object, or a list of them, states."""
-    stated = Stated(vendors=vendors.of(payload))
-    if not stated.vendors and is_object(payload):
-        inner = payload.get("error")
-        stated.vendors = vendors.of(inner) if is_object(inner) else ()
-    carriers: list[Any] = []
+    told_by, services = _services(payload)
+    stated = Stated(vendors=services)
+    carriers: list[Any] = [] if told_by is payload else [told_by]
     _collect(payload, stated, carriers, depth=0, now=now)
+    stated.codes[:0] = [Code(code, is_code=True) for code in vendors.codes_in(told_by, services)]
     for carrier in carriers:
         if stated.codes or stated.statuses or stated.category:
             break
         _collect(carrier, stated, [], depth=2, now=now)
     return stated
+
+
+def _services(payload: Any) -> tuple[Any, tuple[Vendor, ...]]:
+    """Return the services whose shape an object has, or the one that it carries, and which of these objects it is."""
+    if found := vendors.of(payload):
+        return payload, found
+    if is_object(payload):
+        for key, value in list(payload.items())[:_MOST_KEYS]:
+            if (key == "error" or squashed(str(key)) in CARRIERS) and (found := vendors.of(inner := _opened(value))):
+                return inner, found
+    return payload, ()
 
 
 def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now: float | None) -> None:
@@ -268,6 +289,8 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if item is None or not isinstance(key, str):
             continue
         name = squashed(key)
+        if name == "path" and ("locations" in value or "extensions" in value):  # where in the answer GraphQL gave up
+            continue
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
@@ -315,6 +338,9 @@ def _note(
             stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
             return
         if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated, is_sure=name in _SURE_FIELD_MAPS):
+            return
+        if name in FIELD_LISTS and is_array(value) and all(isinstance(item, str) and _is_path(item) for item in value):
+            stated.fields += [FieldNote(item, "") for item in value[:_MOST_ITEMS]]
             return
         if role == "field" and is_array(value) and value and not is_object(value[0]):
             named.append(_joined_path(value))
@@ -467,17 +493,21 @@ def _joined_path(value: Any) -> str:
     return str(value)
 
 
+_WORDS = frozenset(("text", "hint", "error"))
+
+
 def _note_field_map(value: dict[str, Any], stated: Stated, *, is_sure: bool = False) -> bool:
     """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
     if not value or len(value) > _MOST_KEYS:
         return False
     found: list[FieldNote] = []
     for key, said in value.items():
-        words = said if is_array(said) else [said]
-        texts = [word for word in words if isinstance(word, str)]
-        if not isinstance(key, str) or not texts or len(texts) != len(words):
+        texts = _texts_of_field(said)
+        role = role_of(squashed(key)) if isinstance(key, str) else None
+        states_more = role in _WORDS or (role is not None and isinstance(said, str))
+        if not isinstance(key, str) or not texts:
             return False
-        if role_of(squashed(key)) is not None and not (is_sure and role_of(squashed(key)) in ("text", "kind", "id", "flag")):
+        if states_more and not (is_sure and role in ("text", "kind", "id", "flag")):
             return False
         if not any(" " in text for text in texts):
             return False
@@ -485,6 +515,19 @@ def _note_field_map(value: dict[str, Any], stated: Stated, *, is_sure: bool = Fa
     stated.fields += found
     stated.texts += [f"{note.path}: {note.message}" for note in found]
     return True
+
+
+def _texts_of_field(said: Any) -> list[str]:
+    """Return what is said of one field: a text, a list of texts or of objects with one, or that under `_errors`."""
+    if is_object(said):
+        said = said.get("_errors")
+    texts: list[str] = []
+    for item in said if is_array(said) else [said]:
+        text = next((item[key] for key in ("message", "description") if key in item), None) if is_object(item) else item
+        if not isinstance(text, str):
+            return []
+        texts.append(text)
+    return texts
 
 
 # Batches: a list with a result for each item, or one list of what was done beside one of what was not.

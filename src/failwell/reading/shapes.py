@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, cast
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from failwell import codes
 from failwell._json import is_array, is_object, parse_object
@@ -167,11 +167,11 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
         if before := without_prefixes(f"{before} ").strip():
             inner.texts = [f"{before} {inner.message or inner.name}".strip()]
         stated.add(inner)
-    stated.texts += texts
+    stated.after += texts
     if is_found and any(_is_validators(text, stated, context) for text in raw.texts):
         return None
-    reading = from_stated(stated, context, now=now)
-    if reading is None and is_found and stated.texts:
+    reading = from_stated(stated, context, now=now) or _from_words(stated, context)
+    if reading is None and is_found and stated.message:
         reading = flat_text.read_error_text(stated.message, context)  # the words count, and not the rest of the object
     elif reading is None or not raw.texts or (reading.failure.confidence or 0.0) >= CERTAIN:
         return reading
@@ -258,8 +258,10 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
         if not _is_validators(message, inner, context):
             stated.add(inner)
             message = without_prefixes(f"{found[1]} ").strip()
-    stated.texts.insert(0, message)
+    stated.before.append(message)
     reading = from_stated(stated, context, now=now) if stated.names_cause or number not in RECEIVED else None
+    if reading is None and (number in UNSPECIFIC or number not in RECEIVED):
+        reading = _from_words(stated, context)
     if reading is not None and ((reading.failure.confidence or 0.0) >= CERTAIN or number not in RECEIVED):
         failure = reading.failure
         return Reading(failure.replace(details={**failure.details, "jsonrpc_code": number}), reading.rule)
@@ -273,6 +275,8 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
         return Reading(numbered)
+    if stated.texts and worded.retryable and worded.retry_after is None:  # its own words say something else
+        worded = worded.replace(retryable=None)
     if worded.type == numbered.type and not worded.fields and number in RECEIVED:
         return Reading(numbered)
     return Reading(worded.replace(details=numbered.details, message=numbered.message), reading.rule)
@@ -377,6 +381,15 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     return Reading(Failure(origin="read", confidence=cause.confidence, **stated_values), cause.rule)
 
 
+def _from_words(stated: Stated, context: Context) -> Reading | None:
+    """Return the failure that the words in objects tell of, where others stand around them that may say less."""
+    if not (stated.texts and (stated.before or stated.after)):
+        return None
+    reading = flat_text.read_error_text(stated.words, context)
+    is_certain = (reading.failure.confidence or 0.0) >= CERTAIN
+    return Reading(reading.failure.replace(message=stated.message), reading.rule) if is_certain else None
+
+
 def _title(cause: Cause) -> str:
     return f"{codes.title_of(cause.code, cause.effective_type or 'INTERNAL')}."
 
@@ -405,7 +418,9 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
     own = next((code.text for code in unknown if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
-        is_finer = worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
+        is_finer = (
+            worded is not None and worded.effective_type == category.effective_type and worded.confidence >= _CLEAR
+        )
         found = worded if worded is not None and is_finer and category.code is None else category
         return found if own is None else _under_own_code(found, own)
     worded = _by_words(words, stated, context)
@@ -435,7 +450,14 @@ def _says_more(status: Cause, coded: Cause) -> bool:
     """Return whether a status says more than a code: what happened, and not only who is at fault; or a mere guess."""
     if status.http_status in VAGUE_STATUSES or status.effective_type == coded.effective_type:
         return False
+    if _is_quota(coded, status):
+        return False
     return coded.code in _BROAD or coded.confidence <= _NAMED
+
+
+def _is_quota(coded: Cause, other: Cause) -> bool:
+    """Return whether a code tells a quota from the rate that a status or words speak of: services send 429 for both."""
+    return coded.code == "QUOTA_EXHAUSTED" and other.code == "RATE_LIMITED"
 
 
 def _best_code(stated: Stated) -> Cause | None:
@@ -501,24 +523,40 @@ def _by_category(category: str | None) -> Cause | None:
 
 
 def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
-    """Return what the words say, together with the status, if there is one."""
-    said = words if stated.status is None else f"HTTP status {stated.status}: {words}"
-    found = flat_text.find_cause(said, context) if said.strip() else None
+    """Return what the words say, together with the status, if there is one.
+
+    The words in an object count before those around it, which often say no more than that something failed.
+    """
+    found: Finding | None = None
+    for told in dict.fromkeys((stated.words, words)):
+        said = told if stated.status is None else f"HTTP status {stated.status}: {told}"
+        found = flat_text.find_cause(said, context) if said.strip() else None
+        if found is not None and found.confidence >= CERTAIN:
+            break
     if found is None:
         return None
+    if stated.words and told != stated.words:
+        found = _doubted(found)
     return Cause(
         found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
         found.retry_after, found.fields,
     )  # fmt: skip
 
 
+def _doubted(found: Finding) -> Finding:
+    """Return what words say around an object whose own words say something else, that nobody understood."""
+    retryable = codes.derive(found.code, None).retryable if found.retryable is UNSET else found.retryable
+    return structs.replace(found, retryable=None) if retryable and found.retry_after is None else found
+
+
 def _refined(coded: Cause, words: str, stated: Stated, context: Context) -> Cause:
     """Return what a code means, or what clear words say: finer than a broad code, or surer than a mere name."""
     is_guess = coded.confidence <= _NAMED
+    words = stated.words or words  # those around an object do not refine what it states
     if not words.strip() or not (is_guess or coded.code in _BROAD):
         return coded
     worded = _by_words(words, stated, context)
-    if worded is None or worded.confidence < _CLEAR:
+    if worded is None or worded.confidence < _CLEAR or _is_quota(coded, worded):
         return coded
     if is_guess:
         return worded if coded.effective_type != worded.effective_type or worded.code not in _BROAD else coded
