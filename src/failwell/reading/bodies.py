@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from failwell import codes
 from failwell._json import is_array, is_object, parse_json
@@ -109,11 +109,11 @@ class Code(NamedTuple):
 class Stated(Struct):
     """What error objects state, the most telling first, and the words around them."""
 
-    texts: list[str] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    codes: list[Code] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
+    texts: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    codes: list[Code] = []
+    statuses: list[int] = []
     category: str | None = None
     retryable: bool | None = None
     recoverable: bool | None = None
@@ -122,9 +122,9 @@ class Stated(Struct):
     hint: str | None = None
     docs_url: str | None = None
     id: str | None = None
-    fields: list[FieldNote] = field(default_factory=list)
+    fields: list[FieldNote] = []
     vendors: tuple[Vendor, ...] = ()
-    rest: dict[str, Any] = field(default_factory=dict)
+    rest: dict[str, Any] = {}
     objects: int = 0
 
     @property

@@ -379,8 +379,8 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     values["outcome"] = cause.outcome or derived.outcome
     if stated.recoverable is not None:
         values["recoverable"] = stated.recoverable
-    stated_values = {name: value for name, value in values.items() if value is not None or name == "retryable"}
-    return Reading(Failure(origin="read", confidence=cause.confidence, **stated_values), cause.rule)
+    given: dict[str, Any] = {name: value for name, value in values.items() if value is not None or name == "retryable"}
+    return Reading(Failure(origin="read", confidence=cause.confidence, **given), cause.rule)
 
 
 def _from_words(stated: Stated, context: Context) -> Reading | None:
@@ -530,6 +530,7 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
     The words in an object count before those around it, which often say no more than that something failed.
     """
     found: Finding | None = None
+    told = words
     for told in dict.fromkeys((stated.words, words)):
         said = told if stated.status is None else f"HTTP status {stated.status}: {told}"
         found = flat_text.find_cause(said, context) if said.strip() else None
