@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
 
 from failwell import codes
+from failwell._json import is_array, is_object
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Outcome, Type, is_code
 
@@ -176,8 +177,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         Each says which one it is (`index`, and `item` where it has a name) and why (`code`, `message`).
         """
         found = self.details.get("failed_items")
-        items = cast("list[Any]", found) if isinstance(found, list) else []
-        return tuple(cast("dict[str, Any]", item) for item in items if isinstance(item, dict))
+        return tuple(item for item in found if is_object(item)) if is_array(found) else ()
 
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.
@@ -500,7 +500,7 @@ def mentions(text: str, word: str) -> bool:
 
 
 def is_certain(failure: Failure) -> bool:
-    """Return whether a failure was stated for this call, and not judged from words or from a payload of any other shape.
+    """Return whether a failure was stated for this call, and not judged from words or from a foreign payload.
 
     What was judged has a confidence: enough to advise a model, not to make a call again.
     """

@@ -4,6 +4,8 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import failwell as fw
 
@@ -28,123 +30,210 @@ CASES: dict[str, Case] = {
     ),
     "flag in camel case": Case(
         {"error": {"code": "UPSTREAM_DOWN", "message": "Down", "isRetryable": True, "retryAfterMs": 1500}},
-        "TRANSIENT", True, 1.5,
+        "TRANSIENT",
+        True,
+        1.5,
     ),
-    "not to be retried": Case(
-        {"error": {"message": "Service unavailable", "retryable": False}}, "TRANSIENT", False
-    ),
+    "not to be retried": Case({"error": {"message": "Service unavailable", "retryable": False}}, "TRANSIENT", False),
     "course shape, transient": Case(
-        {"errorCategory": "transient", "isRetryable": True, "message": "The billing service did not answer",
-         "customerMessage": "We could not reach billing just now."},
-        "TRANSIENT", True,
+        {
+            "errorCategory": "transient",
+            "isRetryable": True,
+            "message": "The billing service did not answer",
+            "customerMessage": "We could not reach billing just now.",
+        },
+        "TRANSIENT",
+        True,
     ),
     "course shape, validation": Case(
         {"isError": True, "errorCategory": "validation", "isRetryable": False, "message": "order_id must be ORD-nnnn"},
-        "VALIDATION", False,
+        "VALIDATION",
+        False,
     ),
     "course shape, business": Case(
         {"errorCategory": "business", "isRetryable": False, "customerMessage": "Refunds above 500 need an approval."},
-        "VALIDATION", False,
+        "VALIDATION",
+        False,
     ),
     "course shape, permission": Case(
         {"errorCategory": "permission", "isRetryable": False, "description": "The agent may not issue refunds"},
-        "PERMISSION", False,
+        "PERMISSION",
+        False,
     ),
-    "success false": Case({"success": False, "message": "User 7 does not exist", "code": "USER_NOT_FOUND"}, "NOT_FOUND", False),
+    "success false": Case(
+        {"success": False, "message": "User 7 does not exist", "code": "USER_NOT_FOUND"}, "NOT_FOUND", False
+    ),
     "ok false": Case({"ok": False, "error": "channel_not_found"}, "NOT_FOUND", False, code="NOT_FOUND"),
     "error true": Case({"error": True, "message": "Forbidden", "statusCode": 403}, "PERMISSION", False),
-    "status error": Case({"status": "error", "error_code": "quota_exceeded", "reason": "Monthly quota used"}, "PERMISSION", False),
+    "status error": Case(
+        {"status": "error", "error_code": "quota_exceeded", "reason": "Monthly quota used"}, "PERMISSION", False
+    ),
     "problem details": Case(
         {"type": "https://api.example/problems/locked", "title": "Locked", "status": 423, "detail": "Row 9 is locked"},
-        "CONFLICT", False,
+        "CONFLICT",
+        False,
     ),
     "problem details with a delay": Case(
         {"type": "about:blank", "title": "Too Many Requests", "status": 429, "retry-after": 12}, "TRANSIENT", True, 12
     ),
     "GraphQL": Case(
-        {"data": None, "errors": [{"message": "No such issue", "path": ["issue"], "extensions": {"code": "NOT_FOUND"}}]},
-        "NOT_FOUND", False,
+        {
+            "data": None,
+            "errors": [{"message": "No such issue", "path": ["issue"], "extensions": {"code": "NOT_FOUND"}}],
+        },
+        "NOT_FOUND",
+        False,
     ),
     "GraphQL, unauthenticated": Case(
         {"errors": [{"message": "Sign in first", "extensions": {"code": "UNAUTHENTICATED"}}]}, "PERMISSION", False
     ),
     "JSON:API": Case(
-        {"errors": [{"status": "422", "code": "invalid_attribute", "detail": "must not be blank",
-                     "source": {"pointer": "/data/attributes/title"}}]},
-        "VALIDATION", False,
+        {
+            "errors": [
+                {
+                    "status": "422",
+                    "code": "invalid_attribute",
+                    "detail": "must not be blank",
+                    "source": {"pointer": "/data/attributes/title"},
+                }
+            ]
+        },
+        "VALIDATION",
+        False,
     ),
     "Google with RetryInfo": Case(
-        {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Quota exceeded for requests per minute",
-                   "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]}},
-        "TRANSIENT", True, 34,
+        {
+            "error": {
+                "code": 429,
+                "status": "RESOURCE_EXHAUSTED",
+                "message": "Quota exceeded for requests per minute",
+                "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}],
+            }
+        },
+        "TRANSIENT",
+        True,
+        34,
     ),
     "gRPC failed precondition": Case(
-        {"error": {"code": 400, "status": "FAILED_PRECONDITION", "message": "The table is not empty"}}, "CONFLICT", False
+        {"error": {"code": 400, "status": "FAILED_PRECONDITION", "message": "The table is not empty"}},
+        "CONFLICT",
+        False,
     ),
     "AWS": Case({"__type": "com.amazon.coral#ThrottlingException", "message": "Rate exceeded"}, "TRANSIENT", True),
     "boto": Case({"Error": {"Code": "NoSuchKey", "Message": "The key is not there"}}, "NOT_FOUND", False),
     "Azure": Case(
-        {"error": {"code": "BadRequest", "message": "Bad", "innererror": {"code": "ResourceNotFound"}}}, "NOT_FOUND", False
+        {"error": {"code": "BadRequest", "message": "Bad", "innererror": {"code": "ResourceNotFound"}}},
+        "NOT_FOUND",
+        False,
     ),
     "Stripe": Case(
-        {"error": {"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds",
-                   "message": "Your card was declined."}},
-        "VALIDATION", False, code="PAYMENT_DECLINED",
+        {
+            "error": {
+                "type": "card_error",
+                "code": "card_declined",
+                "decline_code": "insufficient_funds",
+                "message": "Your card was declined.",
+            }
+        },
+        "VALIDATION",
+        False,
+        code="PAYMENT_DECLINED",
     ),
     "OpenAI": Case(
-        {"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": None,
-                   "code": "insufficient_quota"}},
-        "PERMISSION", False,
+        {
+            "error": {
+                "message": "You exceeded your current quota",
+                "type": "insufficient_quota",
+                "param": None,
+                "code": "insufficient_quota",
+            }
+        },
+        "PERMISSION",
+        False,
     ),
-    "Anthropic": Case({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "TRANSIENT", True),
+    "Anthropic": Case(
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "TRANSIENT", True
+    ),
     "Elasticsearch": Case(
-        {"error": {"root_cause": [{"type": "index_not_found_exception", "reason": "no such index [a]"}],
-                   "type": "index_not_found_exception", "reason": "no such index [a]"}, "status": 404},
-        "NOT_FOUND", False,
+        {
+            "error": {
+                "root_cause": [{"type": "index_not_found_exception", "reason": "no such index [a]"}],
+                "type": "index_not_found_exception",
+                "reason": "no such index [a]",
+            },
+            "status": 404,
+        },
+        "NOT_FOUND",
+        False,
     ),
-    "MongoDB": Case({"ok": 0, "errmsg": "E11000 duplicate key", "code": 11000, "codeName": "DuplicateKey"}, "CONFLICT", False),
+    "MongoDB": Case(
+        {"ok": 0, "errmsg": "E11000 duplicate key", "code": 11000, "codeName": "DuplicateKey"}, "CONFLICT", False
+    ),
     "FastAPI": Case(
         {"detail": [{"loc": ["body", "amount"], "msg": "ensure this value is greater than 0", "type": "value_error"}]},
-        "VALIDATION", False, field="amount",
+        "VALIDATION",
+        False,
+        field="amount",
     ),
     "Rails": Case({"errors": {"email": ["is not a valid address"]}}, "VALIDATION", False, field="email"),
     "ASP.NET": Case(
-        {"title": "One or more validation errors occurred.", "status": 400,
-         "errors": {"Amount": ["The field Amount must be positive."]}, "traceId": "00-af"},
-        "VALIDATION", False, field="amount",
+        {
+            "title": "One or more validation errors occurred.",
+            "status": 400,
+            "errors": {"Amount": ["The field Amount must be positive."]},
+            "traceId": "00-af",
+        },
+        "VALIDATION",
+        False,
+        field="amount",
     ),
-    "NestJS": Case(
-        {"statusCode": 404, "message": "Cannot find order 12", "error": "Not Found"}, "NOT_FOUND", False
-    ),
+    "NestJS": Case({"statusCode": 404, "message": "Cannot find order 12", "error": "Not Found"}, "NOT_FOUND", False),
     "Spring": Case(
         {"timestamp": "2026-11-15T12:00:00Z", "status": 503, "error": "Service Unavailable", "path": "/orders"},
-        "TRANSIENT", True,
+        "TRANSIENT",
+        True,
     ),
     "axios": Case(
-        {"message": "Request failed with status code 409", "name": "AxiosError", "code": "ERR_BAD_REQUEST",
-         "status": 409, "response": {"data": {"message": "Already shipped"}}},
-        "CONFLICT", False,
+        {
+            "message": "Request failed with status code 409",
+            "name": "AxiosError",
+            "code": "ERR_BAD_REQUEST",
+            "status": 409,
+            "response": {"data": {"message": "Already shipped"}},
+        },
+        "CONFLICT",
+        False,
     ),
-    "OAuth": Case({"error": "invalid_grant", "error_description": "The refresh token has expired"}, "PERMISSION", False),
-    "JSON inside JSON": Case(
-        {"error": "{\"code\": \"RATE_LIMITED\", \"retry_after_seconds\": 9}"}, "TRANSIENT", True, 9
+    "OAuth": Case(
+        {"error": "invalid_grant", "error_description": "The refresh token has expired"}, "PERMISSION", False
     ),
+    "JSON inside JSON": Case({"error": '{"code": "RATE_LIMITED", "retry_after_seconds": 9}'}, "TRANSIENT", True, 9),
     "a time to retry at": Case(
-        {"error": {"code": "THROTTLED", "message": "Slow down", "retryAt": "2026-11-15T12:00:45Z"}}, "TRANSIENT", True, 45
+        {"error": {"code": "THROTTLED", "message": "Slow down", "retryAt": "2026-11-15T12:00:45Z"}},
+        "TRANSIENT",
+        True,
+        45,
     ),
     "an ISO duration": Case({"error": {"type": "rate_limit", "backoff": "PT1M30S"}}, "TRANSIENT", True, 90),
     "an epoch": Case(
-        {"error": {"code": "RATE_LIMITED", "message": "Limit", "x-ratelimit-reset": int(NOW) + 20}}, "TRANSIENT", True, 20
+        {"error": {"code": "RATE_LIMITED", "message": "Limit", "x-ratelimit-reset": int(NOW) + 20}},
+        "TRANSIENT",
+        True,
+        20,
     ),
     "headers of the answer": Case(
         {"status": 429, "body": "Too Many Requests", "headers": {"Retry-After": "17"}}, "TRANSIENT", True, 17
     ),
-    "permanent": Case({"error": {"message": "Account closed", "permanent": True, "code": "ACCOUNT_CLOSED"}}, "INTERNAL", False),
+    "permanent": Case(
+        {"error": {"message": "Account closed", "permanent": True, "code": "ACCOUNT_CLOSED"}}, "INTERNAL", False
+    ),
     "category beside a code nobody knows": Case(
         {"code": "E4711", "category": "not_found", "message": "Nothing there"}, "NOT_FOUND", False
     ),
-    "exception class": Case({"exception": "TimeoutError", "message": "deadline exceeded", "retry": True}, "TRANSIENT", True),
-}  # fmt: skip
+    "exception class": Case(
+        {"exception": "TimeoutError", "message": "deadline exceeded", "retry": True}, "TRANSIENT", True
+    ),
+}
 
 
 def as_text(body: Any) -> dict[str, Any]:
@@ -424,10 +513,12 @@ def result(text: str, structured: Any = None) -> dict[str, Any]:
 
 PRECEDENCE: dict[str, tuple[Any, tuple[str, str | None, bool | None, float | None]]] = {
     "a stated flag beats the words of the text": (
-        result("404 Not Found", {"retryable": True}), ("NOT_FOUND", "NOT_FOUND", True, None)
+        result("404 Not Found", {"retryable": True}),
+        ("NOT_FOUND", "NOT_FOUND", True, None),
     ),
     "a stated code beats the words of the text": (
-        result("Connection refused", {"error": {"code": "FORBIDDEN"}}), ("PERMISSION", "FORBIDDEN", False, None)
+        result("Connection refused", {"error": {"code": "FORBIDDEN"}}),
+        ("PERMISSION", "FORBIDDEN", False, None),
     ),
     "a stated code beats the words beside it": (
         result('{"error": {"code": "PERMISSION_DENIED", "message": "Too many requests, retry in 9 s"}}'),
@@ -450,7 +541,8 @@ PRECEDENCE: dict[str, tuple[Any, tuple[str, str | None, bool | None, float | Non
         ("TRANSIENT", "RATE_LIMITED", True, None),
     ),
     "a status that says what happened goes before a code that says who is at fault": (
-        result('{"error": {"code": "INTERNAL_ERROR", "status": 429}}'), ("TRANSIENT", "RATE_LIMITED", True, None)
+        result('{"error": {"code": "INTERNAL_ERROR", "status": 429}}'),
+        ("TRANSIENT", "RATE_LIMITED", True, None),
     ),
     "data of a JSON-RPC error goes before its number": (
         {"code": -32602, "message": "No", "data": {"error": {"code": "RATE_LIMITED"}}},
@@ -460,7 +552,7 @@ PRECEDENCE: dict[str, tuple[Any, tuple[str, str | None, bool | None, float | Non
         result('{"type": "NOT_FOUND", "message": "m", "recoverable": false}', {"error": {"code": "RATE_LIMITED"}}),
         ("NOT_FOUND", None, False, None),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PRECEDENCE)
@@ -474,8 +566,16 @@ def test_a_payload_that_contradicts_itself_is_resolved_by_stated_precedence(name
 
 
 def test_what_a_payload_states_beside_the_error_is_kept() -> None:
-    body = {"error": {"code": "resource_missing", "message": "No such order", "hint": "List the orders", "limit": 5,
-                      "request_id": "r-1", "docs_url": "https://docs.example/orders"}}  # fmt: skip
+    body = {
+        "error": {
+            "code": "resource_missing",
+            "message": "No such order",
+            "hint": "List the orders",
+            "limit": 5,
+            "request_id": "r-1",
+            "docs_url": "https://docs.example/orders",
+        }
+    }
 
     found = fw.read(as_text(body))
 
@@ -635,25 +735,34 @@ def test_a_tool_that_speaks_of_a_session_of_its_own_has_not_lost_the_clients() -
 BATCHES: dict[str, tuple[Any, list[Any], int]] = {
     "a list of results": (
         {"results": [{"id": "a", "status": "ok"}, {"id": "b", "status": "error", "error": {"code": "NOT_FOUND"}}]},
-        ["b"], 1,
+        ["b"],
+        1,
     ),
     "Elasticsearch bulk": (
-        {"errors": True, "items": [{"index": {"_id": "1", "status": 201}},
-                                   {"index": {"_id": "2", "status": 409, "error": {"type": "x", "reason": "a b"}}}]},
-        ["2"], 1,
+        {
+            "errors": True,
+            "items": [
+                {"index": {"_id": "1", "status": 201}},
+                {"index": {"_id": "2", "status": 409, "error": {"type": "x", "reason": "a b"}}},
+            ],
+        },
+        ["2"],
+        1,
     ),
     "SQS": ({"Successful": [{"Id": "1"}, {"Id": "3"}], "Failed": [{"Id": "2", "Code": "InternalError"}]}, ["2"], 2),
-    "GraphQL": (
-        {"data": {"a": {"id": 1}, "b": None}, "errors": [{"message": "b is gone", "path": ["b"]}]}, ["b"], 1
-    ),
+    "GraphQL": ({"data": {"a": {"id": 1}, "b": None}, "errors": [{"message": "b is gone", "path": ["b"]}]}, ["b"], 1),
     "counts": ({"succeeded": 3, "failed": 1, "errors": [{"id": 9, "message": "email is invalid"}]}, [9], 3),
     "flags": (
-        {"success": False, "results": [{"to": "a@x", "success": True}, {"to": "b@x", "success": False, "error": "full"}]},
-        ["b@x"], 1,
+        {
+            "success": False,
+            "results": [{"to": "a@x", "success": True}, {"to": "b@x", "success": False, "error": "full"}],
+        },
+        ["b@x"],
+        1,
     ),
     "statuses": ({"responses": [{"id": "1", "status": 200}, {"id": "2", "status": 429}]}, ["2"], 1),
     "a bare list": ([{"id": 1, "ok": True}, {"id": 2, "ok": False, "error": "x y"}], [2], 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -669,8 +778,9 @@ def test_a_batch_of_which_some_items_failed_is_no_total_failure(name: str, place
     assert found.details["succeeded"] == succeeded
     decision = fw.decide(found)
     assert (decision.action, decision.suggestion) == (
-        "stop", "The other items took effect: repeat it only for those that failed.",
-    )  # fmt: skip
+        "stop",
+        "The other items took effect: repeat it only for those that failed.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -712,3 +822,72 @@ def test_a_reader_of_words_alone_is_told_which_items_failed() -> None:
 
     assert found is not None
     assert found.message == "1 of 4 items failed: 9: email is invalid"
+
+
+# Whatever stands under the keys that mean something.
+TELLING_KEYS = [
+    "error",
+    "errors",
+    "code",
+    "type",
+    "reason",
+    "status",
+    "message",
+    "detail",
+    "details",
+    "retryable",
+    "permanent",
+    "retry_after",
+    "retryDelay",
+    "retry",
+    "headers",
+    "field",
+    "path",
+    "loc",
+    "source",
+    "category",
+    "recovery",
+    "hint",
+    "data",
+    "results",
+    "items",
+    "success",
+    "ok",
+    "failed",
+    "succeeded",
+    "request_id",
+    "docs_url",
+    "__type",
+    "extensions",
+    "isError",
+    "content",
+    "taskId",
+    "result",
+    "version",
+    "error_code",
+]
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["NOT_FOUND", "429", "failed", "2026-11-15T12:00:00Z", "PT5S", "{}", '{"code": 1}', "#/a/0", "no"]
+    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(TELLING_KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=st.dictionaries(st.sampled_from(TELLING_KEYS), values, max_size=6))
+def test_no_error_object_breaks_the_reader(body: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.clear()
+
+    for place in PLACES:
+        fw.read(place(body), tool="x", arguments=ARGUMENTS, unflagged=True)
+    fw.read(body)
+    fw.read({"jsonrpc": "2.0", "id": 1, "result": body})
+
+    assert not caplog.records

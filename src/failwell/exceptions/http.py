@@ -244,6 +244,7 @@ _NESTED_KEYS = (
 )
 _FIELD_KEYS = ("pointer", "parameter", "field", "param", "target", "path", "name", "loc", "fieldPath")
 
+
 class BodyFacts(NamedTuple):
     """What a body says that may be repeated."""
 

@@ -29,11 +29,11 @@ _UNITS: tuple[tuple[float, str], ...] = (
 _SECONDS_IN = {name: factor for factor, names in _UNITS for name in names.split()}
 _DIGITS = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
 _NUMBER = re.compile(_DIGITS, re.ASCII)
-_NUMBER_WORDS = {
-    word: float(number)
-    for number, words in enumerate("one,a,an two three four five six seven eight nine ten eleven twelve".split(), 1)
-    for word in words.split(",")
-} | {"fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "sixty": 60.0, "half a": 0.5, "half an": 0.5}
+_NUMBER_WORDS: dict[str, float] = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "half a": 0.5,
+    "half an": 0.5,
+}  # fmt: skip
 _WORDS = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
 _AMOUNT = re.compile(
     rf"(?:,? ?(?:and )?)(?:({_DIGITS})[ -]?|({_WORDS})[ -])({'|'.join(_SECONDS_IN)})(?![a-z])", re.ASCII | re.IGNORECASE
@@ -229,10 +229,12 @@ _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisofor
 
 _ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool")  # one is in every text that asks
 _ASKED = re.compile(
-    r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
+    r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"
+    r"|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
     r"(?:[ _-]?(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|min|mins|minutes|hours)(?=[\"'\s:=]))?"
     r"[\"']?[\s:=]{1,3}[\"']?(?:about |at least |approximately |around )?"
-    r"|(?:try|retry)(?: this| it| your request| the request)? again (?:in|after|at) (?:about |at least |approximately |around )?"
+    r"|(?:try|retry)(?: this| it| your request| the request)? again (?:in|after|at) "
+    r"(?:about |at least |approximately |around )?"
     r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately |around |until )?"
     r"|(?:available|resets?|reset|retry|back|unblocked|unlocked) (?:again )?(?:in|at|after) (?:about |around )?"
     r"|cool-?down(?: period)?(?: of|:| is) )"
@@ -240,7 +242,8 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _ISO_MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
+    r"(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
 )
 _HTTP_MOMENT = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
 

@@ -11,12 +11,12 @@ _LONGEST = 80
 # What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
 ROLES: dict[str, str] = {
     "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
-        sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
-        errorcodes messagecode resultcode returncode rc issue ecode""",
+        sqlstate declinecode statusreason errortag apicode internalcode oauthcode codename
+        networkerrorcode errorcodes messagecode resultcode returncode rc issue ecode""",
     "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
-        xcoderror errorreason cause failurereason failurecode failuretype""",
+        errorreason cause failurereason failurecode failuretype""",
     "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
-    "text": """message msg errormessage errormsg errmsg errordescription detail details title description text hinttext
+    "text": """message msg errormessage errormsg errmsg errordescription detail details title description text
         customermessage usermessage developermessage technicalmessage internalmessage localizedmessage errorsummary
         errordetail errordetails statustext statusmessage faultstring displaymessage friendlymessage explanation summary
         stderr errormessages errstr longmessage shortmessage what why note diagnostics""",
@@ -50,6 +50,11 @@ _DELAY_KEY = re.compile(
     r"|tryagain(?:in|after|at)|available(?:in|at|again)|next(?:retry|attempt|try)(?:at|in|time)?|delay|blockeduntil|until)"
     r"(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes|hours|epoch|date|utc)?"
 )
+
+
+def listed(names: str) -> frozenset[str]:
+    """Return the names in a text."""
+    return frozenset(names.split())
 
 
 def squashed(key: str) -> str:

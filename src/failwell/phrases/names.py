@@ -6,6 +6,7 @@ A guess never claims to know whether the operation took effect, so it cannot mak
 from functools import cache, lru_cache
 from typing import Any
 
+from failwell.phrases.keys import listed
 from failwell.phrases.language import Rule, Table, plain_name, snake
 from failwell.phrases.sql_codes import DRIVER_CLASSES
 
@@ -166,10 +167,11 @@ def guess(name: str) -> dict[str, Any] | None:
 
 
 # Names of classes of errors, which say less than a status or the words beside them.
-_EMPTY = frozenset(
+_EMPTY = listed(
     """error failure api_error about_blank exception invalid_request_error fault status object unknown bad_request
-    client_error http_error unknown_error general_error generic_error tool_error tool_execution_error execution_error
-    runtime_error value_error default other undefined failed fail error_response application_error request_failed""".split()
+    client_error http_error unknown_error general_error generic_error tool_error tool_execution_error
+    execution_error runtime_error value_error default other undefined failed fail error_response
+    application_error request_failed"""
 )
 
 

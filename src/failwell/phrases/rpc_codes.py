@@ -81,7 +81,12 @@ class SdkError(NamedTuple):
 _TIMED_OUT = re.compile(r"Request\b.{0,200}\btimed out.{0,100}|Timed out while waiting for response to .{1,300}"
                         r"|Maximum total timeout exceeded.{0,100}", re.DOTALL | re.IGNORECASE)  # fmt: skip
 SDK_ERRORS: tuple[SdkError, ...] = (
-    SdkError(CONNECTION_CLOSED, re.compile(r"Connection closed.{0,100}", re.DOTALL | re.IGNORECASE), "CONNECTION_LOST", "CONNECTION_LOST"),
+    SdkError(
+        CONNECTION_CLOSED,
+        re.compile(r"Connection closed.{0,100}", re.DOTALL | re.IGNORECASE),
+        "CONNECTION_LOST",
+        "CONNECTION_LOST",
+    ),
     SdkError(REQUEST_TIMEOUT, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
     SdkError(408, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
 )

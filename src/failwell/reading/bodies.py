@@ -9,13 +9,13 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from failwell import codes
 from failwell._json import is_array, is_object, parse_json
 from failwell.phrases.delays import delay_in_headers, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES
-from failwell.phrases.keys import delay_key, role_of, squashed
+from failwell.phrases.keys import delay_key, listed, role_of, squashed
 from failwell.phrases.vendor_codes import VENDORS
 from failwell.phrases.vendor_shapes import Vendor, Vendors
 
@@ -33,26 +33,26 @@ _LONGEST_INSIDE = 64_000
 _LONGEST_LITERAL = 8000
 _LONGEST_TEXT = 1000
 
-NESTED = frozenset(
-    """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
-    causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
-    validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters
-    message errorextra""".split()
+NESTED = listed(
+    """error errors err fault failure failures problem problems detail details innererror innerexception extensions
+    cause causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations
+    violations validationerrors invalidparams issues invalidfields adcperror context source meta metadata
+    errorresponse errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy
+    retryadvice parameters message errorextra"""
 )
 """Keys that hold an error object or a list of them."""
 
-ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer originalerror".split())
+ANSWERS = listed("response body upstream upstreamresponse upstreambody answer originalerror")
 """Keys that hold what another service answered: looked into if nothing else says what happened."""
 
-CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
+CARRIERS = ANSWERS | listed("data result payload content output raw original")
 """Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
-_SURE_FIELD_MAPS = frozenset("errors fielderrors validationerrors invalidfields violations invalidparams".split())
-FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages message error".split())
+_SURE_FIELD_MAPS = listed("errors fielderrors validationerrors invalidfields violations invalidparams")
+FIELD_MAPS = _SURE_FIELD_MAPS | listed("fields details detail messages message error")
 """Keys that may hold what is wrong with each field, by its name."""
 
-FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
+FIELD_LISTS = listed("fields invalidfields missingfields requiredfields unknownfields")
 """Keys that may hold the names of the fields at fault."""
 
 CATEGORIES: dict[str, str] = {
@@ -72,7 +72,7 @@ CATEGORIES: dict[str, str] = {
 }
 """What the words for a category of errors mean: a type, or a code of the catalog."""
 
-_RETRY_OBJECTS = frozenset("retry retryinfo retrypolicy retryadvice".split())
+_RETRY_OBJECTS = listed("retry retryinfo retrypolicy retryadvice")
 _CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
 _RETRY_WORDS: dict[Any, bool] = {
     True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "never": False, "none": False,
@@ -80,8 +80,9 @@ _RETRY_WORDS: dict[Any, bool] = {
 }  # fmt: skip
 _NO_WORDS = frozenset(("", "none", "null", "n/a", "unknown", "undefined", "ok", "success", "false", "true"))
 BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
-_GOOD_STATUS = frozenset(("ok", "success", "succeeded", "completed", "complete", "done", "created", "updated", "deleted",
-                          "sent", "accepted", "200", "201", "202", "204"))  # fmt: skip
+_GOOD_STATUS = listed(
+    "ok success succeeded completed complete done created updated deleted sent accepted 200 201 202 204"
+)
 vendors = Vendors(VENDORS)
 """The services that are told from the shape of an error object."""
 
@@ -108,11 +109,11 @@ class Code(NamedTuple):
 class Stated(Struct):
     """What error objects state, the most telling first, and the words around them."""
 
-    texts: list[str] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    codes: list[Code] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
+    texts: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    codes: list[Code] = []
+    statuses: list[int] = []
     category: str | None = None
     retryable: bool | None = None
     recoverable: bool | None = None
@@ -121,9 +122,9 @@ class Stated(Struct):
     hint: str | None = None
     docs_url: str | None = None
     id: str | None = None
-    fields: list[FieldNote] = field(default_factory=list)
+    fields: list[FieldNote] = []
     vendors: tuple[Vendor, ...] = ()
-    rest: dict[str, Any] = field(default_factory=dict)
+    rest: dict[str, Any] = {}
     objects: int = 0
 
     @property
@@ -166,14 +167,14 @@ class Stated(Struct):
         self.fields += other.fields
         self.vendors = tuple({vendor.name: vendor for vendor in (*self.vendors, *other.vendors)}.values())
         self.rest = {**other.rest, **self.rest}
-        self.note_retryable(other.retryable)
+        self.note_retryable(value=other.retryable)
         self.delay = longest(self.delay, other.delay)
         self.reset = longest(self.reset, other.reset)
         for name in ("category", "recoverable", "hint", "docs_url", "id"):
             if getattr(self, name) is None:
                 setattr(self, name, getattr(other, name))
 
-    def note_retryable(self, value: bool | None) -> None:
+    def note_retryable(self, *, value: bool | None) -> None:
         """Note whether the same call may be made again; who says no is believed."""
         if value is not None:
             self.retryable = value if self.retryable is None else self.retryable and value
@@ -293,7 +294,7 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
             continue
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
-        _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+        _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, now=now)
     if value.get("status") == "fail" and is_object(data := value.get("data")):  # JSend
         _note_field_map(data, stated, is_sure=True)
     for path in named[:1]:
@@ -326,7 +327,6 @@ def _note(
     kinds: list[Code],
     nested: list[Any],
     named: list[str],
-    depth: int,
     now: float | None,
 ) -> None:
     """Note what one key states; what nobody has a use for is kept as it is."""
@@ -376,7 +376,7 @@ def _note(
         case "category":
             meaning = _CATEGORY_OF.get(squashed(value)) if isinstance(value, str) else None
             if name == "recovery" and isinstance(value, str) and " " not in value:  # a word nobody knows is final
-                stated.note_retryable(meaning == "TRANSIENT")
+                stated.note_retryable(value=meaning == "TRANSIENT")
             if meaning is not None:
                 stated.category = stated.category or meaning
             elif isinstance(value, str) and " " in value and name == "recovery":
@@ -389,7 +389,7 @@ def _note(
         case "retry" | "final":
             said = _RETRY_WORDS.get(value.lower() if isinstance(value, str) else value)
             if said is not None and isinstance(value, bool | str):
-                stated.note_retryable(said if role == "retry" else not said)
+                stated.note_retryable(value=said if role == "retry" else not said)
             else:
                 stated.rest.setdefault(key, value)
         case "recoverable" if isinstance(value, bool):
@@ -488,8 +488,8 @@ def _joined_path(value: Any) -> str:
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
         return path.lstrip(".")
     if value.startswith(("#/", "/", "$.")):
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in value.lstrip("#$").replace(".", "/").split("/") if part]
-        return "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts).lstrip(".")
+        keys = [key.replace("~1", "/").replace("~0", "~") for key in re.split(r"[./]", value.lstrip("#$")) if key]
+        return "".join(f"[{key}]" if key.isdecimal() else f".{key}" for key in keys).lstrip(".")
     return str(value)
 
 
@@ -531,27 +531,42 @@ def _texts_of_field(said: Any) -> list[str]:
 
 
 # Batches: a list with a result for each item, or one list of what was done beside one of what was not.
-_RESULT_LISTS = frozenset(
+_RESULT_LISTS = listed(
     """results items responses data records outcomes operations documents entries files messages rows batch tasks
-    requestresponses requests updates writeresults itemresults statuses details value""".split()
+    requestresponses requests updates writeresults itemresults statuses details value"""
 )
-_DONE_KEYS = frozenset(
-    """successful succeeded success successes created updated processed ok completed done sent deleted inserted imported
-    written accepted successcount succeededcount successfulcount nsucceeded""".split()
+_DONE_KEYS = listed(
+    """successful succeeded success successes created updated processed ok completed done sent deleted inserted
+    imported written accepted successcount succeededcount successfulcount nsucceeded"""
 )
-_FAILED_KEYS = frozenset(
-    """failed failures failure errors unprocessed rejected unprocessedkeys unprocessedentries faileditems failedrecords
-    failedrequests notprocessed skippederrors faileditemlist batchitemfailures writeerrors""".split()
+_FAILED_KEYS = listed(
+    """failed failures failure errors unprocessed rejected unprocessedkeys unprocessedentries faileditems
+    failedrecords failedrequests notprocessed skippederrors faileditemlist batchitemfailures writeerrors"""
 )
-_NAME_KEYS = ("id", "Id", "ID", "_id", "item", "key", "name", "path", "file", "email", "sku", "ref", "url", "itemIdentifier")
-_STATE_KEYS = frozenset("status state result outcome".split())
+_NAME_KEYS = (
+    "id",
+    "Id",
+    "ID",
+    "_id",
+    "item",
+    "key",
+    "name",
+    "path",
+    "file",
+    "email",
+    "sku",
+    "ref",
+    "url",
+    "itemIdentifier",
+)
+_STATE_KEYS = listed("status state result outcome")
 _MOST_BATCH_ITEMS = 1000
 
 
 class FailedItem(NamedTuple):
     """One item of a batch that failed: its place, its name if it has one, and what it states."""
 
-    index: int
+    place: int
     name: str | int | None
     value: Any
 
@@ -594,7 +609,9 @@ def _graphql_batch(payload: dict[str, Any]) -> Batch | None:
     if not resolved or not all(is_array(path) and path for path in paths):
         return None
     named = [".".join(map(str, path)) for path in paths if path]
-    return Batch([FailedItem(at, name, error) for at, (name, error) in enumerate(zip(named, errors, strict=True))], resolved)
+    return Batch(
+        [FailedItem(at, name, error) for at, (name, error) in enumerate(zip(named, errors, strict=True))], resolved
+    )
 
 
 def _sorted_items(items: list[Any]) -> Batch | None:

@@ -1,6 +1,6 @@
 """Structured errors: dialects, standards, JSON-RPC errors, and error objects of any other shape."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
@@ -203,13 +203,15 @@ def from_batch(payload: Any, context: Context) -> Reading | None:
         cause = _cause(stated, stated.message, context)
         is_known = cause.confidence >= CERTAIN
         types.add(cause.effective_type if is_known else None)
-        told = {"index": item.index, "item": item.name, "code": cause.code if is_known else None,
+        told = {"index": item.place, "item": item.name, "code": cause.code if is_known else None,
                 "message": stated.message or stated.name or None}  # fmt: skip
         described.append({key: value for key, value in told.items() if value is not None})
     total = batch.succeeded + len(batch.failed)
     texts = {key: value for key, value in payload.items() if isinstance(value, str)} if is_object(payload) else {}
     said = stated_in(texts).message or f"{len(batch.failed)} of {total} items failed"
-    listed = "; ".join(f"{one.get('item', one['index'])}: {one.get('message', 'it failed')}" for one in described[:_MOST_TOLD])
+    listed = "; ".join(
+        f"{one.get('item', one['index'])}: {one.get('message', 'it failed')}" for one in described[:_MOST_TOLD]
+    )
     failure = Failure(
         code="PARTIAL_FAILURE",
         type=types.pop() if len(types) == 1 else None,  # type: ignore[arg-type]  # None: as the row says
@@ -305,8 +307,8 @@ def _numbered(error: dict[str, Any]) -> Failure:
 #   the delay        the longest that any place states.
 #   what else        the place that comes first: the `data` of a JSON-RPC error, `structuredContent`, JSON in a text.
 #
-# Whatever is stated in a payload that is not of a dialect is about a service behind the tool as often as about the call:
-# it has a confidence, and `decide` makes no call again by itself because of an outcome with a confidence.
+# What is stated in a payload of no dialect is about a service behind the tool as often as about the call: it has a
+# confidence, and `decide` makes no call again by itself because of an outcome with a confidence.
 _CODED, _AKIN, _NAMED, _NUMBERED = 0.95, 0.9, 0.85, 0.9
 _FLAGGED, _UNKNOWN = 0.8, 0.5
 _BROAD = frozenset(
@@ -377,8 +379,8 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     values["outcome"] = cause.outcome or derived.outcome
     if stated.recoverable is not None:
         values["recoverable"] = stated.recoverable
-    stated_values = {name: value for name, value in values.items() if value is not None or name == "retryable"}
-    return Reading(Failure(origin="read", confidence=cause.confidence, **stated_values), cause.rule)
+    given: dict[str, Any] = {name: value for name, value in values.items() if value is not None or name == "retryable"}
+    return Reading(Failure(origin="read", confidence=cause.confidence, **given), cause.rule)
 
 
 def _from_words(stated: Stated, context: Context) -> Reading | None:
@@ -486,8 +488,8 @@ def _meaning_of(code: str, stated: Stated) -> Cause | None:
     row = codes.get(code) or codes.get(codes.screaming(code))
     known = row.code if row else known_code(code)
     rule = f"code {code[:40]}"
-    if known is None and (meaning := ERRNO_NAMES.get(code) or _sqlstate(code)) is not None:
-        values = fields_of(meaning)
+    if known is None and (public := ERRNO_NAMES.get(code) or _sqlstate(code)) is not None:
+        values = fields_of(public)
         return Cause(_CODED, rule, values.get("code"), values.get("type"), values.get("retryable", UNSET),
                      values.get("outcome"), stated=code)  # fmt: skip
     if known is not None and not names.is_empty(code):
@@ -518,7 +520,7 @@ def _by_category(category: str | None) -> Cause | None:
         return None
     rule = f"category {category}"
     if category in TYPES:
-        return Cause(_AKIN, rule, type=cast(Type, category))
+        return Cause(_AKIN, rule, type=category)
     return Cause(_AKIN, rule, category)
 
 

@@ -65,7 +65,10 @@ def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, s
 def failure_from_response(
     status: int, headers: Mapping[str, str], body: Any, *, sent: Mapping[str, str] | None = None
 ) -> Failure:
-    """Return the failure of a call, made with the headers *sent*, that got an HTTP error, or something else than an answer."""
+    """Return the failure of a call that was answered with an HTTP error, or with something that is no answer.
+
+    *sent* are the headers of the request.
+    """
     if is_session_refused(status, sent, body):
         return _SESSION_UNKNOWN.replace(http_status=status)
     if status in _REDIRECTS:
