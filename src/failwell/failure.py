@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import force_setattr
 
 from failwell import codes
+from failwell._json import is_array, is_object
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Outcome, Type, is_code
 
@@ -169,6 +170,15 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
 
+    @property
+    def failed_items(self) -> tuple[dict[str, Any], ...]:
+        """The items that failed where others of the same call did not: `details["failed_items"]`, else nothing.
+
+        Each says which one it is (`index`, and `item` where it has a name) and why (`code`, `message`).
+        """
+        found = self.details.get("failed_items")
+        return tuple(item for item in found if is_object(item)) if is_array(found) else ()
+
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.
 
@@ -308,13 +318,14 @@ def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) ->
 
 
 def seconds(value: Any) -> float | None:
-    """Return a delay in seconds to the millisecond, whole ones as int; None for NaN, infinite and negative ones."""
+    """Return a delay in seconds, rounded up to the millisecond; None for NaN, infinite and negative ones."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"retry_after must be a number of seconds, not {value!r}")
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        value = max(round(value, 3), 0.001) if value > 0 else value
+        if 0 < value < _LONGEST_DELAY:
+            value = max(math.ceil(round(value * 1000, 4)), 1) / 1000  # 0.1 + 0.2 is no longer than 0.3
         if value.is_integer():
             value = int(value)
     return value if 0 <= value < _LONGEST_DELAY else None
@@ -486,6 +497,15 @@ def facts(problem: FieldProblem, text: str = "") -> list[str]:
 def mentions(text: str, word: str) -> bool:
     """Return whether a text holds a word, and not as a part of another one."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def is_certain(failure: Failure) -> bool:
+    """Return whether a failure was stated for this call, and not judged from words or from a foreign payload.
+
+    What was judged has a confidence: enough to advise a model, not to make a call again.
+    """
+    is_graded = failure.origin == "read" and failure.confidence is not None
+    return not is_graded and failure.origin != "inferred"
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")

@@ -187,7 +187,11 @@ def test_a_broken_error_goes_out_as_a_minimal_one(dialect: str, caplog: pytest.L
     assert "could not be encoded" in caplog.text
 
 
-@pytest.mark.parametrize("shape", ["text", "compact", "xml", "meta lines", "quotes"])
+SHAPES = ["text", "compact", "xml", "meta lines", "quotes", "objects", "keys", "batch", "braces", "literals", "delays",
+          "tags"]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_reading_time_grows_with_size_and_no_faster(shape: str) -> None:
     makers = {
         "text": lambda n: "error " * (n // 6),
@@ -195,6 +199,13 @@ def test_reading_time_grows_with_size_and_no_faster(shape: str) -> None:
         "xml": lambda n: "<tool_error>" + "<detail key='a'>&amp;</detail>" * (n // 30) + "</tool_error>",
         "meta lines": lambda n: "m\n" + "- a: b\n" * (n // 7),
         "quotes": lambda n: "<tool_error " + "a='" * (n // 3) + ">x</tool_error>",
+        "objects": lambda n: '{"errors":[' + '{"code":"x","message":"m"},' * (n // 27) + "1]}",
+        "keys": lambda n: '{"error":{' + "".join(f'"k{at}":"v",' for at in range(n // 12)) + '"code":1}}',
+        "batch": lambda n: '{"results":[' + '{"id":1,"ok":false},{"ok":true},' * (n // 32) + "{}]}",
+        "braces": lambda n: "x {" * (n // 3),
+        "literals": lambda n: "x {'a': " * (n // 8) + "}",
+        "delays": lambda n: '{"error":{"message":"' + "retry after wait 1 h " * (n // 21) + '","retryable":true}}',
+        "tags": lambda n: "<Code>" * (n // 6) + "</",
     }
 
     def cost(size: int) -> float:

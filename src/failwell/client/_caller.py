@@ -15,7 +15,7 @@ from failwell.advice import Hints
 from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed
 from failwell.dialects._placement import META_KEY
 from failwell.event import Observer
-from failwell.failure import Failure
+from failwell.failure import Failure, is_certain
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
@@ -165,7 +165,7 @@ class ToolCall:
             return failure
         await self._look_up()
         late = self.description.input_schema
-        return self._read(what, arguments, late) if failure.origin == "inferred" and late is not schema else failure
+        return failure if is_certain(failure) or late is schema else self._read(what, arguments, late)
 
     def _known_schema(self) -> dict[str, Any] | None:
         """Return the tool's schema as far as nobody must be asked for it."""
@@ -182,7 +182,7 @@ class ToolCall:
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
             return True
-        return failure.origin == "inferred" or failure.retryable is not False
+        return not is_certain(failure) or failure.retryable is not False
 
     async def _look_up(self) -> None:
         describe = self._describe
@@ -465,7 +465,7 @@ def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
     """Return whether something may stand in for the tool; *repeatable* says that it does no harm if it ran as well."""
     if failure.type not in _UNABLE or failure.severity == "warning" or failure.outcome == "executed":
         return False
-    return repeatable or (failure.outcome != "unknown" and failure.origin != "inferred")
+    return repeatable or (failure.outcome != "unknown" and is_certain(failure))
 
 
 def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
@@ -489,7 +489,7 @@ def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: R
 
 
 def _had_no_effect(failure: Failure) -> bool:
-    return failure.outcome in _NO_EFFECT and failure.origin != "inferred"
+    return failure.outcome in _NO_EFFECT and is_certain(failure)
 
 
 def _summary(found: Repair) -> str:

@@ -13,10 +13,11 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
+from failwell.reading.bodies import declares_error
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
-from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
+from failwell.reading.shapes import from_nested_result, from_places, from_rpc, from_rpc_data, from_shape
 from failwell.result import Err
 
 # Exceptions of clients and frameworks whose text is the server's text.
@@ -182,18 +183,29 @@ def _read_result(
     if failure := read_whole(raw.meta.get(META_KEY)):
         return Reading(failure)
     if raw.flag is False and not unflagged:
-        failure = _first(_from_known_dialect(known_dialect, raw)) if known_dialect else None
+        failure = _first(_from_known_dialect(known_dialect, raw, context)) if known_dialect else None
         return Reading(failure) if failure else None
-    if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now)):
+    if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now, context=context)):
         return Reading(failure)
     if raw.rpc_error is not None:
-        return from_rpc(raw.rpc_error, context)
+        return from_rpc(raw.rpc_error, context, now=now)
     text = "\n".join(raw.texts)
     if raw.flag is False:
-        return flat_text.read_unflagged_text(text, context)
-    if raw.flag is None and raw.payload is not None:
-        return flat_text.read_unflagged_text(write_json(raw.payload), context) if unflagged else None
-    return flat_text.read_error_text(text, context)
+        reading = flat_text.read_unflagged_text(text, context)
+        return reading and (from_places(raw, context, now=now) or reading)
+    if raw.payload is not None:
+        return _read_payload(raw, raw.payload, unflagged=unflagged, now=now, context=context)
+    return from_places(raw, context, now=now) or flat_text.read_error_text(text, context)
+
+
+def _read_payload(
+    raw: RawResult, payload: dict[str, Any], *, unflagged: bool, now: float | None, context: Context
+) -> Reading | None:
+    """Return the failure in an object that is no result and that nobody flagged, if it says that it is an error."""
+    reading = flat_text.read_unflagged_text(write_json(payload), context) if unflagged else None
+    if reading is None and not declares_error(payload):
+        return None
+    return from_places(raw, context, now=now) or reading
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
@@ -204,17 +216,19 @@ def _whole(result: dict[str, Any]) -> Failure | None:
     return read_whole(meta[META_KEY]) if isinstance(result.get("content"), list) else None
 
 
-def _structured(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
+def _structured(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context
+) -> Iterator[Failure | None]:
     """Yield what each way of reading finds, in the order in which they are trusted."""
     text = raw.texts[0] if raw.texts else ""
     if raw.meta:
         yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
     if known_dialect:
-        yield from _from_known_dialect(known_dialect, raw)
+        yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta:
         yield _meta.decode(Wire(text, True, raw.meta))
     if raw.rpc_error is not None:
-        yield from_rpc_data(raw.rpc_error)
+        yield from_rpc_data(raw.rpc_error, context)
     for text in raw.texts:
         bare = without_prefixes(text)
         text = bare if bare.lstrip().startswith(("{", "<")) else text
@@ -222,19 +236,19 @@ def _structured(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: 
             yield _xml.decode(Wire(text))
         payload = parse_object(text)
         if payload is not None:
-            yield from_shape(payload)
+            yield from_shape(payload, context)
     for payload in (raw.payload, raw.structured):
         if is_object(payload):
-            yield from_shape(payload)
+            yield from_shape(payload, context)
 
 
-def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult) -> Iterator[Failure | None]:
+def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult, context: Context) -> Iterator[Failure | None]:
     """Yield what the dialect that the server speaks finds; a result inside a text says itself whether it failed."""
     for text in raw.texts:
         yield known_dialect.decode(Wire(text, raw.flag is not False, raw.meta))
         payload = parse_object(text)
         if payload is not None:
-            yield from_nested_result(payload, 0)
+            yield from_nested_result(payload, context)
     if raw.payload is not None:
         yield known_dialect.decode(Wire(write_json(raw.payload)))
 
@@ -249,8 +263,8 @@ def _from_exception(
     code, message = getattr(error, "code", None), getattr(error, "message", None)
     if isinstance(code, int) and isinstance(message, str):
         received = {"code": code, "message": message, "data": getattr(error, "data", None)}
-        failure = from_rpc_data(received)
-        return Reading(failure) if failure else from_rpc(received, context)
+        failure = from_rpc_data(received, context)
+        return Reading(failure) if failure else from_rpc(received, context, now=now)
     if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
         result = {"content": [{"text": str(leaf)}], "isError": True}
         found = _read(result, known_dialect, unflagged=False, now=now, context=context)

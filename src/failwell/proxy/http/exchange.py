@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import ClientResponse
 
 from failwell.event import Event
+from failwell.exceptions.http import is_session_refused
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_ERROR_BODY, MAX_SMALL_BODY
 from failwell.proxy.channels import mentions_error
@@ -35,7 +36,7 @@ from failwell.proxy.http.sessions import UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import decode, encode, glance_at_server
 
-_OK, _ERROR = 200, 400
+_OK, _ERROR, _NOT_FOUND = 200, 400, 404
 _NO_BODY = (202, 204)
 
 
@@ -274,23 +275,31 @@ class Exchange:
 
     async def _read_error(self, response: ClientResponse) -> None:
         """Handle an HTTP error, or a response that is no message."""
-        status, headers = response.status, response.headers
-        if self._dry_run or is_for_client(status, self._request.headers, headers):
+        status, headers, sent = response.status, response.headers, self._request.headers
+        passes_on = is_for_client(status, sent, headers)
+        says_why = status == _NOT_FOUND and "json" in response.content_type  # an unknown method, perhaps
+        if self._dry_run or (passes_on and not says_why):
             for pending in list(self._waiting.values()):
-                self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
+                self._report_passed(pending, failure_passed_on(status, sent, headers))
             await pass_on(response, redacting(self._reply, is_off=self._dry_run), self._share)
             return
         data = await read_start(response.content, most=MAX_ERROR_BODY)
         body = decode(data) if "json" in response.content_type else None
+        if passes_on and is_session_refused(status, sent, body):
+            for pending in list(self._waiting.values()):
+                self._report_passed(pending, failure_passed_on(status, sent, headers))
+            await redacting(self._reply).send(status, to_client(headers.items()), data)
+            return
         self._writer.headers = redacted_headers(json_headers(to_client(headers.items())))
         error = rpc_error_in(body, status, headers) if status >= _ERROR and not self._writer.is_batch else None
         if error is None:
-            await self._fail_all(failure_from_response(status, headers, body if body is not None else data))
+            said = body if body is not None else data
+            await self._fail_all(failure_from_response(status, headers, said, sent=sent))
             return
         pending = next(iter(self._waiting.values()))
         message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
         if self._conversation.rewriter.failure_in(pending.call, message) is None:
-            self._report_passed(pending, failure_from_response(status, headers, body))
+            self._report_passed(pending, failure_from_response(status, headers, body, sent=sent))
             await redacting(self._reply).send(status, to_client(headers.items()), data)
         else:
             await self._read_message(encode(message))
