@@ -8,12 +8,13 @@ A shape is marks with blanks between them, all of which must hold. A mark is a d
     path^prefix     a text that begins so
     path>9999       a whole number above
 
-Digits in a path are indices of a list. Shapes are found by the first part of the path of their first mark.
+Digits in a path are indices of a list.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from failwell._json import is_array, is_object
@@ -52,33 +53,65 @@ class Mark(NamedTuple):
     holds: Callable[[Any], bool]
 
 
+_Path = tuple[str, ...]
+_Shape = tuple[frozenset[_Path], tuple[Mark, ...], Vendor]
+_INDEXED = 2
+_MOST_KEYS = 60
+
+
+def _paths(payload: Any) -> Iterator[_Path]:
+    """Yield the paths of one or two parts that lead somewhere in an object, or in a list of them."""
+    for key, value in _members(payload):
+        yield (key,)
+        for inner, _ in _members(value):
+            yield key, inner
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    if is_object(value):
+        return islice(value.items(), _MOST_KEYS)
+    return (("0", value[0]),) if is_array(value) and value else ()
+
+
+def _has(payload: Any, marks: tuple[Mark, ...]) -> bool:
+    for mark in marks:  # noqa: SIM110 - a generator would take twice as long
+        if not mark.holds(_at(payload, mark.path)):
+            return False
+    return True
+
+
 class Vendors:
     """Services, found by the shape of an error object, and what their codes mean. Made ready when first asked."""
 
     def __init__(self, vendors: Iterable[Vendor]) -> None:
         self._vendors = tuple(vendors)
-        self._by_key: dict[str, list[tuple[tuple[Mark, ...], Vendor]]] | None = None
+        self._by_path: dict[_Path, list[_Shape]] | None = None
         self._meanings: dict[str, tuple[dict[str, Meaning], dict[str, Meaning]]] = {}
 
     def of(self, payload: Any) -> tuple[Vendor, ...]:
         """Return the services whose shape an object, or a list of them, has."""
-        by_key = self._by_key or self._indexed()
-        keys: Iterable[Any] = payload if is_object(payload) else ("0",) if is_array(payload) else ()
+        by_path = self._by_path or self._indexed()
+        present = frozenset(_paths(payload))
         found: dict[str, Vendor] = {}
-        for key in keys:
-            for marks, vendor in by_key.get(key, ()):
-                if vendor.name not in found and all(mark.holds(_at(payload, mark.path)) for mark in marks):
+        for path in present & by_path.keys():
+            for needed, marks, vendor in by_path[path]:
+                if needed <= present and vendor.name not in found and _has(payload, marks):
                     found[vendor.name] = vendor
-        return tuple(found.values())
+        return (
+            tuple(vendor for vendor in self._vendors if vendor.name in found) if len(found) > 1 else (*found.values(),)
+        )
 
-    def _indexed(self) -> dict[str, list[tuple[tuple[Mark, ...], Vendor]]]:
-        found: dict[str, list[tuple[tuple[Mark, ...], Vendor]]] = defaultdict(list)
-        for vendor in self._vendors:
-            for shape in vendor.shapes:
-                marks = parse_shape(shape)
-                found[marks[0].path[0]].append((marks, vendor))
-        self._by_key = dict(found)
-        return self._by_key
+    def _indexed(self) -> dict[_Path, list[_Shape]]:
+        """Put each shape under the path in it that the fewest shapes have, so that few are tried."""
+        shapes = [(parse_shape(shape), vendor) for vendor in self._vendors for shape in vendor.shapes]
+        counts = Counter(mark.path[:_INDEXED] for marks, _ in shapes for mark in marks)
+        found: dict[_Path, list[_Shape]] = defaultdict(list)
+        for marks, vendor in shapes:
+            needed = frozenset(mark.path[:_INDEXED] for mark in marks if not mark.holds(None))
+            rarest = min(needed, key=lambda path: (counts[path], path))
+            found[rarest].append((needed, marks, vendor))
+        self._by_path = dict(found)
+        return self._by_path
 
     def codes_in(self, payload: Any, vendors: Iterable[Vendor]) -> Iterator[str]:
         """Yield the codes that stand where some services put them and have a row, the last of several first."""

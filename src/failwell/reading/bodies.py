@@ -186,6 +186,8 @@ def longest(one: float | None, two: float | None) -> float | None:
 
 
 def _sentences(texts: list[str]) -> str:
+    if len(texts) < 2:
+        return texts[0].strip() if texts else ""
     kept: list[str] = []
     for text in dict.fromkeys(text.strip() for text in texts):
         if text and not any(text in other for other in kept):

@@ -44,11 +44,11 @@ class Reading(Struct, frozen=True):
     rule: str | None = None
 
 
-def read_error_text(text: str, context: Context) -> Reading:
-    """Return the failure that an error text tells of, and the rule that says so."""
+def read_error_text(text: str, context: Context, found: Finding | None = None) -> Reading:
+    """Return the failure that an error text tells of, and the rule that says so; *found* is what is known of it."""
     context.safe_text = safe_message(text)
-    if not any(mark in text for mark in ADVICE_MARKS):
-        return _reading(context, find_cause(text, context))
+    if found is not None or not any(mark in text for mark in ADVICE_MARKS):
+        return _reading(context, found or find_cause(text, context))
     context.safe_text, said = split_advice(context.safe_text)
     reading = _reading(context, find_cause(split_advice(text)[0], context))
     # Whoever gets nothing but the text is not to make a call again that the text says not to repeat.

@@ -145,6 +145,8 @@ def from_nested_result(payload: dict[str, Any], context: Context, depth: int = 0
 
 def from_places(raw: RawResult, context: Context, *, now: float | None = None) -> Reading | None:
     """Return the failure that the objects in a result state, wherever they stand; None if they state nothing."""
+    if raw.payload is None and raw.structured is None and not any("{" in text or "</" in text for text in raw.texts):
+        return None
     stated = Stated()
     texts: list[str] = []
     is_found = False
@@ -168,8 +170,9 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
             inner.texts = [f"{before} {inner.message or inner.name}".strip()]
         stated.add(inner)
     stated.after += texts
-    if is_found and any(_is_validators(text, stated, context) for text in raw.texts):
-        return None
+    for text in raw.texts if is_found else ():
+        if (found := _by_validator(text, stated, context)) is not None:
+            return flat_text.read_error_text("\n".join(raw.texts), context, found)
     reading = from_stated(stated, context, now=now) or _from_words(stated, context)
     if reading is None and is_found and stated.message:
         reading = flat_text.read_error_text(stated.message, context)  # the words count, and not the rest of the object
@@ -179,12 +182,12 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule)
 
 
-def _is_validators(text: str, stated: Stated, context: Context) -> bool:
-    """Return whether a text is a validator's, which is read with all that it says of the fields."""
+def _by_validator(text: str, stated: Stated, context: Context) -> Finding | None:
+    """Return what a validator's text says with all that it says of the fields, unless its object states a code."""
     if stated.statuses or stated.category or ((coded := _best_code(stated)) and coded.confidence > _NAMED):
-        return False
+        return None
     found = flat_text.by_validator(text, context)
-    return found is not None and bool(found.fields)
+    return found if found is not None and found.fields else None
 
 
 _MOST_FAILED_ITEMS = 50
@@ -257,7 +260,7 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
         stated.add(stated_in(data, now=now))
     if found := find_json(message):
         inner = stated_in(found[0], now=now)
-        if not _is_validators(message, inner, context):
+        if _by_validator(message, inner, context) is None:
             stated.add(inner)
             message = without_prefixes(f"{found[1]} ").strip()
     stated.before.append(message)
