@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from failwell import codes
 from failwell._json import is_array, is_object
 
 _DECODER = json.JSONDecoder()
@@ -12,7 +11,6 @@ _OPENING = re.compile(r"[{\[]")
 _MOST_OPENINGS = 4
 _DEEPEST = 5
 _MOST_ITEMS = 10
-_MOST_VALUES = 60
 _LONGEST_MESSAGE = 1000
 _TEXT_KEYS = (
     "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
@@ -24,7 +22,6 @@ _BODY_CODE_KEYS = (
     "code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
     "error_type", "kind", "category",
 )  # fmt: skip
-_BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
 
 
 class Body(NamedTuple):
@@ -86,50 +83,3 @@ def _collect(value: Any, texts: list[str], statuses: list[int], codes: list[str]
 
 def _is_code(text: str) -> bool:
     return 2 < len(text) <= 80 and " " not in text and text.isascii()
-
-
-def declares_error(payload: Any) -> bool:
-    """Tell whether an object that nobody flagged says of itself that it is an error, and holds nothing else of use."""
-    if not is_object(payload) or not payload or len(payload) > _MOST_ITEMS:
-        return False
-    error, errors = payload.get("error"), payload.get("errors")
-    status = payload.get("status")
-    has_text = any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
-    if payload.get("success") is False or payload.get("ok") is False or payload.get("isError") is True:
-        return has_text or bool(error) or bool(errors)
-    if isinstance(status, str) and (status.lower() in _BAD_STATUS or _is_telling(status)):
-        return has_text or bool(error)
-    if error and (isinstance(error, str) or is_object(error)):
-        return not _holds_result(payload)
-    if is_array(errors) and errors and not _holds_result(payload):
-        return all(isinstance(item, str) or (is_object(item) and "message" in item) for item in errors)
-    return False
-
-
-def _is_telling(status: str) -> bool:
-    """Tell whether a status is a code for something that went wrong: `task_not_found`."""
-    return "_" in status and len(status) <= 80 and codes.type_of(status) is not None
-
-
-_RESULT_KEYS = frozenset(("data", "result", "results", "items", "content", "output", "value", "rows", "records"))
-
-
-def _holds_result(payload: dict[str, Any]) -> bool:
-    return any(payload.get(key) not in (None, "", [], {}) for key in _RESULT_KEYS & payload.keys())
-
-
-def only_text(payload: Any) -> str | None:
-    """Return the only text in a value that holds nothing else but numbers, flags and empty places; else None."""
-    found: list[str] = []
-    waiting = [payload]
-    for _ in range(_MOST_VALUES):
-        if not waiting:
-            return found[0] if len(found) == 1 else None
-        value = waiting.pop()
-        if is_object(value):
-            waiting += value.values()
-        elif is_array(value):
-            waiting += value
-        elif isinstance(value, str) and value.strip():
-            found.append(value)
-    return None

@@ -13,6 +13,7 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
+from failwell.reading import unflagged as unflagged_errors
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -181,19 +182,59 @@ def _read_result(
 ) -> Reading | None:
     if failure := read_whole(raw.meta.get(META_KEY)):
         return Reading(failure)
-    if raw.flag is False and not unflagged:
-        failure = _first(_from_known_dialect(known_dialect, raw)) if known_dialect else None
-        return Reading(failure) if failure else None
-    if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now)):
+    now = time.time() if now is None else now
+    sign = None
+    if raw.flag is False:
+        failure = _first(_declared(raw, known_dialect, now=now, unflagged=unflagged))
+        if failure is not None:
+            return Reading(failure)
+        sign = unflagged_errors.find_proven_sign(raw.texts, context)
+        if sign is None and unflagged:
+            sign = unflagged_errors.find_sign(raw.texts, raw.structured, context)
+            is_proven = False
+        else:
+            is_proven = sign is not None
+        if sign is None:
+            return None
+        reading = _read_error(raw, known_dialect, now=now, context=context)
+        failure = reading.failure
+        if is_proven and failure.outcome != "unknown":
+            failure = failure.replace(outcome="unknown")
+        return Reading(failure, reading.rule, sign=sign)
+    if raw.flag is None and raw.payload is not None:
+        if failure := _first(_structured(raw, known_dialect, now=now)):
+            return Reading(failure)
+        sign = unflagged_errors.find_sign([], raw.payload, context) if unflagged else None
+        if sign is None:
+            return None
+        return Reading(flat_text.read_error_text(write_json(raw.payload), context))
+    return _read_error(raw, known_dialect, now=now, context=context)
+
+
+def _read_error(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context
+) -> Reading:
+    """Return the failure in a result that is known to be one."""
+    if failure := _first(_structured(raw, known_dialect, now=now)):
         return Reading(failure)
     if raw.rpc_error is not None:
         return from_rpc(raw.rpc_error, context)
     text = "\n".join(raw.texts)
-    if raw.flag is False:
-        return flat_text.read_unflagged_text(text, context)
-    if raw.flag is None and raw.payload is not None:
-        return flat_text.read_unflagged_text(write_json(raw.payload), context) if unflagged else None
+    if not text and raw.structured is not None:
+        text = write_json(raw.structured)
     return flat_text.read_error_text(text, context)
+
+
+def _declared(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, unflagged: bool
+) -> Iterator[Failure | None]:
+    """Yield what says of itself that it is a failure, though nobody flagged it: a known dialect, an entry in `_meta`."""
+    if known_dialect:
+        yield from _from_known_dialect(known_dialect, raw)
+    if raw.meta and unflagged:
+        text = raw.texts[0] if raw.texts else ""
+        yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
+        yield _meta.decode(Wire(text, True, raw.meta))
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
