@@ -20,6 +20,9 @@ MACHINE_VERBS: tuple[str, ...] = (
 )  # fmt: skip
 """What programs fail to do."""
 
+DOUBLED: frozenset[str] = frozenset(("commit", "get", "run", "set", "stop", "submit", "stat"))
+"""Verbs that double their last letter before `ing`."""
+
 ERROR_WORDS: frozenset[str] = frozenset(
     (
         "error", "errors", "fail", "failed", "failure", "not", "found", "invalid", "missing", "denied", "timeout",

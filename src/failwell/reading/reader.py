@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, overload
 
+from msgspec.structs import replace
+
 from failwell import codes, dialects
 from failwell._json import is_object, parse_object, write_json
 from failwell._log import log
@@ -13,11 +15,11 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
-from failwell.reading import unflagged as unflagged_errors
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
 from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
+from failwell.reading.unflagged import find_proven_sign, find_sign
 from failwell.result import Err
 
 # Exceptions of clients and frameworks whose text is the server's text.
@@ -131,13 +133,13 @@ def explain(
     if reading is None:
         return None
     if isinstance(what, BaseException):
-        reading = Reading(with_marked_outcome(reading.failure, what), reading.rule)
+        reading = replace(reading, failure=with_marked_outcome(reading.failure, what))
     if tool is None or reading.failure.tool is not None:
         return reading
     failure = reading.failure
     code = failure.code and codes.canonical_code(failure.code, tool)
     changes = {"tool": tool} if code == failure.code else {"tool": tool, "code": code}
-    return Reading(failure.replace(**changes), reading.rule)
+    return replace(reading, failure=failure.replace(**changes))
 
 
 def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def _read(
     if raw is None:
         return None
     reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
-    return reading and Reading(_after_all_tries(reading.failure, raw.meta), reading.rule)
+    return reading and replace(reading, failure=_after_all_tries(reading.failure, raw.meta))
 
 
 def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
@@ -183,32 +185,35 @@ def _read_result(
     if failure := read_whole(raw.meta.get(META_KEY)):
         return Reading(failure)
     now = time.time() if now is None else now
-    sign = None
     if raw.flag is False:
         failure = _first(_declared(raw, known_dialect, now=now, unflagged=unflagged))
-        if failure is not None:
-            return Reading(failure)
-        sign = unflagged_errors.find_proven_sign(raw.texts, context)
-        if sign is None and unflagged:
-            sign = unflagged_errors.find_sign(raw.texts, raw.structured, context)
-            is_proven = False
-        else:
-            is_proven = sign is not None
-        if sign is None:
-            return None
-        reading = _read_error(raw, known_dialect, now=now, context=context)
-        failure = reading.failure
-        if is_proven and failure.outcome != "unknown":
-            failure = failure.replace(outcome="unknown")
-        return Reading(failure, reading.rule, sign=sign)
+        return Reading(failure) if failure else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
     if raw.flag is None and raw.payload is not None:
         if failure := _first(_structured(raw, known_dialect, now=now)):
             return Reading(failure)
-        sign = unflagged_errors.find_sign([], raw.payload, context) if unflagged else None
-        if sign is None:
-            return None
-        return Reading(flat_text.read_error_text(write_json(raw.payload), context))
+        return _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
     return _read_error(raw, known_dialect, now=now, context=context)
+
+
+def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: bool) -> Reading | None:
+    """Return the failure in a result that nobody flagged, if it surely is one."""
+    proven = find_proven_sign(raw.texts, context)
+    sign = proven
+    if sign is None and unflagged:
+        sign = find_sign(raw.texts, raw.structured if raw.payload is None else raw.payload, context)
+    if sign is None:
+        return None
+    reading = _read_error(raw, None, now=now, context=context)
+    failure = reading.failure
+    if proven is not None:
+        failure = failure.replace(outcome="unknown")
+    elif failure.origin == "inferred" and not failure.confidence:
+        # That the tool reports an error is known, and nothing else.
+        failure = failure.replace(code="TOOL_ERROR", retryable=None, confidence=_KNOWN_AS_ERROR)
+    return replace(reading, failure=failure, sign=sign)
+
+
+_KNOWN_AS_ERROR = 0.75
 
 
 def _read_error(
@@ -220,8 +225,9 @@ def _read_error(
     if raw.rpc_error is not None:
         return from_rpc(raw.rpc_error, context)
     text = "\n".join(raw.texts)
-    if not text and raw.structured is not None:
-        text = write_json(raw.structured)
+    payload = raw.structured if raw.payload is None else raw.payload
+    if not text and payload is not None:
+        text = write_json(payload)
     return flat_text.read_error_text(text, context)
 
 

@@ -15,7 +15,7 @@ from failwell.codes import type_of
 from failwell.dialects import _compact, _envelope, _flat, _xml
 from failwell.dialects._wire import Wire
 from failwell.phrases.language import plain_name
-from failwell.phrases.openings import ERROR_WORDS, MACHINE_VERBS, PREDICATES
+from failwell.phrases.openings import DOUBLED, ERROR_WORDS, MACHINE_VERBS, PREDICATES
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import by_validator, find_cause, find_status, without_prefixes
 
@@ -67,7 +67,7 @@ _CONTENT_WORDS = frozenset(
         "execute", "shell", "bash", "terminal", "command", "commands", "cmd", "ssh", "template", "resource", "contents",
         "content", "scrape", "crawl", "browse", "browser", "text", "transcript", "history", "messages", "message",
         "comments", "email", "mail", "thread", "kubectl", "docker", "decode", "encode", "decrypt", "unescape",
-        "events", "dump", "preview", "lyrics", "quote", "joke", "fact", "news", "headline", "horoscope", "poem",
+        "events", "calculate", "compute", "calculator", "math", "dump", "preview", "lyrics", "quote", "joke", "fact", "news", "headline", "horoscope", "poem",
         "story", "download", "load",
     )
 )  # fmt: skip
@@ -275,12 +275,14 @@ _QUOTES = "\"'`‘’“”«»「」„"
 
 _MARK = r"(?::\w{1,20}: )?[^\w\[\](){}\"'`<|]{0,8}"
 _VERBS = "|".join(MACHINE_VERBS)
+_GERUNDS = "|".join(f"{verb.removesuffix('e')}{verb[-1] if verb in DOUBLED else ''}ing" for verb in MACHINE_VERBS)
 _ERROR = "|".join(PREDICATES["error"])
 _STRONG = re.compile(
     _MARK + r"(?:"
     rf"\[?(?:(?!(?:the|a|an|no|this|that) )[A-Za-z][\w.-]{{0,40}} ){{0,3}}(?:{_ERROR})(?:\]|\*\*|\)| \(\d{{3}}\))?\s?[:：\-–—]"
     r"|\[ERROR\] |\w{0,40}(?:Error|Exception): |(?:[a-z_]\w*\.){1,6}[A-Z]\w{2,60}: |ERR_[A-Z_]{3,40}\b"
-    r"|Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3})\b[^\n]{0,200}?[:.]"
+    r"|Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3})\b[^\n]{0,200}?:"
+    rf"|Error (?:{_GERUNDS})\b[^\n.]{{0,100}}\. [A-Z]"
     r"|An? (?:[a-z]+ ){0,2}(?:error|exception) (?:occurred|has occurred|happened)"
     rf"|(?:Failed|Unable) to (?:{_VERBS})\b|(?:Could ?n[o']t|Could not|Cannot|Can't|Can not) (?:{_VERBS})\b"
     r"|(?:HTTP|API)(?:Error)?:? (?:error )?\(?[45]\d\d\b|[45]\d\d (?:Client|Server) Error\b"
@@ -303,6 +305,7 @@ _BARE = re.compile(rf"{_MARK}(?:{_ERROR})\W{{0,4}}|(?:An? )?(?:unknown |unexpect
 _EMPTY_ANSWER = re.compile(
     r"\W{0,6}(?:no|0|zero)\b(?! such)(?! active)[^\n]{0,80}\b(?:found|match|matches|matched|results?|available|yet|rows?)\b", re.I
 )
+_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+[\w.]{1,100}(?::[^\n]*)?(?:\n[^\n]{0,200}){0,3}$")
 # Lines of a log or a document: a time stamp, a level, a bullet, a heading, code.
 _LISTED = re.compile(
     r"\s{0,8}(?:\[?\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d |\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|NOTICE)\b"
@@ -314,6 +317,7 @@ _CONFIRMS = re.compile(
     r"|\bcancelled\b|\bset to\b|\bjust kidding\b)",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?![\[({<|])[^\n]{0,60}?[^\W\d]{2,}\W+[^\n]{0,100}?[^\W\d]{2,}|(?![\[({<|])[^\n]*[\u3040-\ud7a3]")
 _PROSE = re.compile(r"\b(?:is|are|was|means) (?:a|an|the|what|when)\b")
 _HEADING = re.compile(r"(?:#{1,6}|>) +(?P<title>[^\n]{2,200})")
 _FAILURE_TITLE = re.compile(
@@ -336,10 +340,13 @@ def _in_text(text: str, call: _Call) -> Sign | None:
     strong = _STRONG.match(headline)
     if strong and (found := by_validator(text, call.context)) and found.fields and not call.is_content:
         return Sign("a validator's message", headline[:80])
-    if (found := by_validator(text, call.context)) and found.fields and call.role in (Role.ACTION, Role.LOOKUP):
-        return Sign("a validator's message", headline[:80])
+    if (found := by_validator(text, call.context)) and found.fields and _SENTENCE.match(text):
+        return Sign("a validator's message", headline[:80]) if call.role in (Role.ACTION, Role.LOOKUP) else None
     lines = [line for line in rest.split("\n") if line.strip()]
-    is_trace = headline.startswith("Traceback (") or call.role in (Role.ACTION, Role.LOOKUP)
+    is_trace = _TRACE.match(text) is not None
+    if headline.startswith("Traceback (") and not is_trace:
+        return None
+    is_trace = is_trace or call.role in (Role.ACTION, Role.LOOKUP)
     if len(lines) > _MOST_LINES or (not is_trace and any(_LISTED.match(l) or _STRONG.match(l) for l in lines)):
         return None
     if any(_LISTED.match(line) for line in lines) and not strong:
@@ -385,7 +392,7 @@ def _by_sentence(text: str, call: _Call) -> Sign | None:
     if call.role in (Role.UNKNOWN, Role.QUESTION) and not (call.role is Role.UNKNOWN and _WEAK.match(text)):
         return None
     weak = _WEAK.match(text)
-    if text[0] in "[({<|" or _PROSE.search(text) or (_CONFIRMS.search(text) and not _NAMED.match(text)):
+    if not _SENTENCE.match(text) or _PROSE.search(text) or (_CONFIRMS.search(text) and not _NAMED.match(text)):
         return None
     found = _worded(text, call.context)
     tied = call.tie(text)
@@ -632,7 +639,10 @@ def _code_key(payload: dict[str, Any], call: _Call) -> str | None:
 
 def _dialect_shape(payload: dict[str, Any], call: _Call) -> str | None:
     for module in (_envelope, _flat, _compact):
-        if module.from_payload(payload) is not None and not _is_record(payload, call):
+        if module.from_payload(payload) is None:
+            continue
+        is_exact = module.from_payload(payload, exact=True) is not None
+        if is_exact or call.role is Role.UNKNOWN or not _is_record(payload, call):
             return next(iter(payload))
     return "adcp_error" if is_object(payload.get("adcp_error")) else None
 
