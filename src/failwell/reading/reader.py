@@ -19,7 +19,6 @@ from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
 from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
-from failwell.reading.unflagged import find_proven_sign, find_sign
 from failwell.result import Err
 
 # Exceptions of clients and frameworks whose text is the server's text.
@@ -197,6 +196,8 @@ def _read_result(
 
 def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: bool) -> Reading | None:
     """Return the failure in a result that nobody flagged, if it surely is one."""
+    from failwell.reading.unflagged import find_proven_sign, find_sign  # loaded when it is needed
+
     proven = find_proven_sign(raw.texts, context)
     sign = proven
     if sign is None and unflagged:
@@ -216,9 +217,7 @@ def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: 
 _KNOWN_AS_ERROR = 0.75
 
 
-def _read_error(
-    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context
-) -> Reading:
+def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
     """Return the failure in a result that is known to be one."""
     if failure := _first(_structured(raw, known_dialect, now=now)):
         return Reading(failure)
@@ -234,7 +233,7 @@ def _read_error(
 def _declared(
     raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, unflagged: bool
 ) -> Iterator[Failure | None]:
-    """Yield what says of itself that it is a failure, though nobody flagged it: a known dialect, an entry in `_meta`."""
+    """Yield what says of itself that it is a failure: a dialect that the server speaks, an entry in `_meta`."""
     if known_dialect:
         yield from _from_known_dialect(known_dialect, raw)
     if raw.meta and unflagged:

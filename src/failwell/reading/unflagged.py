@@ -7,7 +7,6 @@ runs commands or lists errors returns may look like an error and be the very thi
 
 import re
 from collections.abc import Callable, Iterator
-from enum import Enum
 from typing import Any, NamedTuple
 
 from failwell._json import is_array, is_object, parse_json
@@ -15,9 +14,21 @@ from failwell.codes import type_of
 from failwell.dialects import _compact, _envelope, _flat, _xml
 from failwell.dialects._wire import Wire
 from failwell.phrases.language import plain_name
-from failwell.phrases.openings import DOUBLED, ERROR_WORDS, MACHINE_VERBS, PREDICATES
+from failwell.phrases.openings import (
+    BARE,
+    COMMON_WORDS,
+    CONFIRMATIONS,
+    LISTED,
+    MARK,
+    NAMED,
+    STRONG,
+    TITLE,
+    WEAK,
+)
+from failwell.phrases.vendor_codes import known_code
 from failwell.reading.context import Context, Finding
-from failwell.reading.flat_text import by_validator, find_cause, find_status, without_prefixes
+from failwell.reading.flat_text import by_validator, find_cause, without_prefixes
+from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, role_of
 
 _LONGEST = 2000
 _LONGEST_HEADLINE = 600
@@ -25,81 +36,6 @@ _LONGEST_SENTENCE = 300
 _MOST_LINES = 15
 _SURE = 0.8
 _CLEAR = 0.88
-
-
-class Role(Enum):
-    """What a tool does with its result, as far as its name and its arguments tell."""
-
-    UNKNOWN = "nothing is known of the tool"
-    ACTION = "the result reports what the tool did"
-    LOOKUP = "the result is what was looked up"
-    SEARCH = "nothing found is a result"
-    QUESTION = "a negative answer is a result"
-    CONTENT = "the result is a text that somebody else wrote"
-
-
-_ACTION_WORDS = frozenset(
-    (
-        "add", "append", "archive", "assign", "block", "book", "cancel", "clear", "close", "copy", "create", "delete",
-        "deploy", "disable", "dismiss", "edit", "enable", "hset", "insert", "install", "invite", "kick", "lock", "lpush",
-        "make", "mark", "merge", "move", "mute", "pay", "post", "publish", "push", "put", "register", "remove", "rename",
-        "replace", "reply", "report", "reset", "resize", "restart", "revoke", "rpush", "sadd", "save", "schedule",
-        "send", "set", "start", "stop", "submit", "subscribe", "transfer", "unlock", "update", "upload", "upsert",
-        "write", "xadd",
-    )
-)  # fmt: skip
-_QUESTION_WORDS = frozenset(
-    (
-        "exists", "exist", "has", "is", "can", "check", "checks", "checker", "verify", "validate", "valid",
-        "validator", "test", "tests", "lint", "linter", "eslint", "compile", "diagnose", "diagnostics", "health",
-        "ping", "contains", "compare", "audit", "status", "state", "error", "errors", "exception", "exceptions",
-        "failed", "failure", "failures", "incident", "incidents", "issue", "issues", "alert", "alerts", "ticket",
-        "tickets", "problem", "problems", "diff", "assert", "probe", "scan", "monitor", "available", "define",
-        "definition", "explain", "run_tests", "pytest",
-    )
-)  # fmt: skip
-_CONTENT_WORDS = frozenset(
-    (
-        "read", "cat", "view", "open", "show", "tail", "head", "log", "logs", "journal", "output", "stdout",
-        "stderr", "console", "clipboard", "snapshot", "echo", "print", "format", "translate", "summarize",
-        "summarise", "summary", "transcribe", "ocr", "extract", "convert", "render", "complete", "completion", "ask",
-        "chat", "generate", "evaluate", "eval", "repl", "python", "javascript", "js", "code", "script", "run", "exec",
-        "execute", "shell", "bash", "terminal", "command", "commands", "cmd", "ssh", "template", "resource", "contents",
-        "content", "scrape", "crawl", "browse", "browser", "text", "transcript", "history", "messages", "message",
-        "comments", "email", "mail", "thread", "kubectl", "docker", "decode", "encode", "decrypt", "unescape",
-        "events", "calculate", "compute", "calculator", "math", "dump", "preview", "lyrics", "quote", "joke", "fact", "news", "headline", "horoscope", "poem",
-        "story", "download", "load",
-    )
-)  # fmt: skip
-_LOOKUP_WORDS = frozenset(("get", "fetch", "query", "list", "describe", "retrieve", "lookup", "info", "details", "sql"))
-_SEARCH_WORDS = frozenset(("search", "find", "grep", "filter", "suggest", "suggestions", "match", "locate", "discover"))
-# What holds any text is named by one of these.
-_CONTENT_ARGUMENTS = frozenset(
-    ("path", "file", "filename", "file_path", "filepath", "key", "uri", "url", "prompt", "command", "cmd", "code")
-)
-_STORE_WORDS = frozenset(("kv", "cache", "hget", "hgetall", "lpop", "rpop", "lrange", "lindex", "pop", "peek", "value"))
-_QUERY_ARGUMENTS = frozenset(("sql", "query", "statement"))
-
-
-def role_of(context: Context) -> Role:
-    """Return what the tool of a call is for."""
-    if not context.tool:
-        return Role.UNKNOWN
-    words = set(plain_name(context.tool).split())
-    if words & _ACTION_WORDS:
-        return Role.ACTION
-    if words & _QUESTION_WORDS:
-        return Role.QUESTION
-    if words & _SEARCH_WORDS:
-        return Role.SEARCH
-    names = {name.lower() for name in context.names}
-    if names & _QUERY_ARGUMENTS and not words & {"shell", "bash", "python", "code"}:
-        return Role.LOOKUP
-    if words & _CONTENT_WORDS or words & _STORE_WORDS:
-        return Role.CONTENT
-    if words & _LOOKUP_WORDS:
-        return Role.CONTENT if names & _CONTENT_ARGUMENTS else Role.LOOKUP
-    return Role.ACTION
 
 
 class Sign(NamedTuple):
@@ -124,6 +60,8 @@ def find_sign(texts: list[str], payload: Any, context: Context) -> Sign | None:
         if bare != text and not call.is_content:
             return Sign("an SDK's prefix and an object", text[: len(text) - len(bare)].strip())
         return _in_payload(found, call)
+    if tagged := _TAGGED.fullmatch(text):
+        return Sign("an element that says so", tagged[1]) if not call.is_content or call.tie(text) else None
     if text.startswith("<") and not call.is_content and _xml.decode(Wire(text)):
         return Sign("an element of the dialect xml", text.partition(">")[0] + ">")
     return _in_text(text, call)
@@ -194,14 +132,14 @@ class _Call:
         """Return what a text repeats of what was sent: a whole value, or a telling part of one."""
         for match in _QUOTED.finditer(text):
             part = match[1]
-            if part.lower() not in ERROR_WORDS and any(part in value for value in self.values):
+            if part.lower() not in COMMON_WORDS and any(part in value for value in self.values):
                 return part
         for value in self.values:
             value = value.strip()
-            if value and _stands_in(value, text, quoted=_is_vague(value)):
+            if value and (_stands_in(value, text, quoted=_is_vague(value)) or text.endswith(f": {value}")):
                 return value
             for part in _PART.findall(value)[:_MOST_PARTS] if len(value) > 3 else ():
-                if part == value or part.lower() in ERROR_WORDS:
+                if part == value or part.lower() in COMMON_WORDS:
                     continue
                 if _stands_in(part, text, quoted=part.isalpha()):
                     return part
@@ -225,9 +163,14 @@ class _Call:
             word = match[0].lower()
             if any(word.startswith(_stem(own)) for own in self.words if len(own) > 2):
                 return match[0]
-            if word in _READING and self.words & _LOOKUP_WORDS:
+            if word in _READING and self.words & LOOKUP_WORDS:
                 return match[0]
         return None
+
+    @property
+    def is_action(self) -> bool:
+        """Whether the name of the tool says that it changes something."""
+        return bool(self.words & ACTION_WORDS)
 
     def tie(self, text: str) -> str | None:
         """Return the words by which a text belongs to this call, or None."""
@@ -236,12 +179,16 @@ class _Call:
 
 _MOST_PARTS = 40
 _SHORTEST_TIE = 4
-_QUOTED = re.compile(r"(?<!\w)[\"'`‘“「«]([^\"'`\n]{1,200}?)[\"'`’”」»](?!\w)")
+_QUOTED = re.compile(r"(?<!\w)[\"'`\u2018“「«]([^\"'`\n]{1,200}?)[\"'`\u2019”」»](?!\w)")
 _PART = re.compile(r"[^\s\"'`;,()<>|&]{3,200}")
 _WORD = re.compile(r"\w+")
-_READING = frozenset(("retrieving", "getting", "fetching", "reading", "loading"))
+_READING = frozenset(
+    ("retrieving", "getting", "fetching", "reading", "loading", "retrieve", "get", "fetch", "read", "load")
+)
 _OPERATION = re.compile(r"[A-Za-z]{3,20}")
-_COMMAND = re.compile(r"(?:^|[:.] )Command (?='|\"|timed|exceeds|is |not |failed)|\b[Ee]mpty command\b|\bcommand format\b")
+_COMMAND = re.compile(
+    r"(?:^|[:.] )Command (?='|\"|timed|exceeds|is |not |failed)|\b[Ee]mpty command\b|\bcommand format\b"
+)
 
 
 def _is_telling_value(value: Any) -> bool:
@@ -250,7 +197,7 @@ def _is_telling_value(value: Any) -> bool:
 
 def _is_vague(value: str) -> bool:
     """Tell whether a value may stand in any text by chance."""
-    return len(value) < (2 if value.isdecimal() else 3) or value.lower() in ERROR_WORDS
+    return len(value) < (2 if value.isdecimal() else 3) or value.lower() in COMMON_WORDS
 
 
 def _stem(word: str) -> str:
@@ -269,64 +216,31 @@ def _stands_in(words: str, text: str, *, quoted: bool) -> bool:
     return False
 
 
-_QUOTES = "\"'`‘’“”«»「」„"
+_QUOTES = "\"'`\u2018\u2019“”«»「」„"
 
 # --- flat text
 
-_MARK = r"(?::\w{1,20}: )?[^\w\[\](){}\"'`<|]{0,8}"
-_VERBS = "|".join(MACHINE_VERBS)
-_GERUNDS = "|".join(f"{verb.removesuffix('e')}{verb[-1] if verb in DOUBLED else ''}ing" for verb in MACHINE_VERBS)
-_ERROR = "|".join(PREDICATES["error"])
-_STRONG = re.compile(
-    _MARK + r"(?:"
-    rf"\[?(?:(?!(?:the|a|an|no|this|that) )[A-Za-z][\w.-]{{0,40}} ){{0,3}}(?:{_ERROR})(?:\]|\*\*|\)| \(\d{{3}}\))?\s?[:：\-–—]"
-    r"|\[ERROR\] |\w{0,40}(?:Error|Exception): |(?:[a-z_]\w*\.){1,6}[A-Z]\w{2,60}: |ERR_[A-Z_]{3,40}\b"
-    r"|Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3})\b[^\n]{0,200}?:"
-    rf"|Error (?:{_GERUNDS})\b[^\n.]{{0,100}}\. [A-Z]"
-    r"|An? (?:[a-z]+ ){0,2}(?:error|exception) (?:occurred|has occurred|happened)"
-    rf"|(?:Failed|Unable) to (?:{_VERBS})\b|(?:Could ?n[o']t|Could not|Cannot|Can't|Can not) (?:{_VERBS})\b"
-    r"|(?:HTTP|API)(?:Error)?:? (?:error )?\(?[45]\d\d\b|[45]\d\d (?:Client|Server) Error\b"
-    r"|(?:AxiosError: )?Request failed with status(?: code)? [45]\d\d|Error code: \d"
-    r"|(?:Access|Permission|Authentication|Authorization|Request|Query|Command|Connection|Operation|Validation|Tool)"
-    r" (?:is |was |has |execution |call )?(?:denied|failed|refused|required|timed out|not allowed|error)"
-    r"(?: ?[:.,!(–—-]| for | to | by | after |$)"
-    r"|Traceback \(most recent call last\)|(?:fatal|error|panic): |MCP error -\d|getaddrinfo E[A-Z]+"
-    r"|(?:Security|Policy|Access) violation: |Sorry, |Oops)"
-)
-_NAMED = re.compile(rf"{_MARK}(?:\[?(?:[\w.-]{{1,40}} ){{0,3}}(?:{_ERROR})|\w{{0,40}}(?:Error|Exception)\b|fatal:|Failed to|Unable to|Could|Can)")
-_WEAK = re.compile(
-    _MARK + r"(?:(?:Failed|Unable) to [a-z]|Could ?n[o']t [a-z]|Could not [a-z]|Cannot [a-z]|Can't [a-z]|Can not [a-z]"
-    r"|(?:Invalid|Unknown|Unsupported|Unrecognized|Missing|Illegal|Bad|Insufficient)(?: [\w'\"`/*-]{1,40}){1,4}(?:[:.!(]|$)"
-    r"|(?:[\w'`\"-]{1,40} ){1,6}(?:failed|not found|denied|rejected|not allowed|timed out)(?:[:.!(]| - |$)"
-    r"|[\w'`\"]{1,40} (?:must|has to|may not|is required)\b|(?:[\w'`\"#:.-]{1,60} ){1,6}(?:does not exist|could not be found)\b"
-    r"|No such |Not found(?:[:.]|$)|[\w./-]{1,60}: (?:[^\n:]{1,100}: )?(?:cannot|can't|[Nn]o such|[Pp]ermission|not found))"
-)
-_BARE = re.compile(rf"{_MARK}(?:{_ERROR})\W{{0,4}}|(?:An? )?(?:unknown |unexpected )?error(?: occurred)?\W{{0,4}}", re.I)
+_STRONG = re.compile(f"{MARK}(?:{'|'.join(STRONG)})")
+_NAMED = re.compile(f"{MARK}(?:{'|'.join(NAMED)})")
+_WEAK = re.compile(f"{MARK}(?:{'|'.join(WEAK)})")
+_BARE = re.compile(BARE, re.IGNORECASE)
+_LISTED = re.compile(rf"\s{{0,8}}(?:{'|'.join(LISTED)})")
+_CONFIRMS = re.compile(rf"(?<!not be )(?<!not )(?<!n't )(?<!un)(?:{'|'.join(CONFIRMATIONS)})", re.IGNORECASE)
+_FAILURE_TITLE = re.compile(TITLE, re.IGNORECASE)
+_TAGGED = re.compile(r"<((?:tool_?)?error)>[^\n]{1,1000}</\1>", re.IGNORECASE)
 _EMPTY_ANSWER = re.compile(
-    r"\W{0,6}(?:no|0|zero)\b(?! such)(?! active)[^\n]{0,80}\b(?:found|match|matches|matched|results?|available|yet|rows?)\b", re.I
+    r"\W{0,6}(?:no|0|zero)\b(?! such)(?! active)[^\n]{0,80}"
+    r"\b(?:found|match|matches|matched|results?|available|yet|rows?)\b",
+    re.I,
 )
-_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+[\w.]{1,100}(?::[^\n]*)?(?:\n[^\n]{0,200}){0,3}$")
-# Lines of a log or a document: a time stamp, a level, a bullet, a heading, code.
-_LISTED = re.compile(
-    r"\s{0,8}(?:\[?\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d |\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|NOTICE)\b"
-    r"|#{1,6} |[-*•] |\d{1,4}[.:)|] |[|>] ?[^*]| {4}at )"
+_TRACE = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+[\w.]{1,100}(?::[^\n]*)?(?:\n[^\n]{0,200}){0,3}$"
 )
-_CONFIRMS = re.compile(
-    r"(?<!not be )(?<!not )(?<!n't )(?<!un)(?:success\w*|\bcreated\b|\bsaved\b|\badded\b|\bupdated\b|\brenamed\b"
-    r"|\bmarked\b|\bcleared\b|\bsent\b|\bdismissed\b|\bremoved\b|\bdeleted\b|\bpushed\b|\bnow\b|\bretried\b"
-    r"|\bcancelled\b|\bset to\b|\bjust kidding\b)",
-    re.IGNORECASE,
+_SENTENCE = re.compile(
+    r"(?![\[({<|])[^\n]{0,60}?[^\W\d]{2,}\W+[^\n]{0,100}?[^\W\d]{2,}|(?![\[({<|])[^\n]*[\u3040-\ud7a3]"
 )
-_SENTENCE = re.compile(r"(?![\[({<|])[^\n]{0,60}?[^\W\d]{2,}\W+[^\n]{0,100}?[^\W\d]{2,}|(?![\[({<|])[^\n]*[\u3040-\ud7a3]")
 _PROSE = re.compile(r"\b(?:is|are|was|means) (?:a|an|the|what|when)\b")
 _HEADING = re.compile(r"(?:#{1,6}|>) +(?P<title>[^\n]{2,200})")
-_FAILURE_TITLE = re.compile(
-    r"(?:[^\w\s]{1,4} ?)?(?:\*\*)?(?:[\w'`\"/-]{1,40} ){0,4}"
-    r"(?:failed|error|not found|denied|unavailable|timed out|rejected|not allowed|invalid|forbidden|unauthorized"
-    r"|already exists|required|exceeded)"
-    r"(?:\*\*)?(?: ?[-:–—(!]| in | for | [a-z]+ing |$)",
-    re.IGNORECASE,
-)
 
 
 def _in_text(text: str, call: _Call) -> Sign | None:
@@ -347,7 +261,7 @@ def _in_text(text: str, call: _Call) -> Sign | None:
     if headline.startswith("Traceback (") and not is_trace:
         return None
     is_trace = is_trace or call.role in (Role.ACTION, Role.LOOKUP)
-    if len(lines) > _MOST_LINES or (not is_trace and any(_LISTED.match(l) or _STRONG.match(l) for l in lines)):
+    if len(lines) > _MOST_LINES or (not is_trace and any(_LISTED.match(line) or _STRONG.match(line) for line in lines)):
         return None
     if any(_LISTED.match(line) for line in lines) and not strong:
         return None
@@ -402,7 +316,8 @@ def _by_sentence(text: str, call: _Call) -> Sign | None:
         return Sign("a sentence that says what went wrong", text)
     if call.role is Role.ACTION:
         is_clear = found is not None and found.confidence >= _CLEAR
-        return Sign("a sentence that says what went wrong", text) if weak or is_clear or (found and tied) else None
+        is_error = weak or (is_clear and call.is_action) or (found and tied)
+        return Sign("a sentence that says what went wrong", text) if is_error else None
     if call.role is Role.UNKNOWN:
         is_clear = found is not None and found.confidence >= _CLEAR
         return Sign("a sentence that says what went wrong", text) if weak and is_clear else None
@@ -428,10 +343,11 @@ _EXIT = re.compile(
     r"(?: code| status)?\s?[:=]?\s?(-?\d{1,4})\W{0,4}$"
 )
 _ANSWERS_BY_EXIT = frozenset(
-    ("grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "pgrep", "which", "comm", "false", "git diff")
+    ("grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "pgrep", "which", "comm", "false")
 )
 _REPORT = re.compile(
-    r"(?i)\b\d+ (?:tests? )?(?:failed|passed|failures?)\b|\bfound \d+ (?:error|problem|issue)|\d+ problems?\b|^FAIL|^not ok \d"
+    r"(?i)\b\d+ (?:tests? )?(?:failed|passed|failures?)\b|\bfound \d+ (?:error|problem|issue)|\d+ problems?\b"
+    r"|^FAIL|^not ok \d"
 )
 
 
@@ -455,7 +371,11 @@ def _exited(code: int, output: str, words: str, call: _Call) -> Sign | None:
     return sign if complaint else None
 
 
-_PROGRAM = re.compile(r"[\w./-]{1,60}(?: [Ee]rror[: ]|: [^\n]{1,200}(?:: |not |cannot |denied|[Nn]o such))|(?:npm|yarn|pip) (?:ERR!|error)", re.M)
+_PROGRAM = re.compile(
+    r"[\w./-]{1,60}(?: [Ee]rror[: ]|: [^\n]{1,200}(?:: |not |cannot |denied|[Nn]o such))"
+    r"|(?:npm|yarn|pip) (?:ERR!|error)",
+    re.M,
+)
 
 
 def _answers_by_exit(call: _Call) -> bool:
@@ -471,18 +391,21 @@ _TEXT_KEYS = (
     "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
     "reason", "error", "Message", "text", "details", "stderr", "faultstring", "customerMessage",
 )  # fmt: skip
+# What an error is told with, without case and underscores.
 _ENVELOPE_KEYS = frozenset(
-    key.lower().replace("_", "").replace("-", "")
-    for key in (
-        *_TEXT_KEYS, "errors", "error", "code", "error_code", "status", "status_code", "http_status", "type", "error_type",
-        "__type", "name", "kind", "category", "error_category", "success", "ok", "is_error", "hint", "help", "suggestion",
-        "suggestions", "retryable", "is_retryable", "retry_after", "retry_after_ms", "request_id", "trace_id",
-        "correlation_id", "documentation_url", "docs_url", "doc_url", "url", "link", "links", "path", "timestamp", "instance",
-        "field", "fields", "param", "params", "data", "result", "output", "traceback", "stack", "stacktrace", "cause", "fault",
-        "object", "needed", "provided", "tool", "server", "exception", "error_messages", "error_summary", "info", "more_info",
-        "metadata", "context", "response", "body", "domain", "api_version", "recoverable", "severity", "action", "actions",
-        "user_message", "developer_message", "content", "event_id", "rid", "method", "warning", "warnings",
-        "available", "options", "isError", "failed", "id", "integration_id", "log_id", "exists", "valid_values",
+    (
+        "action", "actions", "apiversion", "available", "body", "category", "cause", "code", "content",
+        "context", "correlationid", "customermessage", "data", "description", "detail", "details",
+        "developermessage", "docsurl", "documentationurl", "docurl", "domain", "error", "errorcategory",
+        "errorcode", "errordescription", "errormessage", "errormessages", "errors", "errorsummary", "errortype",
+        "eventid", "exception", "exists", "failed", "fault", "faultstring", "field", "fields", "help", "hint",
+        "httpstatus", "id", "info", "instance", "integrationid", "iserror", "isretryable", "kind", "link",
+        "links", "logid", "message", "metadata", "method", "moreinfo", "msg", "name", "needed", "object", "ok",
+        "options", "output", "param", "params", "path", "provided", "reason", "recoverable", "requestid",
+        "response", "result", "retryable", "retryafter", "retryafterms", "rid", "server", "severity", "stack",
+        "stacktrace", "status", "statuscode", "stderr", "success", "suggestion", "suggestions", "text",
+        "timestamp", "title", "tool", "traceback", "traceid", "type", "url", "usermessage", "validvalues",
+        "warning", "warnings",
     )
 )  # fmt: skip
 _BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
@@ -491,6 +414,7 @@ _VERDICT_KEYS = frozenset(
     ("valid", "healthy", "verified", "allowed", "compiled", "passed", "exists", "found", "available", "matches")
 )
 _STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "code", "errorCode", "error_code")
+_PROCESS_KEYS = frozenset(("stdout", "stderr", "logs", "exit_code", "execution_time"))
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _MOST_ITEMS = 100
 _MOST_KEYS = 30
@@ -520,8 +444,9 @@ def _in_payload(payload: Any, call: _Call) -> Sign | None:
 def _admitted(sign: Sign, payload: dict[str, Any], call: _Call) -> Sign | None:
     """Return the sign if it counts for a tool of this kind."""
     if call.role is Role.CONTENT:
-        text = " ".join(_texts_in(payload))
-        return sign if call.tie(text) or call.operation(text) else None
+        text = " ".join(found[:_LONGEST] for found in _texts_in(payload))[:_LONGEST]
+        is_own = call.tie(text) or call.operation(text) or payload.keys() & _PROCESS_KEYS
+        return sign if is_own else None
     if call.role is Role.QUESTION:
         is_plain = payload.keys() <= {"error", "message", "code", "details", "hint"} and "error" in payload
         return sign if is_plain and not _has_sent_code(payload, call) else None
@@ -553,7 +478,7 @@ def _is_record(payload: dict[str, Any], call: _Call) -> bool:
             if key in ("data", "result", "output", "content", "body", "response") and value not in (None, "", [], {}):
                 return not (is_object(value) and payload.keys() & {"error", "errors"} and not value)
             continue
-        if value is None or value == "" or value == [] or value == {}:
+        if value in (None, "", [], {}, 0):
             continue
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value) in sent:
             echoed += 1
@@ -570,7 +495,7 @@ def _has_sent_code(payload: dict[str, Any], call: _Call) -> bool:
     return any(str(payload[key]) in call.values for key in ("code", "status", "type") if payload.get(key) is not None)
 
 
-def _says_no(payload: dict[str, Any], call: _Call) -> str | None:
+def _says_no(payload: dict[str, Any], _: _Call) -> str | None:
     for key, bad in (("success", False), ("ok", False), ("isError", True), ("is_error", True), ("error", True)):
         if payload.get(key) is bad and type(payload[key]) is bool:
             has_cause = _has_text(payload) or payload.get("errors") or is_object(payload.get("error"))
@@ -598,19 +523,42 @@ def _is_code(status: str) -> bool:
 def _error_key(payload: dict[str, Any], call: _Call) -> str | None:
     for key in ("error", "Error", "fault", "error_message", "errorMessage", "exception"):
         error = payload.get(key)
-        is_text = isinstance(error, str) and bool(error.strip())
-        is_cause = is_object(error) and (_has_text(error) or isinstance(error.get("code"), str))
+        is_text = isinstance(error, str) and _is_cause(error)
+        is_cause = is_object(error) and bool(error.keys() & _CAUSE_KEYS)
         if (is_text or is_cause) and not _is_record(payload, call):
             return key
     return None
 
 
+_CAUSE_KEYS = frozenset(
+    ("message", "msg", "code", "type", "reason", "detail", "details", "description", "errors", "title", "faultstring")
+)
+
+
+def _is_cause(error: str) -> bool:
+    """Tell whether a text says what went wrong: a sentence, or a code for it; not a colour or the name of a type."""
+    error = error.strip()
+    return " " in error or "_" in error or type_of(error) is not None or bool(known_code(error)) or not error.isascii()
+
+
+# An item with one of these tells where something is: it is a finding of a checker.
+_PLACES = frozenset(("line", "column", "col", "offset", "row", "start", "position", "rule", "count"))
+
+
+def _is_item(item: Any) -> bool:
+    if is_object(item):
+        return not item.keys() & _PLACES and (_has_text(item) or isinstance(item.get("code"), str))
+    return isinstance(item, str) and bool(item)
+
+
 def _errors_key(payload: dict[str, Any], call: _Call) -> str | None:
     for key in ("errors", "errorMessages", "error_messages"):
         errors = payload.get(key)
-        if is_array(errors) and errors and not _is_record(payload, call):
-            is_all = all((isinstance(item, str) and item) or (is_object(item) and _has_text(item)) for item in errors)
-            return key if is_all else None
+        items = [errors] if isinstance(errors, str) else errors
+        if is_object(errors):  # by field
+            items = [item for value in errors.values() for item in (value if is_array(value) else [value])]
+        if is_array(items) and items and not _is_record(payload, call):
+            return key if all(map(_is_item, items)) else None
     return None
 
 
@@ -629,7 +577,16 @@ def _code_key(payload: dict[str, Any], call: _Call) -> str | None:
     """Return the key of a code or a category that stands beside a text and nothing else."""
     if not _has_text(payload) or _is_record(payload, call) or _has_sent_code(payload, call):
         return None
-    for key in ("__type", "errorCategory", "error_category", "errorCode", "error_code", "errorType", "error_type", "code"):
+    for key in (
+        "__type",
+        "errorCategory",
+        "error_category",
+        "errorCode",
+        "error_code",
+        "errorType",
+        "error_type",
+        "code",
+    ):
         code = payload.get(key)
         if isinstance(code, str) and 2 < len(code) <= 80 and " " not in code:
             is_named = key != "code" or type_of(code) is not None or payload.keys() & {"hint", "details", "object"}
@@ -668,7 +625,7 @@ def _by_exit_key(payload: dict[str, Any], call: _Call) -> Sign | None:
             if code == 0:
                 return None
             if isinstance(complaint, str) and complaint.strip() and not str(payload.get("stdout") or "").strip():
-                return _exited(code if code != 1 else 1, complaint.strip(), f"{key}: {code}", call)
+                return _exited(code, complaint.strip()[:_LONGEST], f"{key}: {code}", call)
             return None
     return _NO_EXIT
 
@@ -713,6 +670,3 @@ def _by_only_text(payload: dict[str, Any], call: _Call) -> Sign | None:
         return None
     own = call.operation(strong[0])
     return Sign("the only text speaks of what the tool does", own) if own else None
-
-
-__all__ = ["Role", "Sign", "find_proven_sign", "find_sign", "find_status", "role_of"]
