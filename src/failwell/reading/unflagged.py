@@ -124,7 +124,7 @@ class _Call:
                 continue
             if 2 * len(value) > len(text) and value in text:
                 return True
-            if said and said <= set(_WORD.findall(value.lower())):
+            if self.role is not Role.ACTION and said and said <= set(_WORD.findall(value.lower())):
                 return True
         return False
 
