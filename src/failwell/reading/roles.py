@@ -1,6 +1,7 @@
 """What a tool is for, as its name and its arguments tell: it decides what an error text in its result may prove."""
 
 from enum import Enum
+from functools import lru_cache
 
 from failwell.phrases.language import plain_name
 from failwell.reading.context import Context
@@ -80,11 +81,17 @@ _QUERY_ARGUMENTS = frozenset(
 )  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
+def tool_words(name: str) -> frozenset[str]:
+    """Return the words in the name of a tool."""
+    return frozenset(plain_name(name).split())
+
+
 def role_of(context: Context) -> Role:
     """Return what the tool of a call is for."""
     if not context.tool:
         return Role.UNKNOWN
-    words = set(plain_name(context.tool).split())
+    words = tool_words(context.tool)
     if words & ACTION_WORDS:
         return Role.ACTION
     if words & _QUESTION_WORDS:

@@ -13,7 +13,6 @@ from failwell._json import is_array, is_object, parse_json
 from failwell.codes import type_of
 from failwell.dialects import _compact, _envelope, _flat, _xml
 from failwell.dialects._wire import Wire
-from failwell.phrases.language import plain_name
 from failwell.phrases.openings import (
     BARE,
     COMMON_WORDS,
@@ -28,7 +27,7 @@ from failwell.phrases.openings import (
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import by_validator, find_cause, without_prefixes
-from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, role_of
+from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, role_of, tool_words
 
 _LONGEST = 2000
 _LONGEST_HEADLINE = 600
@@ -110,7 +109,7 @@ class _Call:
         self.context = context
         self.role = role_of(context)
         self.is_content = self.role is Role.CONTENT
-        self.words = frozenset(plain_name(context.tool).split()) if context.tool else frozenset[str]()
+        self.words = tool_words(context.tool) if context.tool else frozenset[str]()
         self.values = [str(value) for _, value in context.values if _is_telling_value(value)]
 
     def echoes(self, text: str) -> bool:
@@ -252,10 +251,10 @@ def _in_text(text: str, call: _Call) -> Sign | None:
     if len(headline) > _LONGEST_HEADLINE or _LISTED.match(headline) or _EMPTY_ANSWER.match(headline):
         return None
     strong = _STRONG.match(headline)
-    if strong and (found := by_validator(text, call.context)) and found.fields and not call.is_content:
-        return Sign("a validator's message", headline[:80])
-    if (found := by_validator(text, call.context)) and found.fields and _SENTENCE.match(text):
-        return Sign("a validator's message", headline[:80]) if call.role in (Role.ACTION, Role.LOOKUP) else None
+    found = by_validator(text, call.context)
+    if found is not None and found.fields and (strong or _SENTENCE.match(text)):
+        is_own = call.role in (Role.ACTION, Role.LOOKUP) or (strong is not None and not call.is_content)
+        return Sign("a validator's message", headline[:80]) if is_own else None
     lines = [line for line in rest.split("\n") if line.strip()]
     is_trace = _TRACE.match(text) is not None
     if headline.startswith("Traceback (") and not is_trace:
