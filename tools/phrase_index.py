@@ -1,6 +1,7 @@
 """Write the index of the phrases, so that no process has to make it: `python -m tools.phrase_index`."""
 
 import msgspec
+
 from failwell.phrases import names, texts
 from failwell.phrases.index import PATH
 from failwell.phrases.language import make_index

@@ -5,13 +5,13 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools import phrase_index
 
 import failwell as fw
 from failwell.phrases import language, names, texts
 from failwell.phrases.index import PATH
 from failwell.phrases.language import Rule, Table, make_index, plain, plain_name, words_of
 from failwell.phrases.translations import TRANSLATIONS
-from tools import phrase_index
 
 
 def fits(phrase: str, text: str) -> bool:
