@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from failwell import codes
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, FieldProblem, names_correction
+from failwell.failure import Failure, FieldProblem, is_certain, names_correction
 
 CONFIDENT = 0.7
 """What was inferred from text with less confidence than this is not stated as a fact."""
@@ -219,7 +219,7 @@ def _by_retry(
     if attempt >= most:
         times = "once" if attempt == 1 else f"{attempt} times"
         return Decision(action="stop", reason=f"It failed {times}: no further try is due.")
-    is_known = failure.outcome in _NO_EFFECT and (failure.origin != "inferred" or policy.trust_inferred)
+    is_known = failure.outcome in _NO_EFFECT and (is_certain(failure) or policy.trust_inferred)
     if not is_safe and not is_known:
         reason = "It is unknown whether the call took effect, and the tool may not be safe to run twice."
         return Decision(action="verify", reason=reason, actions=failure.actions)
@@ -276,13 +276,14 @@ def _reason(failure: Failure, action: Action) -> str:
 def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) -> str:
     """Return our sentence for a decision: the code's own where it words that action, else the action's."""
     action = decision.action
-    if failure.outcome == "executed":
-        return _SENTENCES["escalate" if action == "escalate" else "stop, executed"]
     row = codes.get(failure.code)
     own = row.suggestion if row and row.action == action else None
+    if failure.outcome == "executed":
+        is_worded = own is not None and row is not None and row.outcome == "executed"
+        return own if own and is_worded else _SENTENCES["escalate" if action == "escalate" else "stop, executed"]
     if action == "retry":
         has_no_effect = failure.outcome in _NO_EFFECT
-        evidence = "safe tool" if not has_no_effect else "inferred" if failure.origin == "inferred" else "no effect"
+        evidence = "safe tool" if not has_no_effect else "no effect" if is_certain(failure) else "inferred"
         general = _SENTENCES[f"retry, {evidence}"]
         return own if own and own != _SENTENCES["retry"] else general
     if action == "wait" and failure.retryable and decision.delay is not None:
@@ -294,7 +295,7 @@ def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) ->
 
 def is_guess(failure: Failure) -> bool:
     """Return whether a failure was read from text with too little confidence to state anything of it as a fact."""
-    return failure.origin == "inferred" and (failure.confidence or 0.0) < CONFIDENT
+    return not is_certain(failure) and (failure.confidence or 0.0) < CONFIDENT
 
 
 def is_our_sentence(text: str) -> bool:
@@ -349,4 +350,5 @@ def _is_widened(failure: Failure) -> bool:
     What happened before that operation is unknown, which is no reason to suspect anything: a warning after each refused
     connection would only be unlearnt.
     """
-    return failure.origin in ("mapped", "inferred") and codes.derive(failure.code, failure.type).outcome in _NO_EFFECT
+    is_widened = failure.origin == "mapped" or not is_certain(failure)
+    return is_widened and codes.derive(failure.code, failure.type).outcome in _NO_EFFECT

@@ -212,6 +212,8 @@ ROWS: tuple[Row, ...] = (
     Row("CONNECTION_REFUSED", "TRANSIENT", 502, "A service behind the server refused the connection", _WAIT,
         outcome="not_executed"),
     Row("CONNECTION_LOST", "TRANSIENT", 502, "The connection was lost", _CHECK_FIRST),
+    Row("SESSION_LOST", "TRANSIENT", 404, "The server does not know the session any more",
+        Advice("retry", "Begin a new session, then make the same call again.")),
     Row("DNS_TEMPORARY", "TRANSIENT", 502, "The host name could not be looked up just now", _WAIT,
         outcome="not_executed"),
     Row("TOO_EARLY", "TRANSIENT", 425, "It is too early for this request", _WAIT, outcome="not_executed"),
@@ -233,6 +235,9 @@ ROWS: tuple[Row, ...] = (
     Row("NOT_IMPLEMENTED", "INTERNAL", 501, "This is not implemented", _TELL, outcome="rejected"),
     Row("CONFIG_ERROR", "INTERNAL", 500, "The server is not configured correctly", _TELL, outcome="not_executed"),
     Row("DISK_FULL", "INTERNAL", 507, "There is no space left", _TELL),
+    Row("PARTIAL_FAILURE", "INTERNAL", 500, "Some of the items failed",
+        Advice("stop", "The other items took effect: repeat it only for those that failed."),
+        recoverable=True, outcome="executed"),
     Row("PROCESS_FAILED", "INTERNAL", 500, "A program failed", _TELL),
     Row("WORKER_CRASHED", "INTERNAL", 500, "A worker process crashed", _TELL),
 )  # fmt: skip

@@ -169,6 +169,16 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
             name = "extra" if isinstance(self.details, dict) else "details"
             raise TypeError(f"{name} must be a dict, not {type(getattr(self, name)).__name__}")
 
+    @property
+    def failed_items(self) -> tuple[dict[str, Any], ...]:
+        """The items that failed where others of the same call did not: `details["failed_items"]`, else nothing.
+
+        Each says which one it is (`index`, and `item` where it has a name) and why (`code`, `message`).
+        """
+        found = self.details.get("failed_items")
+        items = cast("list[Any]", found) if isinstance(found, list) else []
+        return tuple(cast("dict[str, Any]", item) for item in items if isinstance(item, dict))
+
     def replace(self, **changes: Any) -> "Failure":
         """Return a copy with some fields changed.
 
@@ -308,13 +318,14 @@ def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) ->
 
 
 def seconds(value: Any) -> float | None:
-    """Return a delay in seconds to the millisecond, whole ones as int; None for NaN, infinite and negative ones."""
+    """Return a delay in seconds, rounded up to the millisecond; None for NaN, infinite and negative ones."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"retry_after must be a number of seconds, not {value!r}")
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        value = max(round(value, 3), 0.001) if value > 0 else value
+        if 0 < value < _LONGEST_DELAY:
+            value = max(math.ceil(round(value * 1000, 4)), 1) / 1000  # 0.1 + 0.2 is no longer than 0.3
         if value.is_integer():
             value = int(value)
     return value if 0 <= value < _LONGEST_DELAY else None
@@ -486,6 +497,14 @@ def facts(problem: FieldProblem, text: str = "") -> list[str]:
 def mentions(text: str, word: str) -> bool:
     """Return whether a text holds a word, and not as a part of another one."""
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def is_certain(failure: Failure) -> bool:
+    """Return whether a failure was stated for this call, and not judged from words or from a payload of any other shape.
+
+    What was judged has a confidence: enough to advise a model, not to make a call again.
+    """
+    return failure.confidence is None and failure.origin != "inferred"
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")

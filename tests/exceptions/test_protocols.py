@@ -77,11 +77,11 @@ def test_text_that_cannot_be_parsed(parse: Any) -> None:
     [
         (-32602, ("VALIDATION", "INVALID_ARGUMENT", "rejected")),
         (-32601, ("NOT_FOUND", "METHOD_NOT_FOUND", "not_executed")),
-        (-32001, ("TRANSIENT", "UPSTREAM_TIMEOUT", "unknown")),
-        (-32000, ("TRANSIENT", "CONNECTION_LOST", "unknown")),
+        (-32001, ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
+        (-32000, ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
         (-32042, ("PERMISSION", "UNAUTHORIZED", "not_executed")),
         (-32603, ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
-        (-32002, ("NOT_FOUND", "NOT_FOUND", "rejected")),
+        (-32002, ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
         (-31337, ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
     ],
 )
@@ -94,6 +94,21 @@ def test_errors_of_an_mcp_peer(number: int, expected: tuple[str, str, str]) -> N
     assert failure.details == {"rpc_code": number}
     assert failure.retry_after == 30
     assert "hunter2" not in repr(failure)
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (MCPError(-32000, "Connection closed"), ("TRANSIENT", "CONNECTION_LOST", "unknown")),
+        (MCPError(-32001, "Request 'tools/call' timed out"), ("TRANSIENT", "UPSTREAM_TIMEOUT", "unknown")),
+        (MCPError(-32600, "Session terminated"), ("TRANSIENT", "SESSION_LOST", "unknown")),
+        (MCPError(-32001, "Session not found"), ("TRANSIENT", "SESSION_LOST", "unknown")),
+        (MCPError(-32002, "Gone", {"uri": "file:///a"}), ("NOT_FOUND", "NOT_FOUND", "rejected")),
+        (MCPError(-32000, "Session terminated by the trainer"), ("INTERNAL", "UPSTREAM_ERROR", "unknown")),
+    ],
+)
+def test_numbers_without_a_meaning_have_one_where_an_sdk_raised_them(exc: MCPError, expected: Any) -> None:
+    assert judgement(exc) == expected
 
 
 def test_a_tool_error_of_mcp_gives_way_to_its_cause() -> None:

@@ -312,7 +312,7 @@ def _stripe_error(kind: str = "invalid_request_error", code: str | None = None, 
 
 
 STRIPE = [
-    (400, _stripe_error(code="parameter_missing"), "VALIDATION INVALID_ARGUMENT rejected"),
+    (400, _stripe_error(code="parameter_missing"), "VALIDATION MISSING_REQUIRED_FIELD rejected"),
     (400, _stripe_error(code="resource_missing"), "NOT_FOUND NOT_FOUND rejected"),
     (400, _stripe_error("idempotency_error"), "CONFLICT IDEMPOTENCY_MISMATCH rejected"),
     (400, _stripe_error(code="payment_intent_unexpected_state"), "CONFLICT PRECONDITION_FAILED rejected"),

@@ -147,7 +147,7 @@ def test_an_empty_error_is_still_a_failure() -> None:
     [
         (-32602, "INVALID_ARGUMENT", "VALIDATION"),
         (-32601, "METHOD_NOT_FOUND", "NOT_FOUND"),
-        (-32001, "TIMEOUT", "TRANSIENT"),
+        (-32001, None, "INTERNAL"),
         (-32603, "INTERNAL_ERROR", "INTERNAL"),
         (-32023, "RATE_LIMITED", "TRANSIENT"),
         (-31999, None, "INTERNAL"),
@@ -234,6 +234,7 @@ def test_problem_details_are_read() -> None:
         id="/account/12345/msgs/abc",
         details={"balance": 30},
         origin="read",
+        confidence=0.95,
     )
 
 

@@ -39,6 +39,7 @@ from failwell.cli.streams import (
 )
 from failwell.codes import Action
 from failwell.dialects._placement import read_whole, write_whole
+from failwell.failure import is_certain
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair
@@ -410,7 +411,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
         recoverable=failure.recoverable,
         retryable=failure.retryable,
         outcome=failure.outcome,
-        is_guess=failure.origin == "inferred",
+        is_guess=not is_certain(failure),
     )
     yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
     yield "severity", failure.severity
@@ -426,7 +427,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
 
 
 def _rule_text(reading: CallReading) -> str | None:
-    if reading.failure is None or reading.failure.origin != "inferred":
+    if reading.failure is None or is_certain(reading.failure):
         return None
     sure = reading.failure.confidence or 0
     # Without a rule of ours and yet sure: somebody on the way, such as a proxy, has guessed and says so.

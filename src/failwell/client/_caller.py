@@ -14,7 +14,7 @@ from failwell._log import log
 from failwell.advice import Hints
 from failwell.client._tool_list import Describe, Pins, ToolDescription, narrowed
 from failwell.dialects._placement import META_KEY
-from failwell.failure import Failure
+from failwell.failure import Failure, is_certain
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
@@ -160,12 +160,12 @@ class ToolCall:
         if failure is None or self._describe is None or not self._matters_for(failure):
             return failure
         await self._look_up()
-        return self._read(what, arguments) if failure.origin == "inferred" else failure
+        return failure if is_certain(failure) else self._read(what, arguments)
 
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
             return True
-        return failure.origin == "inferred" or failure.retryable is not False
+        return not is_certain(failure) or failure.retryable is not False
 
     async def _look_up(self) -> None:
         describe = self._describe
@@ -442,7 +442,7 @@ def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
     """Return whether something may stand in for the tool; *repeatable* says that it does no harm if it ran as well."""
     if failure.type not in _UNABLE or failure.severity == "warning" or failure.outcome == "executed":
         return False
-    return repeatable or (failure.outcome != "unknown" and failure.origin != "inferred")
+    return repeatable or (failure.outcome != "unknown" and is_certain(failure))
 
 
 def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
@@ -466,7 +466,7 @@ def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: R
 
 
 def _had_no_effect(failure: Failure) -> bool:
-    return failure.outcome in _NO_EFFECT and failure.origin != "inferred"
+    return failure.outcome in _NO_EFFECT and is_certain(failure)
 
 
 def _summary(found: Repair) -> str:

@@ -15,7 +15,7 @@ from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import ORIGINS, Failure, FieldProblem, last_key, mentions
+from failwell.failure import ORIGINS, Failure, FieldProblem, is_certain, last_key, mentions
 from failwell.redact.canonical import canonical
 
 META_KEY = "dev.failwell/failure"
@@ -143,7 +143,7 @@ def _shown(failure: Failure) -> Failure:
     Whether the call had no effect is a guess: a reader that gets no `_meta` would take it for the server's word, and
     make a call again that may not be. Which field the words are about, a model reads in the words.
     """
-    if failure.origin != "inferred":
+    if is_certain(failure):
         return failure
     fields = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
     is_guess = failure.retryable is not False and failure.outcome != "executed"

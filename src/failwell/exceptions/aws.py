@@ -8,7 +8,7 @@ from failwell.exceptions.network import why_not_connected, why_not_through_proxy
 from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, Meaning, not_executed
-from failwell.phrases.vendor_codes import AWS
+from failwell.phrases.vendors.cloud import AWS
 
 
 def service_error(exc: Any) -> Verdict:

@@ -5,7 +5,7 @@ from typing import Any
 from failwell.exceptions.http import verdict_for_answer
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases.meanings import BUG, not_executed, outcome_unknown
-from failwell.phrases.vendor_codes import AZURE
+from failwell.phrases.vendors.cloud import AZURE
 
 
 def kubernetes_answer(exc: Any) -> Verdict:

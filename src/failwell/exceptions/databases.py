@@ -16,7 +16,7 @@ from failwell.phrases.meanings import (
     not_executed,
     outcome_unknown,
 )
-from failwell.phrases.vendor_codes import MONGO, REDIS
+from failwell.phrases.vendors.data import MONGO, REDIS
 
 
 def redis_reply(exc: Any) -> Verdict:

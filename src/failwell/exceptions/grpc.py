@@ -10,7 +10,7 @@ from failwell.failure import seconds
 from failwell.phrases.delays import delay_in_duration, delay_in_milliseconds
 from failwell.phrases.meanings import BROKEN, BUG, fields_of, not_executed
 from failwell.phrases.rpc_codes import GRPC
-from failwell.phrases.vendor_codes import GOOGLE
+from failwell.phrases.vendors.cloud import GOOGLE
 
 _LARGEST_DETAILS = 16 * 1024
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5

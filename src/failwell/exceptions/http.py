@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from failwell import codes
+from failwell._json import parse_json
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import (
@@ -25,8 +26,8 @@ from failwell.phrases.delays import (
     is_used_up,
 )
 from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
-from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, failure_from, fields_of
+from failwell.phrases.rpc_codes import INVALID_REQUEST, RECEIVED, UNSPECIFIC, is_session_lost
 from failwell.phrases.vendor_codes import known_code
 
 _MOST_HEADERS = 200
@@ -68,7 +69,7 @@ def verdict_for_status(
     """Return the fields of `Failure` that an HTTP answer gives. Never raises, whatever headers and body hold."""
     fields = lower_headers(headers)
     facts = read_body(body)
-    verdict = _by_status(status, fields)
+    verdict = _by_rpc_error(status, body) or _by_status(status, fields)
     if (coded := _by_code(status, verdict, facts.codes)) is not None:
         verdict = coded
     verdict["http_status"] = int(status) if 100 <= status <= 599 else None
@@ -85,6 +86,52 @@ def verdict_for_status(
     if facts.fields:
         verdict["details"] = {**verdict.get("details", {}), "upstream_fields": facts.fields}
     return {name: value for name, value in verdict.items() if value is not None}
+
+
+_SESSION_HEADER = "mcp-session-id"
+_SESSION_STATUSES = (400, 404)
+_SESSION_LOST: dict[str, Any] = {"code": "SESSION_LOST", "outcome": "not_executed"}
+
+
+def is_session_refused(status: int, sent: object, body: object = None) -> bool:
+    """Return whether a server of MCP refused a request because it does not know its session.
+
+    *sent* are the headers of the request. A body that says something else, such as an unknown method, is believed.
+    """
+    if status not in _SESSION_STATUSES or not lower_headers(sent).get(_SESSION_HEADER):
+        return False
+    error = _rpc_error(body)
+    if error is None or is_session_lost(*error):
+        return True
+    return status == 404 and error[0] not in RECEIVED.keys() - {INVALID_REQUEST}
+
+
+def session_verdict(status: int) -> dict[str, Any]:
+    """Return the fields of `Failure` for a request whose session the server does not know."""
+    return {**_SESSION_LOST, "http_status": status}
+
+
+def _by_rpc_error(status: int, body: object) -> dict[str, Any] | None:
+    """Return what the JSON-RPC error says that a server of MCP sends with 400 or 404, if that has a meaning."""
+    error = _rpc_error(body) if status in _SESSION_STATUSES else None
+    if error is None:
+        return None
+    if is_session_lost(*error):
+        return dict(_SESSION_LOST)
+    code = RECEIVED.get(error[0]) if error[0] not in UNSPECIFIC else None
+    return None if code is None else {"code": code}
+
+
+def _rpc_error(body: object) -> tuple[int, str] | None:
+    """Return the number and the words of the JSON-RPC error in a body, or None."""
+    if isinstance(body, bytes | bytearray | str):
+        text = bytes(body).decode("utf-8", "replace") if not isinstance(body, str) else body
+        body = parse_json(text) if text.lstrip().startswith("{") and len(text) <= _LARGEST_BODY else None
+    error = at(body, "error")
+    number, message = at(error, "code"), at(error, "message")
+    if "jsonrpc" not in as_dict(body) or not isinstance(number, int) or not isinstance(message, str):
+        return None
+    return number, message
 
 
 def lower_headers(headers: object) -> dict[str, str]:
@@ -197,11 +244,6 @@ _NESTED_KEYS = (
 )
 _FIELD_KEYS = ("pointer", "parameter", "field", "param", "target", "path", "name", "loc", "fieldPath")
 
-# Names of classes of errors, which say less than the status does.
-_EMPTY_CODES = frozenset({"error", "failure", "api_error", "about_blank", "exception", "invalid_request_error", "fault",
-                          "status", "object", "unknown", "bad_request", "client_error", "http_error"})  # fmt: skip
-
-
 class BodyFacts(NamedTuple):
     """What a body says that may be repeated."""
 
@@ -220,7 +262,7 @@ def read_body(body: object) -> BodyFacts:
 
 def guessed_code(code: str) -> str | None:
     """Return the catalog code that a service's code seems to mean, if its words say more than any status."""
-    return None if snake(code) in _EMPTY_CODES else names.code_of(code)
+    return None if names.is_empty(code) else names.code_of(code)
 
 
 def as_dict(value: object) -> dict[str, Any]:

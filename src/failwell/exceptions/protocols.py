@@ -5,8 +5,8 @@ from typing import Any
 from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
-from failwell.phrases.meanings import BROKEN, fields_of, outcome_unknown
-from failwell.phrases.rpc_codes import RAISED
+from failwell.phrases.meanings import BROKEN, Meaning, fields_of, outcome_unknown
+from failwell.phrases.rpc_codes import RAISED, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
 
 
@@ -16,8 +16,15 @@ def by_rpc_code(exc: Any) -> Verdict:
     code = peek(error, "code")
     if not isinstance(code, int):
         return None
-    delay = read_body(peek(error, "data")).retry_after
-    return {**fields_of(RAISED.get(code, BROKEN)), "retry_after": delay, "details": {"rpc_code": code}}
+    message, data = peek(error, "message"), peek(error, "data")
+    words = message if isinstance(message, str) else ""
+    if is_session_lost(code, words):
+        meaning: Meaning = "SESSION_LOST"
+    elif (row := find_sdk_error(code, words)) is not None:
+        meaning = row.raised
+    else:
+        meaning = "NOT_FOUND" if is_missing_resource(code, data) else RAISED.get(code, BROKEN)
+    return {**fields_of(meaning), "retry_after": read_body(data).retry_after, "details": {"rpc_code": code}}
 
 
 def by_cause(exc: BaseException) -> Verdict:

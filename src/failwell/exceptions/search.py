@@ -5,7 +5,7 @@ from typing import Any
 from failwell.exceptions.http import at, verdict_for_answer
 from failwell.exceptions.rules import Family, Verdict, peek
 from failwell.phrases.meanings import BUG, PARTLY
-from failwell.phrases.vendor_codes import SEARCH
+from failwell.phrases.vendors.data import SEARCH
 
 
 def elastic_answer(exc: Any) -> Verdict:

@@ -6,7 +6,9 @@ from failwell.exceptions.http import at, read_body, verdict_for_answer
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, fields_of, not_executed
-from failwell.phrases.vendor_codes import MODEL, SLACK, STRIPE
+from failwell.phrases.vendors.commerce import STRIPE
+from failwell.phrases.vendors.messages import SLACK
+from failwell.phrases.vendors.models import MODEL
 
 _GITHUB_LEAST_WAIT = 60  # seconds, as GitHub's documentation asks for where an answer says nothing
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from failwell.exceptions.http import verdict_for_status
+from failwell.exceptions.http import is_session_refused, session_verdict, verdict_for_status
 from failwell.exceptions.network import why_not_connected, why_not_through_proxy
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.meanings import outcome_unknown
@@ -18,13 +18,19 @@ def by_response(exc: Any) -> Verdict:
     if not isinstance(status, int) or status < 400:
         return None
     content = peek(response, "_content")  # what was read already: reading more could wait for the network
-    return verdict_for_status(status, peek(response, "headers"), content if isinstance(content, bytes) else None)
+    body = content if isinstance(content, bytes) else None
+    request = peek(exc, "request") or peek(response, "request")
+    if is_session_refused(status, peek(request, "headers"), body):
+        return session_verdict(status)
+    return verdict_for_status(status, peek(response, "headers"), body)
 
 
 def by_status(exc: Any) -> Verdict:
     """Depends on the HTTP status and headers."""
     found = (peek(exc, name) for name in ("status_code", "status", "code"))
     status = next((value for value in found if isinstance(value, int) and value >= 400), None)
+    if status is not None and is_session_refused(status, peek(peek(exc, "request_info"), "headers")):
+        return session_verdict(status)
     return None if status is None else verdict_for_status(status, peek(exc, "headers"), peek(exc, "detail"))
 
 

@@ -22,7 +22,7 @@ from failwell.dialects._placement import META_KEY, encode, read_whole
 from failwell.errors import Invalid, quoted
 from failwell.event import Observer
 from failwell.exceptions.http import from_http
-from failwell.failure import Failure
+from failwell.failure import Failure, is_certain
 from failwell.reading.reader import read
 from failwell.schema.problems import invalid, signature_failure
 from failwell.server import _guard
@@ -218,7 +218,7 @@ def failure_in_response(status: int, headers: Iterable[tuple[bytes, bytes]], bod
     """
     text = text_in_response(body)
     found = read({"content": [{"type": "text", "text": text}], "isError": True}) if text.strip() else None
-    if found is not None and found.origin != "inferred":
+    if found is not None and is_certain(found):
         return found.replace(http_status=status)
     if status in (400, 422) and found is not None and found.fields:
         return invalid(found.fields).replace(http_status=status)

@@ -19,16 +19,30 @@ _EPOCH_MS_FROM = 1_000_000_000_000
 
 # The seconds in a unit, and its names, the largest first.
 _UNITS: tuple[tuple[float, str], ...] = (
+    (604800, "w week weeks"),
     (86400, "d day days"),
     (3600, "h hr hrs hour hours"),
     (60, "m min mins minute minutes"),
     (1, "s sec secs second seconds"),
-    (0.001, "ms millisecond milliseconds"),
+    (0.001, "ms milli millis msec msecs millisecond milliseconds"),
 )
 _SECONDS_IN = {name: factor for factor, names in _UNITS for name in names.split()}
 _DIGITS = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
 _NUMBER = re.compile(_DIGITS, re.ASCII)
-_AMOUNT = re.compile(rf"(?:,? ?(?:and )?)({_DIGITS}) ?({'|'.join(_SECONDS_IN)})(?![a-z])", re.ASCII | re.IGNORECASE)
+_NUMBER_WORDS = {
+    word: float(number)
+    for number, words in enumerate("one,a,an two three four five six seven eight nine ten eleven twelve".split(), 1)
+    for word in words.split(",")
+} | {"fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "sixty": 60.0, "half a": 0.5, "half an": 0.5}
+_WORDS = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
+_AMOUNT = re.compile(
+    rf"(?:,? ?(?:and )?)(?:({_DIGITS})[ -]?|({_WORDS})[ -])({'|'.join(_SECONDS_IN)})(?![a-z])", re.ASCII | re.IGNORECASE
+)
+_ISO_DURATION = re.compile(
+    rf"P(?:({_DIGITS})W)?(?:({_DIGITS})D)?(?:T(?:({_DIGITS})H)?(?:({_DIGITS})M)?(?:({_DIGITS})S)?)?", re.ASCII
+)
+_ISO_UNITS = (604800, 86400, 3600, 60, 1)
+_CLOCK = re.compile(r"(?:([0-9]{1,4}):)?([0-5]?[0-9]):([0-5][0-9])(\.[0-9]{1,9})?", re.ASCII)
 
 _RATE_LIMIT = re.compile(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
 _NONE_LEFT = re.compile(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
@@ -104,17 +118,58 @@ def delay_in_date(value: object, *, now: float | None = None) -> float | None:
 
 
 def delay_in_duration(value: Any) -> float | None:
-    """Return the seconds of a protobuf duration (`"3.5s"`, a dict, a message) or of a text such as `1m30s`."""
+    """Return the seconds of a protobuf duration (`"3.5s"`, a dict, a message), of `1m30s`, `PT1M30S` or `00:01:30`."""
     if isinstance(value, str):
-        text = value.strip()
+        text = value.strip()[:_LONGEST_VALUE]
         total, end = _sum_of_amounts(text)
-        return seconds(total) if 0 < end == len(text) else delay_in_number(value)
+        if 0 < end == len(text):
+            return seconds(total)
+        return _iso_duration(text) if text[:1] == "P" else _clock_time(text) if ":" in text else delay_in_number(value)
     if isinstance(value, dict):
         said = cast("dict[str, object]", value)
         whole, nanos = delay_in_number(said.get("seconds", 0)), delay_in_number(said.get("nanos", 0))
     else:
         whole, nanos = delay_in_number(getattr(value, "seconds", None)), delay_in_number(getattr(value, "nanos", 0))
     return None if whole is None or nanos is None else seconds(round(whole + nanos / 1e9, 9))
+
+
+def _iso_duration(text: str) -> float | None:
+    match = _ISO_DURATION.fullmatch(text)
+    if match is None or not any(match.groups()):
+        return None
+    return seconds(sum(float(part) * unit for part, unit in zip(match.groups(), _ISO_UNITS, strict=True) if part))
+
+
+def _clock_time(text: str) -> float | None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    return seconds(int(match[1] or 0) * 3600 + int(match[2]) * 60 + int(match[3]) + float(match[4] or 0))
+
+
+# The seconds in a number whose unit the name of its key says: `retry_after_ms`, `waitMinutes`.
+_KEY_UNITS: dict[str, float] = {
+    **dict.fromkeys(("ms", "millis", "milliseconds"), 0.001),
+    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
+    "hours": 3600.0,
+}
+
+
+def parse_delay(value: object, *, unit: str = "", now: float | None = None) -> float | None:
+    """Return the seconds that a value asks to wait, in whatever form: the one parser for what stands under a key.
+
+    A number is in the unit that the key names, or else in seconds; one that can only be a date is one. A text is a
+    number, a duration or a date.
+    """
+    number = delay_in_number(value)
+    if number is not None:
+        if unit in _KEY_UNITS:
+            return seconds(number * _KEY_UNITS[unit])
+        return delay_in_reset(number, now=now)
+    if isinstance(value, str):
+        duration = delay_in_duration(value)
+        return delay_in_date(value, now=now) if duration is None else duration
+    return delay_in_duration(value) if isinstance(value, dict) else None
 
 
 def delay_in_reset(value: object, *, now: float | None = None) -> float | None:
@@ -170,31 +225,50 @@ def _http_date(text: str) -> datetime:
 _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisoformat)
 
 
-_ASKING_WORDS = ("retry", "again", "wait", "available", "reset")  # one of them is in every text that asks
+_ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool")  # one is in every text that asks
 _ASKED = re.compile(
-    r"(?:retry(?:ing)?[ _-]?(?:after|in)[\"']?[\s:=]{1,3}(?:about |at least |approximately )?"
-    r"|(?:try|retry) again (?:in|after) (?:about |at least |approximately )?"
-    r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately )?"
-    r"|(?:available|resets?|reset) (?:again )?in (?:about )?)(?=[0-9])",
+    r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
+    r"(?:[ _-]?(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|min|mins|minutes|hours)(?=[\"'\s:=]))?"
+    r"[\"']?[\s:=]{1,3}[\"']?(?:about |at least |approximately |around )?"
+    r"|(?:try|retry)(?: this| it| your request| the request)? again (?:in|after|at) (?:about |at least |approximately |around )?"
+    r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately |around |until )?"
+    r"|(?:available|resets?|reset|retry|back|unblocked|unlocked) (?:again )?(?:in|at|after) (?:about |around )?"
+    r"|cool-?down(?: period)?(?: of|:| is) )"
+    rf"(?=[0-9P]|(?:{_WORDS})[ -]|[A-Z][a-z]{{2}}, [0-9])",
     re.IGNORECASE,
 )
+_ISO_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
+)
+_HTTP_MOMENT = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
 
 
-def delay_in_text(text: str) -> float | None:
+def delay_in_text(text: str, *, now: float | None = None) -> float | None:
     """Return the seconds that a text asks to wait, or None if it asks for none."""
     if not _may_ask(text.lower()):
         return None
     for asked in _ASKED.finditer(text):
-        total, end = _sum_of_amounts(text, asked.end())
-        number = _NUMBER.match(text, asked.end())
-        if end > asked.end():
-            delay = seconds(total)
-        elif number and asked[0][:5].lower() == "retry" and not text[number.end() : number.end() + 1].isalpha():
-            delay = delay_in_number(number[0])
-        else:
-            continue
-        return None if delay is None or delay >= _EPOCH_FROM else delay
+        delay = _asked_delay(text, asked, now)
+        if delay is not None:
+            return None if delay >= _EPOCH_FROM else delay
     return None
+
+
+def _asked_delay(text: str, asked: re.Match[str], now: float | None) -> float | None:
+    start = asked.end()
+    for moment in (_ISO_MOMENT, _HTTP_MOMENT):
+        if match := moment.match(text, start):
+            return delay_in_date(match[0].replace(" UTC", "Z"), now=now) or None
+    total, end = _sum_of_amounts(text, start)
+    if end > start:
+        return seconds(total)
+    if (match := _ISO_DURATION.match(text, start)) and match.end() > start + 1:
+        return _iso_duration(match[0])
+    number = _NUMBER.match(text, start)
+    if number is None or asked["key"] is None or text[number.end() : number.end() + 1].isalpha():
+        return None
+    delay = parse_delay(number[0], unit=(asked["unit"] or "").lower(), now=now)
+    return None if delay == 0 and float(number[0]) >= _EPOCH_FROM else delay
 
 
 def _may_ask(low: str) -> bool:
@@ -208,8 +282,9 @@ def _sum_of_amounts(text: str, start: int = 0) -> tuple[float, int]:
     """Return the seconds of the amounts that stand at a place, such as `1 minute and 30 s`, and where they end."""
     total, end, smallest = 0.0, start, math.inf
     while match := _AMOUNT.match(text, end):
-        factor = _SECONDS_IN[match[2].lower()]
+        factor = _SECONDS_IN[match[3].lower()]
         if factor >= smallest:
             break
-        total, end, smallest = total + float(match[1]) * factor, match.end(), factor
+        number = float(match[1]) if match[1] else _NUMBER_WORDS[match[2].lower()]
+        total, end, smallest = total + number * factor, match.end(), factor
     return total, end

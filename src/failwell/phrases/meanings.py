@@ -25,6 +25,15 @@ BROKEN: dict[str, Any] = {"code": "UPSTREAM_ERROR", "type": "INTERNAL"}
 PARTLY: dict[str, Any] = {**BROKEN, "outcome": "unknown"}
 """Some of many operations failed; the others may have taken effect."""
 
+FAULT: dict[str, Any] = {"code": "UPSTREAM_ERROR", "retryable": None}
+"""The other side failed inside, and does not say whether another try helps."""
+
+MISSING: dict[str, Any] = {"code": "MISSING_REQUIRED_FIELD", "outcome": "rejected"}
+"""The other side refused it, because something that it requires was not sent."""
+
+WRONG_TYPE: dict[str, Any] = {"code": "INVALID_FIELD_TYPE", "outcome": "rejected"}
+"""The other side refused it, because a value was of the wrong type."""
+
 RETRY_TRANSACTION: dict[str, Any] = {"code": "CONCURRENT_MODIFICATION", "outcome": "not_executed", "retryable": True}
 """The transaction was undone because of another one; the same again may pass."""
 

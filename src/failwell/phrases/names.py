@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from failwell.phrases.index import stored_index
-from failwell.phrases.language import Rule, Table, plain_name
+from failwell.phrases.language import Rule, Table, plain_name, snake
 from failwell.phrases.sql_codes import DRIVER_CLASSES
 
 _LONGEST_NAME = 100
@@ -31,7 +31,7 @@ UNAUTHORIZED            credential* not found, expired (signature|session|creden
 UNAUTHORIZED            unauthenticated, not authed, not authenticated, not logged in, auth required, login required
 UNAUTHORIZED            authentication, auth (error|failed|failure|exception), invalid auth, invalid grant
 UNAUTHORIZED            invalid client, login, unrecognized client, account inactive, token not found
-FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope, no permission
+FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope*, no permission
 FORBIDDEN               insufficient (scope|privilege*|permission*|right*), not permitted, restricted action
 FORBIDDEN               suspended, insufficient access*
 FORBIDDEN               (request|ip|user|account) (blocked|banned|disabled|restricted), refused request
@@ -164,3 +164,16 @@ def guess(name: str) -> dict[str, Any] | None:
     """Return the verdict that the name of an unknown class suggests, with an outcome nobody knows."""
     code = code_of(name)
     return {"code": code, "outcome": "unknown"} if code else None
+
+
+# Names of classes of errors, which say less than a status or the words beside them.
+_EMPTY = frozenset(
+    """error failure api_error about_blank exception invalid_request_error fault status object unknown bad_request
+    client_error http_error unknown_error general_error generic_error tool_error tool_execution_error execution_error
+    runtime_error value_error default other undefined failed fail error_response application_error request_failed""".split()
+)
+
+
+def is_empty(name: str) -> bool:
+    """Return whether a name says no more than that something is an error."""
+    return len(name) <= _LONGEST_NAME and snake(name) in _EMPTY

@@ -1,7 +1,9 @@
 """Codes of remote procedure calls: the numbers of JSON-RPC and MCP, and the statuses of gRPC."""
 
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
+from failwell._json import is_object
 from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_code, not_executed
 
 PARSE_ERROR = -32700
@@ -43,9 +45,9 @@ RPC_CODES: tuple[RpcCode, ...] = (
     RpcCode(METHOD_NOT_FOUND, "METHOD_NOT_FOUND", "METHOD_NOT_FOUND", is_protocol_error=True),
     RpcCode(INVALID_PARAMS, "INVALID_ARGUMENT", "INVALID_ARGUMENT", is_unspecific=True),
     RpcCode(INTERNAL_ERROR, "INTERNAL_ERROR", BROKEN, is_unspecific=True),
-    RpcCode(CONNECTION_CLOSED, "CONNECTION_LOST", "CONNECTION_LOST", is_unspecific=True),
-    RpcCode(REQUEST_TIMEOUT, "TIMEOUT", "UPSTREAM_TIMEOUT", is_unspecific=True),
-    RpcCode(RESOURCE_NOT_FOUND, "NOT_FOUND", "NOT_FOUND"),
+    RpcCode(CONNECTION_CLOSED, None, BROKEN),
+    RpcCode(REQUEST_TIMEOUT, None, BROKEN),
+    RpcCode(RESOURCE_NOT_FOUND, None, BROKEN),
     RpcCode(HEADER_MISMATCH, "INVALID_ARGUMENT", "BAD_UPSTREAM_RESPONSE", is_protocol_error=True, is_for_client=True),
     RpcCode(MISSING_CAPABILITY, "CONFIG_ERROR", "NOT_IMPLEMENTED", is_protocol_error=True, is_for_client=True),
     RpcCode(UNSUPPORTED_VERSION, "CONFIG_ERROR", "NOT_IMPLEMENTED", is_protocol_error=True, is_for_client=True),
@@ -59,7 +61,62 @@ RPC_CODES: tuple[RpcCode, ...] = (
     ),
     RpcCode(REQUEST_CANCELLED, None, BROKEN, is_protocol_error=True),
 )
-"""Every number of JSON-RPC and MCP that we know."""
+"""Every number of JSON-RPC and MCP that we know.
+
+Those from -32000 to -32019 have no meaning by themselves: each server uses them for what it likes, so words and `data`
+decide, unless an SDK raised them.
+"""
+
+
+class SdkError(NamedTuple):
+    """An error that an SDK itself raises in a client: its number, its words; what it means, and what inside a tool."""
+
+    number: int
+    words: re.Pattern[str]
+    received: str
+    raised: Meaning
+
+
+# mcp 1 numbers a timeout as HTTP does.
+_TIMED_OUT = re.compile(r"Request\b.{0,200}\btimed out.{0,100}|Timed out while waiting for response to .{1,300}"
+                        r"|Maximum total timeout exceeded.{0,100}", re.DOTALL | re.IGNORECASE)  # fmt: skip
+SDK_ERRORS: tuple[SdkError, ...] = (
+    SdkError(CONNECTION_CLOSED, re.compile(r"Connection closed.{0,100}", re.DOTALL | re.IGNORECASE), "CONNECTION_LOST", "CONNECTION_LOST"),
+    SdkError(REQUEST_TIMEOUT, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
+    SdkError(408, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
+)
+"""What SDKs raise in a client under numbers that have no meaning by themselves."""
+
+_PREFIX = re.compile(r"(?:MCP error -?\d{1,6}: )?")
+# How SDKs word that they do not know the session of a request. A tool says the same of sessions of its own.
+_SESSION_LOST = re.compile(
+    r"(?:(?:bad request|not found|invalid request|error): ?)?"
+    r"(?:session (?:has been |was )?(?:terminated|closed|expired)(?: before the request completed)?"
+    r"|(?:no valid|invalid or expired|missing|invalid|unknown|expired) session(?: ?id)?(?: provided)?"
+    r"|(?:mcp )?session(?: id)?(?: [\w-]{1,100})? (?:not found|does not exist|is (?:required|invalid|unknown|expired))"
+    r"|mcp-session-id header is required|server not initialized)[.!]?",
+    re.IGNORECASE,
+)
+# mcp 1 forgets the minus.
+_SESSION_NUMBERS = frozenset((INVALID_REQUEST, -INVALID_REQUEST, CONNECTION_CLOSED, REQUEST_TIMEOUT, INTERNAL_ERROR))
+
+
+def is_session_lost(number: int, message: str) -> bool:
+    """Return whether a JSON-RPC error says, in the words of an SDK, that the session is not known any more."""
+    words = _PREFIX.sub("", message[:300].strip(), count=1)
+    return number in _SESSION_NUMBERS and _SESSION_LOST.fullmatch(words) is not None
+
+
+def find_sdk_error(number: int, message: str) -> SdkError | None:
+    """Return the row of an error that an SDK raised in a client, or None if a server sent it."""
+    words = _PREFIX.sub("", message[:600].strip(), count=1)
+    return next((row for row in SDK_ERRORS if row.number == number and row.words.fullmatch(words)), None)
+
+
+def is_missing_resource(number: int, data: Any) -> bool:
+    """Return whether an error answers `resources/read`, the one request to which -32002 has a meaning."""
+    return number == RESOURCE_NOT_FOUND and is_object(data) and isinstance(data.get("uri"), str)
+
 
 RECEIVED: dict[int, str] = {row.number: row.received for row in RPC_CODES if row.received is not None}
 """The code of the catalog by the number that a server sent."""

@@ -16,7 +16,7 @@ from failwell._log import log
 from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
 from failwell.event import CallArguments
-from failwell.failure import Failure
+from failwell.failure import Failure, is_certain
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
@@ -207,7 +207,7 @@ class Rewriter:
     def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
         schema = self.tools.get(call.tool).input_schema
         found = read(message, tool=call.tool, arguments=call.arguments, input_schema=schema, unflagged=unflagged)
-        if found is None or found.origin != "inferred":
+        if found is None or is_certain(found):
             return found
         if found.code == "UNKNOWN_TOOL":
             return self._with_tools(call, found)

@@ -1,27 +1,697 @@
-"""JSON inside an error text: what an upstream service answered, or an error object of the server's own making."""
+"""Error objects of any shape: the key synonyms and envelopes they are made of, and what they state.
+
+An error object is taken apart key by key. `ROLES` says what a key is about, whatever its spelling: `retry_after`,
+`retryAfter` and `Retry-After` are one name. `NESTED` and `CARRIERS` are the keys that hold another object. Nothing is
+concluded here: `Stated` is what the object says, and `shapes` makes a failure of it.
+"""
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from failwell._json import is_array, is_object
+from msgspec import Struct, field
+
+from failwell._json import is_array, is_object, parse_json
+from failwell.phrases.delays import delay_in_headers, parse_delay
+from failwell.phrases.http_codes import VAGUE_STATUSES
+from failwell.phrases.vendor_codes import VENDORS
+from failwell.phrases.vendor_shapes import Vendor, Vendors
 
 _DECODER = json.JSONDecoder()
 _OPENING = re.compile(r"[{\[]")
 _MOST_OPENINGS = 4
-_DEEPEST = 5
+_DEEPEST = 6
 _MOST_ITEMS = 10
-_LONGEST_MESSAGE = 1000
-_TEXT_KEYS = (
-    "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
-    "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause",
-)  # fmt: skip
-_NESTED_KEYS = ("error", "errors", "detail", "details", "fault", "Error", "body", "response", "data", "cause", "result")
-_STATUS_KEYS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "code", "errorCode", "error_code")
-_BODY_CODE_KEYS = (
-    "code", "type", "error", "status", "reason", "name", "errorCode", "error_code", "errorType", "__type",
-    "error_type", "kind", "category",
-)  # fmt: skip
+_MOST_KEYS = 60
+_MOST_OBJECTS = 60
+_LONGEST_CODE = 80
+_LONGEST_PREFACE = 4000
+_LONGEST_INSIDE = 64_000
+_LONGEST_LITERAL = 8000
+_LONGEST_TEXT = 1000
+
+# What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
+ROLES: dict[str, str] = {
+    "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
+        sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
+        errorcodes messagecode resultcode returncode rc issue ecode""",
+    "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
+        xcoderror errorreason cause failurereason failurecode failuretype""",
+    "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
+    "text": """message msg errormessage errormsg errmsg errordescription detail details title description text hinttext
+        customermessage usermessage developermessage technicalmessage internalmessage localizedmessage errorsummary
+        errordetail errordetails statustext statusmessage faultstring displaymessage friendlymessage explanation summary
+        stderr errormessages errstr longmessage shortmessage what why note diagnostics""",
+    "error": "error err errors fault failure failures problem problems",
+    "retry": """retryable isretryable retriable isretriable shouldretry canretry retry transient istransient temporary
+        istemporary mayretry retryallowed retrypossible isretryallowed retryrecommended""",
+    "final": """permanent ispermanent fatal isfatal terminal isterminal nonretryable nonretriable isnonretryable
+        donotretry noretry dontretry final isfinal""",
+    "recoverable": "recoverable isrecoverable",
+    "hint": """hint hints suggestion suggestions suggestedaction suggestedactions remediation resolution howtofix fix
+        recommendedaction recommendation recoverysteps recoveryhint nextstep nextsteps advice guidance agentguidance tip
+        instructions workaround solution remedy correctiveaction""",
+    "docs": "docsurl documentationurl helpurl moreinfo helplink docurl docs documentation infourl errordocs learnmore",
+    "id": """requestid correlationid traceid incidentid supportid logid xrequestid errorreference referenceid
+        errorinstance instance traceparent requestlogid cfray xcorrelationid activityid eventid""",
+    "field": """field param parameter path loc pointer target fieldname property attribute argument argumentname
+        parametername paramname invalidfield fieldpath jsonpath instancepath datapath propertyname propertypath argname
+        inputfield key""",
+    "status": """status statuscode httpstatus httpstatuscode httpcode responsecode httpresponsecode responsestatus
+        httperrorcode upstreamstatus upstreamstatuscode cod""",
+    "flag": "success ok iserror successful issuccess succeeded haserror haserrors failed timestamp version apiversion",
+    "headers": "headers responseheaders",
+}
+NESTED = frozenset(
+    """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
+    causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
+    validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit message errorextra""".split()
+)
+"""Keys that hold an error object or a list of them."""
+
+ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer originalerror".split())
+"""Keys that hold what another service answered: looked into if nothing else says what happened."""
+
+CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
+"""Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
+
+FIELD_MAPS = frozenset(
+    "errors fielderrors validationerrors fields invalidfields details detail messages message violations error".split()
+)
+"""Keys that may hold what is wrong with each field, by its name."""
+
+FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
+"""Keys that may hold the names of the fields at fault."""
+
+CATEGORIES: dict[str, str] = {
+    "transient temporary retryable reliability network connectivity availability intermittent": "TRANSIENT",
+    "ratelimit ratelimited ratelimiting throttling throttled throttle toomanyrequests": "RATE_LIMITED",
+    "timeout timedout deadline": "TIMEOUT",
+    "validation input invalidinput userinput inputvalidation invalidrequest badrequest usererror correctable "
+    "parameter parameters schema format invalid": "VALIDATION",
+    "business businessrule businesslogic policy policyviolation domain compliance rule": "VALIDATION_ERROR",
+    "permission permissions authorization access accesscontrol accessdenied governance forbidden authz": "PERMISSION",
+    "authentication auth credentials credential unauthenticated login authn": "UNAUTHORIZED",
+    "notfound missing missingresource lookup": "NOT_FOUND",
+    "conflict concurrency state duplicate": "CONFLICT",
+    "internal system server servererror bug unexpected fatal terminal permanent capability software": "INTERNAL",
+    "configuration config setup misconfiguration": "CONFIG_ERROR",
+    "quota billing": "QUOTA_EXHAUSTED",
+}
+"""What the words for a category of errors mean: a type, or a code of the catalog."""
+
+_CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
+_ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
+_ROLE_OF["type"] = "kind"  # AWS writes `__type`
+_SQUASHED = re.compile(r"[\s_.@$-]+")
+_DELAY_KEY = re.compile(
+    r"(?:x|anthropic|suggested|recommended|min|minimum|server)*"
+    r"(?P<what>retry(?:after|in|delay|at|notbefore|wait|interval|afterdelay)|backoff(?:delay|time)?|wait(?:time|for|period)?"
+    r"|cooldown(?:period)?|(?:(?:rate)?limit)?(?:requests|tokens)?resets?(?:requests|tokens|at|in|after|time|timestamp)?"
+    r"|tryagain(?:in|after|at)|available(?:in|at|again)|next(?:retry|attempt|try)(?:at|in|time)?|delay|blockeduntil|until)"
+    r"(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes|hours|epoch|date|utc)?"
+)
+_RETRY_WORDS: dict[Any, bool] = {
+    True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "never": False, "none": False,
+    "always": True, "safe": True,
+}  # fmt: skip
+_NO_WORDS = frozenset(("", "none", "null", "n/a", "unknown", "undefined", "ok", "success", "false", "true"))
+BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
+_GOOD_STATUS = frozenset(("ok", "success", "succeeded", "completed", "complete", "done", "created", "updated", "deleted",
+                          "sent", "accepted", "200", "201", "202", "204"))  # fmt: skip
+vendors = Vendors(VENDORS)
+"""The services that are told from the shape of an error object."""
+
+
+
+class FieldNote(NamedTuple):
+    """A field that an object names, and what it says of it."""
+
+    path: str
+    message: str
+
+
+class Code(NamedTuple):
+    """A code as it was stated; *is_code* if the key says that it is one, and not only a kind of error."""
+
+    text: str
+    is_code: bool
+
+
+class Stated(Struct):
+    """What error objects state, the most telling first, and the words around them."""
+
+    texts: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    codes: list[Code] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    category: str | None = None
+    retryable: bool | None = None
+    recoverable: bool | None = None
+    delay: float | None = None
+    reset: float | None = None
+    hint: str | None = None
+    docs_url: str | None = None
+    id: str | None = None
+    fields: list[FieldNote] = field(default_factory=list)
+    vendors: tuple[Vendor, ...] = ()
+    rest: dict[str, Any] = field(default_factory=dict)
+    objects: int = 0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether anything is stated that words need not be understood for."""
+        return self.names_cause or self.retryable is not None or self.delay is not None
+
+    @property
+    def names_cause(self) -> bool:
+        """Whether they state why something failed, and not only what to do."""
+        return bool(self.codes or self.statuses or self.category or self.fields)
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status: one that says what happened, where there are several."""
+        return next((status for status in self.statuses if status not in VAGUE_STATUSES), None) or next(
+            iter(self.statuses), None
+        )
+
+    @property
+    def message(self) -> str:
+        """What the objects say in words, with what is said around them."""
+        return _sentences([*self.before, *self.texts, *self.after])[:_LONGEST_TEXT]
+
+    @property
+    def words(self) -> str:
+        """What the objects themselves say in words."""
+        return _sentences(self.texts)[:_LONGEST_TEXT]
+
+    @property
+    def name(self) -> str:
+        """What the objects call the error, if they say nothing in words."""
+        return next((code.text for code in self.codes if code.is_code), next((code.text for code in self.codes), ""))
+
+    def add(self, other: "Stated") -> None:
+        """Add what another place states. A refusal to be retried and the longer delay count wherever they stand."""
+        self.texts += other.texts
+        self.codes += other.codes
+        self.statuses += other.statuses
+        self.fields += other.fields
+        self.vendors = tuple({vendor.name: vendor for vendor in (*self.vendors, *other.vendors)}.values())
+        self.rest = {**other.rest, **self.rest}
+        self.note_retryable(other.retryable)
+        self.delay = longest(self.delay, other.delay)
+        self.reset = longest(self.reset, other.reset)
+        for name in ("category", "recoverable", "hint", "docs_url", "id"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(other, name))
+
+    def note_retryable(self, value: bool | None) -> None:
+        """Note whether the same call may be made again; who says no is believed."""
+        if value is not None:
+            self.retryable = value if self.retryable is None else self.retryable and value
+
+
+def longest(one: float | None, two: float | None) -> float | None:
+    """Return the longer of two delays, either of which may not be known."""
+    return two if one is None else one if two is None else max(one, two)
+
+
+def _sentences(texts: list[str]) -> str:
+    kept: list[str] = []
+    for text in dict.fromkeys(text.strip() for text in texts):
+        if text and not any(text in other for other in kept):
+            kept.append(text)
+    return ". ".join(text.removesuffix(".") if at < len(kept) - 1 else text for at, text in enumerate(kept))
+
+
+def squashed(key: str) -> str:
+    """Return a key as the tables name it: in lower case, and without what stands between its words."""
+    return _squashed(key) if len(key) <= _LONGEST_CODE else ""
+
+
+@lru_cache(maxsize=4096)
+def _squashed(key: str) -> str:
+    return _SQUASHED.sub("", key).lower()
+
+
+_STATEMENTS = frozenset(("code", "category", "retry", "final", "status", "hint", "id", "docs"))
+
+
+def is_statement(key: str) -> bool:
+    """Return whether a key states what an agent can act on."""
+    name = squashed(key)
+    return _ROLE_OF.get(name) in _STATEMENTS or _delay_key(name) is not None
+
+
+def find_json(text: str) -> tuple[Any, str] | None:
+    """Return the first object or list of objects in a text, and the words before it; None if there is none."""
+    if "{" not in text:
+        return _find_markup(text) if "</" in text else None
+    payload: Any = None
+    for count, match in enumerate(_OPENING.finditer(text)):
+        start = match.start()
+        if count == _MOST_OPENINGS or start > _LONGEST_PREFACE:
+            return None
+        payload = parse_json(text) if start == 0 else None
+        if payload is None:
+            try:
+                payload, _ = _DECODER.raw_decode(text[: start + _LONGEST_INSIDE], start)
+            except (ValueError, RecursionError):
+                payload = _python_literal(text, start) if text[start + 1 : start + 2] == "'" else None
+        if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
+            return payload, text[:start].strip()
+    return None
+
+
+def _python_literal(text: str, start: int) -> Any:
+    """Return the object at a place of a text that Python wrote, with its own quotes; None if it is none."""
+    end = text.rfind("}") + 1
+    if not start < end <= start + _LONGEST_LITERAL:
+        return None
+    from ast import literal_eval  # only now: few texts hold such an object
+
+    try:
+        return literal_eval(text[start:end])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+_MARKUP = re.compile(
+    r"<(?P<name>Code|Message|RequestId|HostId|faultcode|faultstring|errorCode|errorMessage|code|message)>"
+    r"\s{0,20}(?P<value>[^<]{1,500})</(?P=name)>"
+)
+
+
+def _find_markup(text: str) -> tuple[dict[str, Any], str] | None:
+    """Return what the elements of an error of S3, SOAP or the like say, and the words before them."""
+    found = {match["name"]: match["value"].strip() for match in _MARKUP.finditer(text[:_LONGEST_INSIDE])}
+    if not {squashed(name) for name in found} & {"code", "errorcode", "faultcode"}:
+        return None
+    return found, text[: text.index("<")].strip()
+
+
+def stated_in(payload: Any, *, now: float | None = None) -> Stated:
+    """Return what an error object, or a list of them, states."""
+    told_by, services = _services(payload)
+    stated = Stated(vendors=services)
+    carriers: list[Any] = [] if told_by is payload else [told_by]
+    _collect(payload, stated, carriers, depth=0, now=now)
+    stated.codes[:0] = [Code(code, is_code=True) for code in vendors.codes_in(told_by, services)]
+    for carrier in carriers:
+        if stated.codes or stated.statuses or stated.category:
+            break
+        _collect(carrier, stated, [], depth=2, now=now)
+    return stated
+
+
+def _services(payload: Any) -> tuple[Any, tuple[Vendor, ...]]:
+    """Return the services whose shape an object has, or the one that it carries, and which of these objects it is."""
+    if found := vendors.of(payload):
+        return payload, found
+    if is_object(payload):
+        for key, value in list(payload.items())[:_MOST_KEYS]:
+            if (key == "error" or squashed(str(key)) in CARRIERS) and (found := vendors.of(inner := _opened(value))):
+                return inner, found
+    return payload, ()
+
+
+def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now: float | None) -> None:
+    """Add what an object states: texts from the outside in, codes from the inside out."""
+    if depth > _DEEPEST or stated.objects > _MOST_OBJECTS:
+        return
+    if is_array(value):
+        for item in value[:_MOST_ITEMS]:
+            if isinstance(item, str) and item.strip():
+                stated.texts.append(item)
+            else:
+                _collect(item, stated, carriers, depth=depth + 1, now=now)
+        return
+    if not is_object(value):
+        return
+    stated.objects += 1
+    own: list[Code] = []
+    kinds: list[Code] = []
+    nested: list[Any] = []
+    named: list[str] = []
+    at = len(stated.texts)
+    for count, (key, item) in enumerate(value.items()):
+        if count == _MOST_KEYS:
+            break
+        if item is None or not isinstance(key, str):
+            continue
+        name = squashed(key)
+        if name == "path" and ("locations" in value or "extensions" in value):  # where in the answer GraphQL gave up
+            continue
+        if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
+            carriers.append(_opened(item))
+        _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+    for path in named[:1]:
+        if len(stated.texts) > at or own or kinds:
+            stated.fields.append(FieldNote(path, _sentences(stated.texts[at:])))
+    for item in nested:
+        _collect(item, stated, carriers, depth=depth + 1, now=now)
+    stated.codes += own
+    stated.codes += kinds
+
+
+def _is_error(value: Any) -> bool:
+    return is_object(value) and any(value.get(key) for key in ("error", "errors", "Error", "fault"))
+
+
+def _opened(value: Any) -> Any:
+    """Return what a text holds if it is JSON; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return parse_json(value) or value
+    return value
+
+
+def _note(
+    name: str,
+    key: str,
+    value: Any,
+    stated: Stated,
+    *,
+    own: list[Code],
+    kinds: list[Code],
+    nested: list[Any],
+    named: list[str],
+    depth: int,
+    now: float | None,
+) -> None:
+    """Note what one key states; what nobody has a use for is kept as it is."""
+    value = _opened(value)
+    role = _ROLE_OF.get(name) or ("code" if name.endswith("errorcode") else None)
+    if is_object(value) or is_array(value):
+        if name in ("headers", "responseheaders") and is_object(value):
+            lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
+            stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
+            return
+        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+            return
+        if name in FIELD_LISTS and is_array(value) and all(isinstance(item, str) and _is_path(item) for item in value):
+            stated.fields += [FieldNote(item, "") for item in value[:_MOST_ITEMS]]
+            return
+        if role == "field" and is_array(value) and value and not is_object(value[0]):
+            named.append(_joined_path(value))
+            return
+        if role in ("hint", "text") and is_array(value) and all(isinstance(item, str) for item in value):
+            _note_text(role, ". ".join(value[:_MOST_ITEMS]), stated)
+            return
+        if (delay := _delay_in(name, value, now)) is not None:
+            stated.delay = longest(stated.delay, delay)
+            return
+        if name in NESTED or name.endswith(("error", "errors", "exception", "fault")):
+            nested.append(value)
+        elif name not in CARRIERS:
+            stated.rest.setdefault(key, value)
+        return
+    match role:
+        case "code":
+            if not _note_code(value, stated, own, is_code=True):
+                stated.rest.setdefault(key, value)
+        case "kind" | "error":
+            is_code = role == "error" or key.startswith("__")
+            if isinstance(value, bool):
+                return
+            if isinstance(value, str) and "://" in value:
+                stated.docs_url = stated.docs_url or (value if value.startswith("https://") else None)
+                value = value.rstrip("/").rpartition("/")[2]
+            if isinstance(value, str) and (" " in value.strip() or not value.isascii()):
+                stated.texts.append(value)
+            elif not _note_code(value, stated, kinds, is_code=is_code):
+                stated.rest.setdefault(key, value)
+        case "category":
+            meaning = _CATEGORY_OF.get(squashed(value)) if isinstance(value, str) else None
+            if name == "recovery" and isinstance(value, str) and " " not in value:  # a word nobody knows is final
+                stated.note_retryable(meaning == "TRANSIENT")
+            if meaning is not None:
+                stated.category = stated.category or meaning
+            elif isinstance(value, str) and " " in value and name == "recovery":
+                stated.hint = stated.hint or value
+            elif not _note_code(value, stated, kinds, is_code=False):
+                stated.rest.setdefault(key, value)
+        case "status":
+            if not _note_status(value, stated, kinds):
+                stated.rest.setdefault(key, value)
+        case "retry" | "final":
+            said = _RETRY_WORDS.get(value.lower() if isinstance(value, str) else value)
+            if said is not None and isinstance(value, bool | str):
+                stated.note_retryable(said if role == "retry" else not said)
+            else:
+                stated.rest.setdefault(key, value)
+        case "recoverable" if isinstance(value, bool):
+            stated.recoverable = value if stated.recoverable is None else stated.recoverable
+        case "text" | "hint":
+            if isinstance(value, str):
+                _note_text(role, value, stated)
+            else:
+                stated.rest.setdefault(key, value)
+        case "docs" if isinstance(value, str) and value.startswith(("https://", "http://")):
+            stated.docs_url = stated.docs_url or value
+        case "id" if isinstance(value, str) and value.strip():
+            stated.id = stated.id or value
+        case "field" if isinstance(value, str) and _is_path(value):
+            named.append(_joined_path(value))
+        case "flag":
+            return
+        case _:
+            if (delay := _delay_in(name, value, now)) is None:
+                stated.rest.setdefault(key, value)
+            elif "reset" in name:
+                stated.reset = longest(stated.reset, delay)
+            else:
+                stated.delay = longest(stated.delay, delay)
+
+
+def _note_text(role: str, value: str, stated: Stated) -> None:
+    if not value.strip():
+        return
+    if role == "hint":
+        stated.hint = stated.hint or value
+    elif value.strip().lower() not in _NO_WORDS:
+        stated.texts.append(value)
+
+
+def _note_code(value: Any, stated: Stated, found: list[Code], *, is_code: bool) -> bool:
+    """Note a code or a status; return whether it is one."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        if 400 <= value <= 599:
+            stated.statuses.append(value)
+        elif is_code and value not in (0, 200):
+            found.append(Code(str(value), is_code))
+        else:
+            return False
+        return True
+    if not isinstance(value, str):
+        return False
+    text = value.strip().rpartition("#")[2]
+    if text.isdecimal() and len(text) == 3 and text[0] in "45":
+        stated.statuses.append(int(text))
+        return True
+    if not 1 < len(text) <= _LONGEST_CODE or " " in text or not text.isascii() or text.lower() in _NO_WORDS:
+        return False
+    found.append(Code(text, is_code))
+    return True
+
+
+_STATUS_TEXT = re.compile(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
+
+
+def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
+    if isinstance(value, str):
+        if value.lower() in BAD_STATUS or value.lower() in _GOOD_STATUS:
+            return True
+        if match := _STATUS_TEXT.match(value):
+            stated.statuses.append(int(match[1]))
+            return True
+        return _note_code(value, stated, kinds, is_code=False)
+    if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+        stated.statuses.append(value)
+        return True
+    return False
+
+
+def _delay_in(name: str, value: Any, now: float | None) -> float | None:
+    if isinstance(value, bool) or (match := _delay_key(name)) is None:
+        return None
+    return parse_delay(value, unit=match[1], now=now)
+
+
+@lru_cache(maxsize=1024)
+def _delay_key(name: str) -> tuple[str, str] | None:
+    match = _DELAY_KEY.fullmatch(name)
+    return (match["what"], match["unit"] or "") if match else None
+
+
+_PATH = re.compile(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
+
+
+def _is_path(value: str) -> bool:
+    return len(value) <= 200 and _PATH.fullmatch(value) is not None and "://" not in value
+
+
+def _joined_path(value: Any) -> str:
+    """Return the path that a field is named by, as keys behind each other with dots."""
+    if is_array(value):
+        parts = [part for part in value[:_MOST_ITEMS] if isinstance(part, str | int) and not isinstance(part, bool)]
+        if len(parts) > 1 and parts[0] in ("body", "query", "path", "header", "input", "arguments", "params"):
+            parts = parts[1:]
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+        return path.lstrip(".")
+    if value.startswith(("#/", "/", "$.")):
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in value.lstrip("#$").replace(".", "/").split("/") if part]
+        return "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts).lstrip(".")
+    return str(value)
+
+
+_WORDS = frozenset(("text", "hint", "error"))
+
+
+def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
+    """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
+    if not value or len(value) > _MOST_KEYS:
+        return False
+    found: list[FieldNote] = []
+    for key, said in value.items():
+        texts = _texts_of_field(said)
+        role = _ROLE_OF.get(squashed(key)) if isinstance(key, str) else "text"
+        if not texts or role in _WORDS or (role is not None and isinstance(said, str)):
+            return False
+        if not any(" " in text for text in texts):
+            return False
+        found.append(FieldNote(key, _sentences(texts)))
+    stated.fields += found
+    stated.texts += [f"{note.path}: {note.message}" for note in found]
+    return True
+
+
+def _texts_of_field(said: Any) -> list[str]:
+    """Return what is said of one field: a text, a list of texts or of objects with one, or that under `_errors`."""
+    if is_object(said):
+        said = said.get("_errors")
+    texts: list[str] = []
+    for item in said if is_array(said) else [said]:
+        text = next((item[key] for key in ("message", "description") if key in item), None) if is_object(item) else item
+        if not isinstance(text, str):
+            return []
+        texts.append(text)
+    return texts
+
+
+# Batches: a list with a result for each item, or one list of what was done beside one of what was not.
+_RESULT_LISTS = frozenset(
+    """results items responses data records outcomes operations documents entries files messages rows batch tasks
+    requestresponses requests updates writeresults itemresults statuses details value""".split()
+)
+_DONE_KEYS = frozenset(
+    """successful succeeded success successes created updated processed ok completed done sent deleted inserted imported
+    written accepted successcount succeededcount successfulcount nsucceeded""".split()
+)
+_FAILED_KEYS = frozenset(
+    """failed failures failure errors unprocessed rejected unprocessedkeys unprocessedentries faileditems failedrecords
+    failedrequests notprocessed skippederrors faileditemlist batchitemfailures writeerrors""".split()
+)
+_NAME_KEYS = ("id", "Id", "ID", "_id", "item", "key", "name", "path", "file", "email", "sku", "ref", "url", "itemIdentifier")
+_STATE_KEYS = frozenset("status state result outcome".split())
+_MOST_BATCH_ITEMS = 1000
+
+
+class FailedItem(NamedTuple):
+    """One item of a batch that failed: its place, its name if it has one, and what it states."""
+
+    index: int
+    name: str | int | None
+    value: Any
+
+
+class Batch(NamedTuple):
+    """The items of a batch that failed, and how many did not."""
+
+    failed: list[FailedItem]
+    succeeded: int
+
+
+def find_batch(payload: Any) -> Batch | None:
+    """Return the items of a batch of which some failed and some did not; None if a payload is no such batch."""
+    if is_array(payload):
+        return _sorted_items(payload)
+    if not is_object(payload) or len(payload) > _MOST_KEYS:
+        return None
+    failed: list[Any] = []
+    succeeded = 0
+    for key, value in payload.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in _RESULT_LISTS and is_array(value) and (found := _sorted_items(value)):
+            return found
+        if name in _DONE_KEYS and not isinstance(value, bool):
+            succeeded += len(value) if is_array(value) else value if isinstance(value, int) and value > 0 else 0
+        if name in _FAILED_KEYS and is_array(value):
+            failed += [item for item in value if item]
+    if failed and succeeded:
+        return Batch([_failed_item(at, item) for at, item in enumerate(failed[:_MOST_BATCH_ITEMS])], succeeded)
+    return _graphql_batch(payload)
+
+
+def _graphql_batch(payload: dict[str, Any]) -> Batch | None:
+    """Return the fields of a GraphQL answer that failed while others were resolved."""
+    data, errors = payload.get("data"), payload.get("errors")
+    if not is_object(data) or not is_array(errors) or not errors:
+        return None
+    resolved = sum(value is not None for value in data.values())
+    paths = [error.get("path") if is_object(error) else None for error in errors]
+    if not resolved or not all(is_array(path) and path for path in paths):
+        return None
+    named = [".".join(map(str, path)) for path in paths if path]
+    return Batch([FailedItem(at, name, error) for at, (name, error) in enumerate(zip(named, errors, strict=True))], resolved)
+
+
+def _sorted_items(items: list[Any]) -> Batch | None:
+    """Return the items that failed, if some did and some did not."""
+    if not 2 <= len(items) <= _MOST_BATCH_ITEMS or not all(is_object(item) for item in items):
+        return None
+    failed = [_failed_item(at, _unwrapped(item)) for at, item in enumerate(items) if _has_failed(_unwrapped(item))]
+    return Batch(failed, len(items) - len(failed)) if 0 < len(failed) < len(items) else None
+
+
+def _unwrapped(item: dict[str, Any]) -> Any:
+    """Return an item without the name of its operation around it: `{"index": {…}}` of a bulk request."""
+    inner = next(iter(item.values())) if len(item) == 1 else None
+    return inner if is_object(inner) else item
+
+
+def _failed_item(at: int, item: Any) -> FailedItem:
+    if not is_object(item):
+        return FailedItem(at, item if isinstance(item, str | int) else None, item)
+    name = next((item[key] for key in _NAME_KEYS if isinstance(item.get(key), str | int)), None)
+    if name is None:
+        others = (value for key, value in item.items() if isinstance(key, str) and squashed(key) not in _ROLE_OF)
+        name = next((value for value in others if isinstance(value, str) and len(value) <= _LONGEST_CODE), None)
+    index = item.get("index")
+    return FailedItem(index if isinstance(index, int) and not isinstance(index, bool) else at, name, item)
+
+
+def _has_failed(item: Any) -> bool:
+    """Return whether one result of a batch says that it failed."""
+    if not is_object(item):
+        return False
+    for key, value in item.items():
+        name = squashed(key) if isinstance(key, str) else ""
+        if name in ("success", "ok", "successful") and value is False:
+            return True
+        if name in ("error", "errors", "exception", "errorcode", "errormessage") and value and value is not True:
+            return True
+        if name in ("iserror", "failed", "error") and value is True:
+            return True
+        if name in _STATE_KEYS and isinstance(value, str) and value.lower() in BAD_STATUS:
+            return True
+        if name in ("status", "statuscode", "httpstatus", "code") and isinstance(value, int) and 400 <= value <= 599:
+            return True
+    return False
 
 
 class Body(NamedTuple):
@@ -34,52 +704,13 @@ class Body(NamedTuple):
 
 
 def find_body(text: str) -> Body | None:
-    """Return the error object in a text, at its start or behind a few words; None if there is none."""
-    for count, match in enumerate(_OPENING.finditer(text)):
-        if count == _MOST_OPENINGS:
-            return None
-        try:
-            payload, _ = _DECODER.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            continue
-        if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):
-            found = parse_body(payload)
-            before = text[: match.start()].strip()
-            return found._replace(text=f"{before} {found.text}") if found and before else found
-    return None
-
-
-def parse_body(payload: Any) -> Body | None:
-    """Return what a parsed error object says; None if it holds neither text, status nor code."""
-    texts: list[str] = []
-    statuses: list[int] = []
-    codes: list[str] = []
-    _collect(payload, texts, statuses, codes, 0)
-    if not (texts or statuses or codes):
+    """Return the error object in a text, at its start or behind a few words; None if it says nothing."""
+    found = find_json(text)
+    if found is None:
         return None
-    joined = ". ".join(dict.fromkeys(text.strip() for text in texts if text.strip()))[:_LONGEST_MESSAGE]
-    return Body(joined, statuses[0] if statuses else None, tuple(dict.fromkeys(codes))[:_MOST_ITEMS], payload)
-
-
-def _collect(value: Any, texts: list[str], statuses: list[int], codes: list[str], depth: int) -> None:
-    if depth > _DEEPEST or len(texts) > _MOST_ITEMS:
-        return
-    if is_array(value):
-        for item in value[:_MOST_ITEMS]:
-            _collect(item, texts, statuses, codes, depth + 1)
-    if not is_object(value):
-        return
-    for key in _STATUS_KEYS:
-        status = value.get(key)
-        if isinstance(status, str) and status.isdecimal() and len(status) == 3:
-            status = int(status)
-        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
-            statuses.append(status)
-    codes += [value[key] for key in _BODY_CODE_KEYS if isinstance(value.get(key), str) and _is_code(value[key])]
-    texts += [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
-    for key in _NESTED_KEYS:
-        _collect(value.get(key), texts, statuses, codes, depth + 1)
-
-
-def _is_code(text: str) -> bool:
-    return 2 < len(text) <= 80 and " " not in text and text.isascii()
+    payload, before = found
+    stated = stated_in(payload)
+    if not (stated.texts or stated.statuses or stated.codes):
+        return None
+    said = f"{before} {stated.message}" if before else stated.message
+    return Body(said, stated.status, tuple(code.text for code in stated.codes), payload)

@@ -47,7 +47,7 @@ class Reading(Struct, frozen=True):
 
 def read_error_text(text: str, context: Context) -> Reading:
     """Return the failure that an error text tells of, and the rule that says so."""
-    context.safe_text = _safe_message(text)
+    context.safe_text = safe_message(text)
     if not any(mark in text for mark in ADVICE_MARKS):
         return _reading(context, find_cause(text, context))
     context.safe_text, said = split_advice(context.safe_text)
@@ -56,7 +56,8 @@ def read_error_text(text: str, context: Context) -> Reading:
     return Reading(reading.failure.replace(**said, **stated_by(said.get("suggestion", ""))), reading.rule)
 
 
-def _safe_message(text: str) -> str:
+def safe_message(text: str) -> str:
+    """Return a text as a message: cleaned, and without what only fills it."""
     if _ADVERT in text:
         text = _ADVERTS.sub("", text)
     if _TRACEBACK in text:

@@ -11,7 +11,9 @@ _MOST_BLOCKS = 50
 _FLAG_NAMES = ("isError", "is_error")
 _STRUCTURED_NAMES = ("structuredContent", "structured_content")
 _META_NAMES = ("_meta", "meta", "metadata")
-_FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status")
+_FIELD_NAMES = (*_FLAG_NAMES, *_STRUCTURED_NAMES, "meta", "metadata", "content", "status", "result_type")
+_TASK_NAMES = ("task_id", "taskId", "status", "status_message", "statusMessage", "error", "result")
+_INPUT_REQUIRED = "input_required"  # the server asks for something: no failure
 _RPC_NAMES = frozenset(("id", "result", "error", "_meta"))
 _NO_META: dict[str, Any] = {}
 
@@ -52,15 +54,42 @@ def _from_text(text: str) -> RawResult:
 
 def _from_dict(what: dict[str, Any]) -> RawResult:
     if "jsonrpc" in what or what.keys() <= _RPC_NAMES:
-        if isinstance(what.get("result"), dict):
-            return _from_result(what["result"])
+        if is_object(result := what.get("result")):
+            return _from_task(result) or _from_result(result)
         if _is_rpc_error(what.get("error")):
             return RawResult(flag=True, meta=_meta_of(what), rpc_error=what["error"])
+    if (task := _from_task(what)) is not None:
+        return task
     if isinstance(what.get("content"), list) or any(isinstance(what.get(name), bool) for name in _FLAG_NAMES):
         return _from_result(what)
     if _is_rpc_error(what) and what.keys() <= {"code", "message", "data", "_meta"}:
         return RawResult(flag=True, meta=_meta_of(what), rpc_error=what)
     return RawResult(payload=what)
+
+
+def _from_task(what: dict[str, Any]) -> RawResult | None:
+    """Take a task apart, or an answer that asks for more input; None if it is neither, or the task has not ended."""
+    if what.get("resultType") == _INPUT_REQUIRED or what.get("result_type") == _INPUT_REQUIRED:
+        return RawResult(flag=False)
+    if isinstance(what.get("content"), list):
+        return None
+    task: dict[str, Any] = inner if is_object(inner := what.get("task")) else what
+    status, error, result = task.get("status"), task.get("error"), task.get("result")
+    is_task = "taskId" in task or "task_id" in task
+    if status == _INPUT_REQUIRED:
+        return RawResult(flag=False)
+    if is_object(result) and status in ("completed", "failed") and (is_task or "isError" in result):
+        raw = _from_result(result)
+        raw.flag = raw.flag or status == "failed"
+        return raw
+    if status != "failed" or not (is_task or error):
+        return None
+    said = task.get("statusMessage") or task.get("status_message")
+    texts = [text for text in (said, error) if isinstance(text, str)]
+    if is_object(error) and _is_rpc_error(error):
+        return RawResult(texts=texts, flag=True, meta=_meta_of(task), rpc_error=error)
+    rest = {key: value for key, value in task.items() if key not in ("taskId", "task_id", "status")}
+    return RawResult(texts=texts, flag=True, meta=_meta_of(task), structured=rest)
 
 
 def _is_rpc_error(error: dict[str, Any] | None) -> bool:
@@ -109,7 +138,8 @@ def _from_object(what: object) -> RawResult | None:
     fields: Any = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", None) or vars(what)
     names = {name for name in _FIELD_NAMES if name in fields}
     if "content" not in names:
-        return None
+        is_task = "task_id" in fields or "taskId" in fields
+        return _from_task({name: getattr(what, name) for name in _TASK_NAMES if name in fields}) if is_task else None
     return _from_result({name: getattr(what, name) for name in names})
 
 

@@ -18,7 +18,7 @@ from failwell.reading import flat_text, shapes
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
-from failwell.reading.shapes import from_nested_result, from_rpc, from_rpc_data, from_shape
+from failwell.reading.shapes import from_nested_result, from_places, from_rpc, from_rpc_data, from_shape
 from failwell.result import Err
 
 # Exceptions of clients and frameworks whose text is the server's text.
@@ -185,12 +185,12 @@ def _read_result(
         return Reading(failure)
     now = time.time() if now is None else now
     if raw.flag is False:
-        failure = _first(_declared(raw, known_dialect, now=now, unflagged=unflagged))
+        failure = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
         return Reading(failure) if failure else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
     if raw.flag is None and raw.payload is not None:
-        if failure := _first(_structured(raw, known_dialect, now=now)):
+        if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
             return Reading(failure)
-        return _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
+        return _read_unflagged(raw, now=now, context=context, unflagged=True)
     return _read_error(raw, known_dialect, now=now, context=context)
 
 
@@ -219,10 +219,12 @@ _KNOWN_AS_ERROR = 0.75
 
 def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
     """Return the failure in a result that is known to be one."""
-    if failure := _first(_structured(raw, known_dialect, now=now)):
+    if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
         return Reading(failure)
     if raw.rpc_error is not None:
-        return from_rpc(raw.rpc_error, context)
+        return from_rpc(raw.rpc_error, context, now=now)
+    if reading := from_places(raw, context, now=now):
+        return reading
     text = "\n".join(raw.texts)
     payload = raw.structured if raw.payload is None else raw.payload
     if not text and payload is not None:
@@ -231,11 +233,11 @@ def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: 
 
 
 def _declared(
-    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, unflagged: bool
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context, unflagged: bool
 ) -> Iterator[Failure | None]:
     """Yield what says of itself that it is a failure: a dialect that the server speaks, an entry in `_meta`."""
     if known_dialect:
-        yield from _from_known_dialect(known_dialect, raw)
+        yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta and unflagged:
         text = raw.texts[0] if raw.texts else ""
         yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
@@ -250,17 +252,19 @@ def _whole(result: dict[str, Any]) -> Failure | None:
     return read_whole(meta[META_KEY]) if isinstance(result.get("content"), list) else None
 
 
-def _structured(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float) -> Iterator[Failure | None]:
+def _structured(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context
+) -> Iterator[Failure | None]:
     """Yield what each way of reading finds, in the order in which they are trusted."""
     text = raw.texts[0] if raw.texts else ""
     if raw.meta:
         yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
     if known_dialect:
-        yield from _from_known_dialect(known_dialect, raw)
+        yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta:
         yield _meta.decode(Wire(text, True, raw.meta))
     if raw.rpc_error is not None:
-        yield from_rpc_data(raw.rpc_error)
+        yield from_rpc_data(raw.rpc_error, context)
     for text in raw.texts:
         bare = without_prefixes(text)
         text = bare if bare.lstrip().startswith(("{", "<")) else text
@@ -268,19 +272,19 @@ def _structured(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: 
             yield _xml.decode(Wire(text))
         payload = parse_object(text)
         if payload is not None:
-            yield from_shape(payload)
+            yield from_shape(payload, context)
     for payload in (raw.payload, raw.structured):
         if is_object(payload):
-            yield from_shape(payload)
+            yield from_shape(payload, context)
 
 
-def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult) -> Iterator[Failure | None]:
+def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult, context: Context) -> Iterator[Failure | None]:
     """Yield what the dialect that the server speaks finds; a result inside a text says itself whether it failed."""
     for text in raw.texts:
         yield known_dialect.decode(Wire(text, raw.flag is not False, raw.meta))
         payload = parse_object(text)
         if payload is not None:
-            yield from_nested_result(payload, 0)
+            yield from_nested_result(payload, context)
     if raw.payload is not None:
         yield known_dialect.decode(Wire(write_json(raw.payload)))
 
@@ -295,8 +299,8 @@ def _from_exception(
     code, message = getattr(error, "code", None), getattr(error, "message", None)
     if isinstance(code, int) and isinstance(message, str):
         received = {"code": code, "message": message, "data": getattr(error, "data", None)}
-        failure = from_rpc_data(received)
-        return Reading(failure) if failure else from_rpc(received, context)
+        failure = from_rpc_data(received, context)
+        return Reading(failure) if failure else from_rpc(received, context, now=now)
     if any((cls.__module__.partition(".")[0], cls.__name__) in _TEXT_CARRIERS for cls in type(leaf).__mro__):
         result = {"content": [{"text": str(leaf)}], "isError": True}
         found = _read(result, known_dialect, unflagged=False, now=now, context=context)

@@ -6,7 +6,7 @@ from threading import Lock
 from msgspec import Struct
 
 from failwell.errors import Temporary
-from failwell.failure import Failure
+from failwell.failure import Failure, is_certain
 from failwell.retry._forks import in_every_fork
 
 Key = tuple[str, str]
@@ -113,7 +113,7 @@ def counts_as_outage(failure: Failure) -> bool:
     """
     if failure.type == "TRANSIENT":
         return True
-    return failure.type == "INTERNAL" and failure.outcome == "unknown" and failure.origin != "inferred"
+    return failure.type == "INTERNAL" and failure.outcome == "unknown" and is_certain(failure)
 
 
 def suspended(key: Key, left: float, *, most: int) -> Failure:

@@ -82,7 +82,7 @@ def seen_of(response: web.Response) -> tuple[Answered, list[ProxyEvent]]:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "outcome"), [(401, "UNAUTHORIZED", "rejected"), (404, "NOT_FOUND", "not_executed")]
+    ("status", "code", "outcome"), [(401, "UNAUTHORIZED", "rejected"), (404, "SESSION_LOST", "not_executed")]
 )
 def test_what_the_client_itself_acts_on_is_told_as_a_failure(status: int, code: str, outcome: str) -> None:
     answer, seen = seen_of(web.Response(status=status, text="no"))

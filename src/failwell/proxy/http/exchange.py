@@ -393,11 +393,12 @@ class Exchange:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._request.session.rewriter.failure_in(pending.call, message) is None:
-                self._report_passed(pending, failure_from_response(status, headers, body))
+                self._report_passed(pending, failure_from_response(status, headers, body, sent=self._request.headers))
                 await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
                 return None
             return await self._handle_answer(CallAnswer(pending, message))
-        return await self._fail_all(failure_from_response(status, headers, body if body is not None else data))
+        said = body if body is not None else data
+        return await self._fail_all(failure_from_response(status, headers, said, sent=self._request.headers))
 
     def _report_passed(self, pending: PendingCall, failure: Failure | None) -> None:
         """Report that the client gets a response unchanged, which says nothing about the tool."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from failwell._json import is_object
 from failwell.exceptions.engine import from_exception
-from failwell.exceptions.http import from_http
+from failwell.exceptions.http import from_http, is_session_refused
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_ANSWER
@@ -29,9 +29,8 @@ CONNECTION_LOST = Failure(
 )
 PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
 _SESSION_UNKNOWN = Failure(
-    code="NOT_FOUND",
+    code="SESSION_LOST",
     message="The server does not know the session.",
-    suggestion="Begin a new session, then make the same call again.",
     outcome="not_executed",
     http_status=_SESSION_IS_GONE,
     origin="mapped",
@@ -63,8 +62,12 @@ def is_for_client(status: int, sent: Mapping[str, str], received: Mapping[str, s
     return status in _UNAUTHENTICATED or (status == _FORBIDDEN and "WWW-Authenticate" in received)
 
 
-def failure_from_response(status: int, headers: Mapping[str, str], body: Any) -> Failure:
-    """Return the failure of a call that was answered with an HTTP error, or with something that is no answer."""
+def failure_from_response(
+    status: int, headers: Mapping[str, str], body: Any, *, sent: Mapping[str, str] | None = None
+) -> Failure:
+    """Return the failure of a call, made with the headers *sent*, that got an HTTP error, or something else than an answer."""
+    if is_session_refused(status, sent, body):
+        return _SESSION_UNKNOWN.replace(http_status=status)
     if status in _REDIRECTS:
         return Failure(
             code="CONFIG_ERROR",
@@ -79,9 +82,7 @@ def failure_from_response(status: int, headers: Mapping[str, str], body: Any) ->
 
 def failure_passed_on(status: int, sent: Mapping[str, str], received: Mapping[str, str]) -> Failure | None:
     """Return the failure in a response that the client gets unchanged; None: it is no error."""
-    if status == _SESSION_IS_GONE and "Mcp-Session-Id" in sent:
-        return _SESSION_UNKNOWN
-    return None if status < 400 else failure_from_response(status, received, None)
+    return None if status < 400 else failure_from_response(status, received, None, sent=sent)
 
 
 def rpc_error_in(body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any] | None:

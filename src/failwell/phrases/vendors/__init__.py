@@ -1,0 +1,1 @@
+"""Published error codes of vendors, one module per kind of service."""
