@@ -504,7 +504,8 @@ def is_certain(failure: Failure) -> bool:
 
     What was judged has a confidence: enough to advise a model, not to make a call again.
     """
-    return failure.confidence is None and failure.origin != "inferred"
+    is_graded = failure.origin == "read" and failure.confidence is not None
+    return not is_graded and failure.origin != "inferred"
 
 
 _GRAVITY: tuple[Outcome, ...] = ("not_executed", "rejected", "unknown", "executed")

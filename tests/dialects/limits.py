@@ -8,7 +8,7 @@ import failwell as fw
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects._xml import field_sentences
-from failwell.failure import FieldProblem, facts, last_key, summary, wants_correction
+from failwell.failure import FieldProblem, facts, is_certain, last_key, summary, wants_correction
 
 CANNOT_SAY: dict[str, dict[str, str]] = {
     "compact": {
@@ -73,7 +73,7 @@ CANNOT_SAY: dict[str, dict[str, str]] = {
 
 def as_read_without_meta(dialect: str, failure: fw.Failure) -> fw.Failure:
     """Return what reading a canonical failure's text must give, by the table above."""
-    if failure.origin == "inferred":
+    if not is_certain(failure):
         is_guess = failure.retryable is not False and failure.outcome != "executed"
         unsaid = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
         failure = structs.replace(failure, fields=unsaid, outcome="unknown" if is_guess else failure.outcome)

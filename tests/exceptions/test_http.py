@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import failwell as fw
 from failwell import codes, from_http
 from failwell.phrases.http_codes import STATUSES
 from tests.exceptions.bodies import BODIES
@@ -201,3 +203,59 @@ json_values = st.recursive(
 @given(st.integers(400, 599), json_values | st.text(max_size=50) | st.binary(max_size=50))
 def test_no_body_makes_it_raise(status: int, body: object) -> None:
     assert from_http(status, body=body).http_status == status
+
+
+SESSION = {"Mcp-Session-Id": "made-up"}
+
+
+def refused(status: int, body: Any, sent: dict[str, str]) -> fw.Failure:
+    """The failure in the exception of an HTTP client whose request a server of MCP refused."""
+    request = httpx.Request("POST", "https://mcp.example/mcp", headers=sent)
+    response = httpx.Response(status, json=body, request=request)
+    return fw.from_exception(httpx.HTTPStatusError("no", request=request, response=response))
+
+
+def rpc(number: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": number, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sent", "code"),
+    [
+        (404, {}, SESSION, "SESSION_LOST"),
+        (400, {}, SESSION, "SESSION_LOST"),
+        (404, rpc(-32600, "Session not found"), SESSION, "SESSION_LOST"),
+        (400, rpc(-32000, "Bad Request: No valid session ID provided"), SESSION, "SESSION_LOST"),
+        (404, rpc(-32000, "Nope"), SESSION, "SESSION_LOST"),
+        (404, rpc(-32601, "Method not found"), SESSION, "METHOD_NOT_FOUND"),
+        (400, rpc(-32602, "Invalid params"), SESSION, "INVALID_ARGUMENT"),
+        (400, rpc(-32022, "Unsupported version"), SESSION, "CONFIG_ERROR"),
+        (404, {}, {}, "NOT_FOUND"),
+        (400, {}, {}, "INVALID_ARGUMENT"),
+        (403, {}, SESSION, "FORBIDDEN"),
+    ],
+)
+def test_a_request_of_a_session_that_the_server_does_not_know_was_not_executed(
+    status: int, body: Any, sent: dict[str, str], code: str
+) -> None:
+    failure = refused(status, body, sent)
+
+    assert failure.code == code
+    assert failure.http_status == status
+    assert code != "SESSION_LOST" or (failure.outcome, failure.type) == ("not_executed", "TRANSIENT")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (404, rpc(-32001, "Session not found"), "SESSION_LOST"),
+        (400, rpc(-32000, "Bad Request: Mcp-Session-Id header is required"), "SESSION_LOST"),
+        (404, rpc(-32601, "Method not found"), "METHOD_NOT_FOUND"),
+        (404, {"error": "session_not_found"}, "NOT_FOUND"),
+    ],
+)
+def test_an_answer_alone_tells_of_a_lost_session_in_the_words_of_an_sdk(status: int, body: Any, code: str) -> None:
+    failure = fw.from_http(status, body=body)
+
+    assert failure.code == code
+    assert code != "SESSION_LOST" or failure.outcome == "not_executed"

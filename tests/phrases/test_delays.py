@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell.phrases.delays import delay_in_duration, delay_in_headers, delay_in_retry_after, delay_in_text
+from failwell.phrases.delays import (
+    delay_in_duration,
+    delay_in_headers,
+    delay_in_retry_after,
+    delay_in_text,
+    parse_delay,
+)
 
 NOW = 1_700_000_000.0
 
@@ -147,4 +153,84 @@ def test_no_header_makes_it_raise_or_give_anything_but_a_delay(value: str, limit
     for name in ("retry-after", "retry-after-ms", "x-ratelimit-reset", "ratelimit", "date", "x-ratelimit-reset-tokens"):
         delay = delay_in_headers({name: value, "x-ratelimit-remaining": "0"}, limited=limited, now=NOW)
 
+        assert delay is None or (delay >= 0 and math.isfinite(delay))
+
+
+ONE_PARSER: list[tuple[object, str, float | None]] = [
+    ("1h30m", "", 5400),
+    ("1 hour 20 minutes", "", 4800),
+    ("34s", "", 34),
+    (1500, "ms", 1.5),
+    ("1500", "milliseconds", 1.5),
+    (2, "minutes", 120),
+    (60, "", 60),
+    (int(NOW) + 60, "", 60),
+    (int(NOW + 60) * 1000, "", 60),
+    ("2023-11-14T22:14:50Z", "", 90),
+    ("Tue, 14 Nov 2023 22:14:50 GMT", "", 90),
+    ("PT1H30M", "", 5400),
+    ("P1DT1S", "", 86401),
+    ("PT0.5S", "", 0.5),
+    ("00:01:30", "", 90),
+    ("a minute", "", 60),
+    ("half an hour", "", 1800),
+    ("2 weeks", "", 1_209_600),
+    ({"seconds": 3, "nanos": 100_000}, "", 3.001),
+    (1.0004, "", 1.001),
+    (0.00001, "", 0.001),
+    ("P", "", None),
+    ("PT", "", None),
+    ("soon", "", None),
+    (True, "", None),
+    (None, "", None),
+    (-5, "", None),
+    ([], "", None),
+]
+
+
+@pytest.mark.parametrize(("value", "unit", "delay"), ONE_PARSER)
+def test_whatever_stands_under_a_key_is_parsed_and_never_shorter_than_stated(
+    value: object, unit: str, delay: float | None
+) -> None:
+    assert parse_delay(value, unit=unit, now=NOW) == delay
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("retry_after_ms=1500", 1.5),
+        ('"retryDelay": "34s"', 34),
+        ("retryDelay:34s", 34),
+        ("X-RateLimit-Reset: 60", 60),
+        (f"x-ratelimit-reset: {int(NOW) + 20}", 20),
+        ("Retry-After: Tue, 14 Nov 2023 22:14:50 GMT", 90),
+        ("Please retry after 2023-11-14T22:14:50Z.", 90),
+        ("Limit reached, resets at 2023-11-14 22:14:50 UTC", 90),
+        ("Try again in an hour", 3600),
+        ("Try again in one minute.", 60),
+        ("Please wait 1 hour 20 minutes before the next call", 4800),
+        ("Retry after PT2M", 120),
+        ("backoff=2.5", 2.5),
+        ("retry 3 times", None),
+        ("wait a moment", None),
+        ("retry in a different region", None),
+        ("available in all plans", None),
+        ("Retry-After: Tue, 14 Nov 2003 22:14:50 GMT", None),
+    ],
+)
+def test_a_text_may_say_it_as_a_key_or_as_a_date(text: str, delay: float | None) -> None:
+    assert delay_in_text(text, now=NOW) == delay
+
+
+@given(st.floats(min_value=0, max_value=1e12, allow_nan=False))
+def test_no_number_becomes_a_shorter_delay(value: float) -> None:
+    found = parse_delay({"seconds": value}, now=NOW)
+
+    assert found is not None
+    assert found >= value - 1e-7 - value * 1e-12
+
+
+@given(st.text(max_size=80) | st.from_regex(r"(?:retry|wait|reset)[ a-zPT0-9:.,=\-]{0,40}"))
+def test_no_text_makes_it_raise_or_give_anything_but_a_delay(text: str) -> None:
+    for delay in (delay_in_text(text, now=NOW), parse_delay(text, now=NOW)):
         assert delay is None or (delay >= 0 and math.isfinite(delay))

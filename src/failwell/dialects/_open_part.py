@@ -14,6 +14,7 @@ from msgspec import UNSET
 from failwell import codes
 from failwell.codes import Type
 from failwell.failure import FIELDS, Failure, FieldProblem, with_corrections
+from failwell.phrases.keys import states_retry
 
 _SET = tuple(name for name, row in FIELDS.items() if row.open_part == "set")
 _FOLLOWING = tuple(name for name, row in FIELDS.items() if row.open_part == "follows")
@@ -63,7 +64,7 @@ def write_open_part(
     details = failure.details
     if not details:
         return ours
-    return {**details, **ours} if keys.isdisjoint(details) else {"details": details, **ours}
+    return {**details, **ours} if _is_free(details, keys) else {"details": details, **ours}
 
 
 def read_open_part(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dict[str, Any]:
@@ -130,7 +131,12 @@ def with_extra(extra: dict[str, Any], own: Set[str]) -> tuple[dict[str, Any], di
     """Return what of *extra* stands at the top, and what goes into the open part because a key is taken."""
     if not extra:
         return extra, None
-    return (extra, None) if own.isdisjoint(extra) else ({}, {"extra": extra})
+    return (extra, None) if _is_free(extra, own) else ({}, {"extra": extra})
+
+
+def _is_free(part: dict[str, Any], taken: Set[str]) -> bool:
+    """Return whether no key of a part would be taken for something else: one of *taken*, or a flag or a delay."""
+    return taken.isdisjoint(part) and not any(states_retry(key) for key in part if isinstance(key, str))
 
 
 def split_extra(payload: dict[str, Any], values: dict[str, Any], *, message: str, own: Set[str]) -> Failure:

@@ -127,6 +127,8 @@ def delay_in_duration(value: Any) -> float | None:
         return _iso_duration(text) if text[:1] == "P" else _clock_time(text) if ":" in text else delay_in_number(value)
     if isinstance(value, dict):
         said = cast("dict[str, object]", value)
+        if not said.keys() & {"seconds", "nanos"}:
+            return None
         whole, nanos = delay_in_number(said.get("seconds", 0)), delay_in_number(said.get("nanos", 0))
     else:
         whole, nanos = delay_in_number(getattr(value, "seconds", None)), delay_in_number(getattr(value, "nanos", 0))
@@ -201,7 +203,7 @@ def _server_clock(headers: Mapping[str, str], now: float | None) -> float:
 
 
 def _until(moment: float, now: float | None) -> float | None:
-    return seconds(round(max(0.0, moment - (time.time() if now is None else now)), 3))
+    return seconds(max(0.0, moment - (time.time() if now is None else now)))
 
 
 def _moment(value: object) -> float | None:

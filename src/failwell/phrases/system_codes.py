@@ -37,6 +37,9 @@ _ERRNO_ROWS: Rows = (
 ERRNOS = _by_constant(_ERRNO_ROWS, errno)
 """What numbers of errno mean."""
 
+ERRNO_NAMES = by_code(_ERRNO_ROWS)
+"""What names of errno mean, as Node.js gives them."""
+
 _NAME_ERROR_ROWS: Rows = (
     ("DNS_TEMPORARY", "EAI_AGAIN EAI_FAIL EAI_MEMORY EAI_SYSTEM"),
     ("HOST_NOT_FOUND", "EAI_NONAME EAI_NODATA EAI_ADDRFAMILY EAI_FAMILY"),

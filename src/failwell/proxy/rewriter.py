@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from failwell import dialects
-from failwell._json import is_array, is_object
+from failwell._json import is_array, is_object, write_json
 from failwell._log import log
 from failwell.advice import Hints, advised
 from failwell.dialects._placement import META_KEY, encode
@@ -39,6 +39,7 @@ _UNREADABLE = Failure(
 
 Message = dict[str, Any]
 
+_SAID_ELSEWHERE = frozenset(("jsonrpc_code", "failed_items", "succeeded"))
 _ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
 _REPLACED = frozenset(("content", "isError", "_meta"))
 
@@ -209,9 +210,17 @@ class Rewriter:
         found = read(message, tool=call.tool, arguments=call.arguments, input_schema=schema, unflagged=unflagged)
         if found is None or is_certain(found):
             return found
+        found = self._with_details(found)
         if found.code == "UNKNOWN_TOOL":
             return self._with_tools(call, found)
         return self._with_fields(call, found) if found.type == "VALIDATION" else found
+
+    def _with_details(self, failure: Failure) -> Failure:
+        """Return a failure with its details in the message, where the dialect shows a model nothing else of them."""
+        details = {key: value for key, value in failure.details.items() if key not in _SAID_ELSEWHERE}
+        if self.dialect != "meta" or failure.origin != "read" or not details:
+            return failure
+        return failure.replace(message=f"{failure.message} {redact_whole(write_json(details))}")
 
     def _with_tools(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return the failure of a call to a tool that does not exist, with those that do, as far as they are known."""

@@ -1,13 +1,12 @@
-"""Error objects of any shape: the key synonyms and envelopes they are made of, and what they state.
+"""Error objects of any shape: the envelopes they come in, and what they state.
 
-An error object is taken apart key by key. `ROLES` says what a key is about, whatever its spelling: `retry_after`,
-`retryAfter` and `Retry-After` are one name. `NESTED` and `CARRIERS` are the keys that hold another object. Nothing is
-concluded here: `Stated` is what the object says, and `shapes` makes a failure of it.
+An error object is taken apart key by key; `phrases.keys` says what a key is about. `NESTED` and `CARRIERS` are the keys
+that hold another object. Nothing is concluded here: `Stated` is what the object says, and `shapes` makes a failure of
+it.
 """
 
 import json
 import re
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
@@ -15,6 +14,7 @@ from msgspec import Struct, field
 from failwell._json import is_array, is_object, parse_json
 from failwell.phrases.delays import delay_in_headers, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES
+from failwell.phrases.keys import delay_key, role_of, squashed
 from failwell.phrases.vendor_codes import VENDORS
 from failwell.phrases.vendor_shapes import Vendor, Vendors
 
@@ -31,43 +31,12 @@ _LONGEST_INSIDE = 64_000
 _LONGEST_LITERAL = 8000
 _LONGEST_TEXT = 1000
 
-# What a key is about, and its names: in lower case, without `_`, `-`, `.`, `@`, `$` and blanks.
-ROLES: dict[str, str] = {
-    "code": """code errorcode errcode errno errornumber errorno subcode errorsubcode errorkey faultcode exceptioncode
-        sqlstate declinecode statusreason errortag errorid2 apicode internalcode oauthcode type__ codename networkerrorcode
-        errorcodes messagecode resultcode returncode rc issue ecode""",
-    "kind": """type errortype reason name errorname kind errorkind exception exceptiontype exceptionclass errorclass
-        xcoderror errorreason cause failurereason failurecode failuretype""",
-    "category": "category errorcategory class recovery errorgroup failurecategory failureclass",
-    "text": """message msg errormessage errormsg errmsg errordescription detail details title description text hinttext
-        customermessage usermessage developermessage technicalmessage internalmessage localizedmessage errorsummary
-        errordetail errordetails statustext statusmessage faultstring displaymessage friendlymessage explanation summary
-        stderr errormessages errstr longmessage shortmessage what why note diagnostics""",
-    "error": "error err errors fault failure failures problem problems",
-    "retry": """retryable isretryable retriable isretriable shouldretry canretry retry transient istransient temporary
-        istemporary mayretry retryallowed retrypossible isretryallowed retryrecommended""",
-    "final": """permanent ispermanent fatal isfatal terminal isterminal nonretryable nonretriable isnonretryable
-        donotretry noretry dontretry final isfinal""",
-    "recoverable": "recoverable isrecoverable",
-    "hint": """hint hints suggestion suggestions suggestedaction suggestedactions remediation resolution howtofix fix
-        recommendedaction recommendation recoverysteps recoveryhint nextstep nextsteps advice guidance agentguidance tip
-        instructions workaround solution remedy correctiveaction""",
-    "docs": "docsurl documentationurl helpurl moreinfo helplink docurl docs documentation infourl errordocs learnmore",
-    "id": """requestid correlationid traceid incidentid supportid logid xrequestid errorreference referenceid
-        errorinstance instance traceparent requestlogid cfray xcorrelationid activityid eventid""",
-    "field": """field param parameter path loc pointer target fieldname property attribute argument argumentname
-        parametername paramname invalidfield fieldpath jsonpath instancepath datapath propertyname propertypath argname
-        inputfield key""",
-    "status": """status statuscode httpstatus httpstatuscode httpcode responsecode httpresponsecode responsestatus
-        httperrorcode upstreamstatus upstreamstatuscode cod""",
-    "flag": "success ok iserror successful issuccess succeeded haserror haserrors failed timestamp version apiversion",
-    "headers": "headers responseheaders",
-}
 NESTED = frozenset(
     """error errors err fault failure failures problem problems detail details innererror innerexception extensions cause
     causes exception rootcause errordetails errordetail errorinfo errordata fielderrors fieldviolations violations
     validationerrors invalidparams issues invalidfields adcperror context source meta metadata errorresponse
-    errorsummary additionaldetails validation status params retryinfo retry ratelimit message errorextra""".split()
+    errorsummary additionaldetails validation status params retryinfo retry ratelimit retrypolicy retryadvice parameters
+    message errorextra""".split()
 )
 """Keys that hold an error object or a list of them."""
 
@@ -77,9 +46,8 @@ ANSWERS = frozenset("response body upstream upstreamresponse upstreambody answer
 CARRIERS = ANSWERS | frozenset("data result payload content output raw original".split())
 """Keys that may hold that too, but mostly what a call is about: looked into if they hold an error, too."""
 
-FIELD_MAPS = frozenset(
-    "errors fielderrors validationerrors fields invalidfields details detail messages message violations error".split()
-)
+_SURE_FIELD_MAPS = frozenset("errors fielderrors validationerrors invalidfields violations invalidparams".split())
+FIELD_MAPS = _SURE_FIELD_MAPS | frozenset("fields details detail messages message error".split())
 """Keys that may hold what is wrong with each field, by its name."""
 
 FIELD_LISTS = frozenset("fields invalidfields missingfields requiredfields unknownfields".split())
@@ -102,24 +70,15 @@ CATEGORIES: dict[str, str] = {
 }
 """What the words for a category of errors mean: a type, or a code of the catalog."""
 
+_RETRY_OBJECTS = frozenset("retry retryinfo retrypolicy retryadvice".split())
 _CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
-_ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
-_ROLE_OF["type"] = "kind"  # AWS writes `__type`
-_SQUASHED = re.compile(r"[\s_.@$-]+")
-_DELAY_KEY = re.compile(
-    r"(?:x|anthropic|suggested|recommended|min|minimum|server)*"
-    r"(?P<what>retry(?:after|in|delay|at|notbefore|wait|interval|afterdelay)|backoff(?:delay|time)?|wait(?:time|for|period)?"
-    r"|cooldown(?:period)?|(?:(?:rate)?limit)?(?:requests|tokens)?resets?(?:requests|tokens|at|in|after|time|timestamp)?"
-    r"|tryagain(?:in|after|at)|available(?:in|at|again)|next(?:retry|attempt|try)(?:at|in|time)?|delay|blockeduntil|until)"
-    r"(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes|hours|epoch|date|utc)?"
-)
 _RETRY_WORDS: dict[Any, bool] = {
     True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "never": False, "none": False,
     "always": True, "safe": True,
 }  # fmt: skip
 _NO_WORDS = frozenset(("", "none", "null", "n/a", "unknown", "undefined", "ok", "success", "false", "true"))
 BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
-_GOOD_STATUS = frozenset(("ok", "success", "succeeded", "completed", "complete", "done", "created", "updated", "deleted",
+GOOD_STATUS = frozenset(("ok", "success", "succeeded", "completed", "complete", "done", "created", "updated", "deleted",
                           "sent", "accepted", "200", "201", "202", "204"))  # fmt: skip
 vendors = Vendors(VENDORS)
 """The services that are told from the shape of an error object."""
@@ -227,25 +186,6 @@ def _sentences(texts: list[str]) -> str:
     return ". ".join(text.removesuffix(".") if at < len(kept) - 1 else text for at, text in enumerate(kept))
 
 
-def squashed(key: str) -> str:
-    """Return a key as the tables name it: in lower case, and without what stands between its words."""
-    return _squashed(key) if len(key) <= _LONGEST_CODE else ""
-
-
-@lru_cache(maxsize=4096)
-def _squashed(key: str) -> str:
-    return _SQUASHED.sub("", key).lower()
-
-
-_STATEMENTS = frozenset(("code", "category", "retry", "final", "status", "hint", "id", "docs"))
-
-
-def is_statement(key: str) -> bool:
-    """Return whether a key states what an agent can act on."""
-    name = squashed(key)
-    return _ROLE_OF.get(name) in _STATEMENTS or _delay_key(name) is not None
-
-
 def find_json(text: str) -> tuple[Any, str] | None:
     """Return the first object or list of objects in a text, and the words before it; None if there is none."""
     if "{" not in text:
@@ -348,6 +288,8 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
         _note(name, key, item, stated, own=own, kinds=kinds, nested=nested, named=named, depth=depth, now=now)
+    if value.get("status") == "fail" and is_object(data := value.get("data")):  # JSend
+        _note_field_map(data, stated, is_sure=True)
     for path in named[:1]:
         if len(stated.texts) > at or own or kinds:
             stated.fields.append(FieldNote(path, _sentences(stated.texts[at:])))
@@ -383,13 +325,13 @@ def _note(
 ) -> None:
     """Note what one key states; what nobody has a use for is kept as it is."""
     value = _opened(value)
-    role = _ROLE_OF.get(name) or ("code" if name.endswith("errorcode") else None)
+    role = role_of(name)
     if is_object(value) or is_array(value):
         if name in ("headers", "responseheaders") and is_object(value):
             lowered = {str(header).lower(): str(said) for header, said in list(value.items())[:_MOST_KEYS]}
             stated.delay = longest(stated.delay, delay_in_headers(lowered, limited=True, now=now))
             return
-        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated):
+        if name in FIELD_MAPS and is_object(value) and _note_field_map(value, stated, is_sure=name in _SURE_FIELD_MAPS):
             return
         if name in FIELD_LISTS and is_array(value) and all(isinstance(item, str) and _is_path(item) for item in value):
             stated.fields += [FieldNote(item, "") for item in value[:_MOST_ITEMS]]
@@ -403,6 +345,8 @@ def _note(
         if (delay := _delay_in(name, value, now)) is not None:
             stated.delay = longest(stated.delay, delay)
             return
+        if name in _RETRY_OBJECTS and is_object(value):
+            value = {f"retry_{inner}".replace("retry_retry", "retry"): said for inner, said in value.items()}
         if name in NESTED or name.endswith(("error", "errors", "exception", "fault")):
             nested.append(value)
         elif name not in CARRIERS:
@@ -504,7 +448,7 @@ _STATUS_TEXT = re.compile(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
 
 def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
     if isinstance(value, str):
-        if value.lower() in BAD_STATUS or value.lower() in _GOOD_STATUS:
+        if value.lower() in BAD_STATUS or value.lower() in GOOD_STATUS:
             return True
         if match := _STATUS_TEXT.match(value):
             stated.statuses.append(int(match[1]))
@@ -517,15 +461,9 @@ def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
 
 
 def _delay_in(name: str, value: Any, now: float | None) -> float | None:
-    if isinstance(value, bool) or (match := _delay_key(name)) is None:
+    if isinstance(value, bool) or (unit := delay_key(name)) is None:
         return None
-    return parse_delay(value, unit=match[1], now=now)
-
-
-@lru_cache(maxsize=1024)
-def _delay_key(name: str) -> tuple[str, str] | None:
-    match = _DELAY_KEY.fullmatch(name)
-    return (match["what"], match["unit"] or "") if match else None
+    return parse_delay(value, unit=unit, now=now)
 
 
 _PATH = re.compile(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
@@ -552,15 +490,18 @@ def _joined_path(value: Any) -> str:
 _WORDS = frozenset(("text", "hint", "error"))
 
 
-def _note_field_map(value: dict[str, Any], stated: Stated) -> bool:
+def _note_field_map(value: dict[str, Any], stated: Stated, *, is_sure: bool = False) -> bool:
     """Note what an object says of each field, if that is what it holds: `{"email": ["is not valid"]}`."""
     if not value or len(value) > _MOST_KEYS:
         return False
     found: list[FieldNote] = []
     for key, said in value.items():
         texts = _texts_of_field(said)
-        role = _ROLE_OF.get(squashed(key)) if isinstance(key, str) else "text"
-        if not texts or role in _WORDS or (role is not None and isinstance(said, str)):
+        role = role_of(squashed(key)) if isinstance(key, str) else None
+        states_more = role in _WORDS or (role is not None and isinstance(said, str))
+        if not isinstance(key, str) or not texts:
+            return False
+        if states_more and not (is_sure and role in ("text", "kind", "id", "flag")):
             return False
         if not any(" " in text for text in texts):
             return False
@@ -669,7 +610,7 @@ def _failed_item(at: int, item: Any) -> FailedItem:
         return FailedItem(at, item if isinstance(item, str | int) else None, item)
     name = next((item[key] for key in _NAME_KEYS if isinstance(item.get(key), str | int)), None)
     if name is None:
-        others = (value for key, value in item.items() if isinstance(key, str) and squashed(key) not in _ROLE_OF)
+        others = (value for key, value in item.items() if isinstance(key, str) and role_of(squashed(key)) is None)
         name = next((value for value in others if isinstance(value, str) and len(value) <= _LONGEST_CODE), None)
     index = item.get("index")
     return FailedItem(index if isinstance(index, int) and not isinstance(index, bool) else at, name, item)

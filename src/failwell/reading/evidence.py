@@ -1,7 +1,7 @@
 """What each claim of a reading rests on: a rule and its words, a key of the payload, the schema, or the catalog."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -10,9 +10,10 @@ from failwell import codes
 from failwell._json import is_array, is_object
 from failwell.failure import Failure, FieldProblem, path_keys
 from failwell.phrases import texts
+from failwell.phrases.keys import delay_key, role_of, squashed
 from failwell.phrases.language import plain
 from failwell.phrases.vendor_codes import known_code
-from failwell.reading.bodies import find_json, is_statement
+from failwell.reading.bodies import find_json
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading
 from failwell.reading.raw_result import RawResult, parse_result
@@ -100,7 +101,7 @@ def _find(what: Any, reading: Reading, context: Context) -> Iterator[Evidence]:
     yield _of_failure(raw, reading)
     code = _of_code(failure, reading, source, context)
     yield code
-    stated = source.stating(failure.retryable, "retr", "transient", "temporary", "permanent", "fatal", "terminal")
+    stated = source.stating(failure.retryable, "retry", "final")
     yield stated("retryable") if stated else _derived("retryable", failure.retryable, failure)
     if failure.retry_after is not None:
         yield _of_delay(failure.retry_after, source)
@@ -153,10 +154,7 @@ _DELAY_WORDS = re.compile(
 def _of_delay(delay: float, source: "_Source") -> Evidence:
     claimed: dict[str, Any] = {"claim": "retry_after", "value": delay}
     for leaf in source.leaves:
-        name = leaf.key.lower()
-        if not isinstance(leaf.value, bool) and any(
-            part in name for part in ("retry", "reset", "wait", "delay", "backoff")
-        ):
+        if delay_key(squashed(leaf.key)) is not None and not isinstance(leaf.value, bool):
             return Evidence(**claimed, proof="key", words=_shown(str(leaf.value)), where=leaf.path)
     if found := _DELAY_WORDS.search(source.text):
         return Evidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
@@ -236,27 +234,27 @@ class _Source:
         wanted = {failure.code, failure.type} - {None, "INTERNAL"}
         for leaf in self.leaves:
             value = leaf.value
-            if isinstance(value, str) and is_statement(leaf.key) | (leaf.key in _CODE_KEYS) and _means(value, wanted):
+            if isinstance(value, str) and role_of(squashed(leaf.key)) in _CODE_ROLES and _means(value, wanted):
                 return leaf
         for leaf in self.leaves:
             if failure.http_status is not None and str(leaf.value) == str(failure.http_status):
                 return leaf
         return None
 
-    def stating(self, value: Any, *parts: str) -> Any:
+    def stating(self, value: Any, *roles: str) -> Callable[[str], Evidence] | None:
         """Return what makes the evidence for a value that a key states; None if no key does."""
         for leaf in self.leaves:
-            name = leaf.key.lower()
-            is_named = any(part in name for part in parts) and "after" not in name
+            name = squashed(leaf.key)
             is_same = leaf.value == value or (isinstance(leaf.value, bool) and isinstance(value, bool))
-            if is_named and is_same:
-                return lambda claim, leaf=leaf: Evidence(
-                    claim=claim, value=value, proof="key", words=_shown(str(leaf.value).lower()), where=leaf.path
+            if is_same and (name in roles or role_of(name) in roles):
+                words = _shown(str(leaf.value).lower())
+                return lambda claim, leaf=leaf: Evidence(  # type: ignore[misc]  # the default binds the leaf
+                    claim=claim, value=value, proof="key", words=words, where=leaf.path
                 )
         return None
 
 
-_CODE_KEYS = frozenset(("error", "type", "status", "reason", "name", "kind", "category", "errorType", "__type", "code"))
+_CODE_ROLES = frozenset(("code", "kind", "category", "status", "error"))
 
 
 def _means(value: str, wanted: set[Any]) -> bool:

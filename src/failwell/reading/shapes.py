@@ -16,12 +16,15 @@ from failwell.failure import Failure, FieldProblem, join_path, path_keys, valid_
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_text, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES, code_of_status, meaning_of_status
-from failwell.phrases.meanings import fields_of
+from failwell.phrases.keys import states_retry
+from failwell.phrases.meanings import Meaning, fields_of
 from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC, find_sdk_error, is_missing_resource, is_session_lost
+from failwell.phrases.sql_codes import meaning_of_sqlstate
+from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import flat_text
 from failwell.reading.blame import complete_finding
-from failwell.reading.bodies import Stated, find_batch, find_json, is_statement, longest, stated_in, vendors
+from failwell.reading.bodies import Stated, find_batch, find_json, longest, stated_in, vendors
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import CERTAIN, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -65,7 +68,8 @@ def from_problem(payload: dict[str, Any], context: Context) -> Failure | None:
     values = read_open_part(rest)
     if status is not UNSET:
         values["http_status"] = status
-        values.setdefault("code", code_of_status(status))
+        if codes.type_of(values.setdefault("code", code_of_status(status))) is None:
+            values.setdefault("type", codes.type_of(known_code(values["code"]) or code_of_status(status)))
     if isinstance(kind, str) and kind.startswith("https://"):
         values["docs_url"] = kind
     stated = stated_in(rest)
@@ -110,7 +114,7 @@ def _from_dialect(payload: dict[str, Any]) -> Failure | None:
         found = found.replace(code=known, details={**found.details, "code": found.code})
     if not (found.extra or found.details):
         return found
-    beside = {key: value for key, value in {**found.details, **found.extra}.items() if is_statement(key)}
+    beside = {key: value for key, value in {**found.details, **found.extra}.items() if states_retry(key)}
     if not beside:
         return found
     stated = stated_in(beside)
@@ -149,6 +153,7 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
             if (partial := from_batch(payload, context)) is not None:
                 return partial
             stated.add(stated_in(payload, now=now))
+            is_found = bool(stated.texts)
     for text in raw.texts:
         found = find_json(text)
         if found is None:
@@ -266,7 +271,7 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
         numbered = numbered.replace(retry_after=stated.delay)
     if number not in UNSPECIFIC and number in RECEIVED:
         return Reading(numbered)
-    reading = flat_text.read_error_text(error["message"], context)
+    reading = flat_text.read_error_text(stated.message or error["message"], context)
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
         return Reading(numbered)
@@ -309,6 +314,7 @@ _BROAD = frozenset(
 )
 """Codes that say who is at fault and not why: a status or a finer code of the same payload says more."""
 
+_LASTING = ("VALIDATION", "NOT_FOUND", "PERMISSION")
 _BLAMING = ("VALIDATION", "NOT_FOUND", "CONFLICT")
 _LONGEST_NAME = 200
 _CLEAR = 0.88
@@ -366,6 +372,8 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     values["retryable"] = stated.retryable
     if stated.retryable is None:
         values["retryable"] = derived.retryable if cause.retryable is UNSET else cause.retryable
+        if stated.delay is not None and type_ == "CONFLICT":
+            values["retryable"] = True  # who says how long to wait says that it may pass
     values["outcome"] = cause.outcome or derived.outcome
     if stated.recoverable is not None:
         values["recoverable"] = stated.recoverable
@@ -397,12 +405,17 @@ def _delay(stated: Stated, cause: Cause, words: str, now: float | None) -> float
 
 def _cause(stated: Stated, words: str, context: Context) -> Cause:
     """Return why a call failed, by what is believed first."""
-    status = _by_status(stated.status)
+    status = _by_status(stated.status, is_delayed=stated.delay is not None)
     coded = _best_code(stated)
+    if coded is not None and coded.confidence <= _NAMED and stated.retryable and coded.effective_type in _LASTING:
+        coded = None  # a name is taken for what it may mean, unless the server says the opposite
     if coded is not None and (status is None or not _says_more(status, coded)):
         return _refined(coded._replace(http_status=stated.status), words, stated, context)
+    if status is not None and status.http_status == 403 and status.code == "RATE_LIMITED":
+        return status
     category = _by_category(stated.category)
-    own = next((code.text for code in stated.codes if code.is_code and _is_own_code(code.text)), None)
+    unknown = () if coded is not None else stated.codes
+    own = next((code.text for code in unknown if code.is_code and _is_own_code(code.text)), None)
     if category is not None:
         worded = _by_words(words, stated, context)
         is_finer = (
@@ -473,6 +486,10 @@ def _meaning_of(code: str, stated: Stated) -> Cause | None:
     row = codes.get(code) or codes.get(codes.screaming(code))
     known = row.code if row else known_code(code)
     rule = f"code {code[:40]}"
+    if known is None and (meaning := ERRNO_NAMES.get(code) or _sqlstate(code)) is not None:
+        values = fields_of(meaning)
+        return Cause(_CODED, rule, values.get("code"), values.get("type"), values.get("retryable", UNSET),
+                     values.get("outcome"), stated=code)  # fmt: skip
     if known is not None and not names.is_empty(code):
         return Cause(_CODED, rule, known, stated=code)
     if names.is_empty(code):
@@ -484,10 +501,15 @@ def _meaning_of(code: str, stated: Stated) -> Cause | None:
     return None if guessed is None else Cause(_NAMED, rule, guessed, outcome="unknown", stated=code)
 
 
-def _by_status(status: int | None) -> Cause | None:
+def _sqlstate(code: str) -> Meaning | None:
+    """Return what a code means if it can only be a SQLSTATE: a digit is in it."""
+    return meaning_of_sqlstate(code) if len(code) == 5 and any(map(str.isdecimal, code)) else None
+
+
+def _by_status(status: int | None, *, is_delayed: bool) -> Cause | None:
     if status is None:
         return None
-    meaning = fields_of(meaning_of_status(status))
+    meaning = fields_of("RATE_LIMITED" if status == 403 and is_delayed else meaning_of_status(status))
     return Cause(_NUMBERED, f"HTTP status {status}", meaning["code"], http_status=status)
 
 
@@ -505,20 +527,21 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
 
     The words in an object count before those around it, which often say no more than that something failed.
     """
-    found: Finding | None = None
-    for told in dict.fromkeys((stated.words, words)):
-        said = told if stated.status is None else f"HTTP status {stated.status}: {told}"
-        found = flat_text.find_cause(said, context) if said.strip() else None
-        if found is not None and found.confidence >= CERTAIN:
-            break
+    found = _find_cause(stated.words, stated, context)
+    if (found is None or found.confidence < CERTAIN) and words != stated.words:
+        found = _find_cause(words, stated, context)
+        found = _doubted(found) if found is not None and stated.words else found
     if found is None:
         return None
-    if stated.words and told != stated.words:
-        found = _doubted(found)
     return Cause(
         found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
         found.retry_after, found.fields,
     )  # fmt: skip
+
+
+def _find_cause(words: str, stated: Stated, context: Context) -> Finding | None:
+    said = words if stated.status is None else f"HTTP status {stated.status}: {words}"
+    return flat_text.find_cause(said, context) if said.strip() else None
 
 
 def _doubted(found: Finding) -> Finding:

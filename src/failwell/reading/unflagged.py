@@ -13,6 +13,8 @@ from failwell._json import is_array, is_object, parse_json
 from failwell.codes import type_of
 from failwell.dialects import _compact, _envelope, _flat, _xml
 from failwell.dialects._wire import Wire
+from failwell.phrases.keys import delay_key, squashed
+from failwell.phrases.keys import role_of as role_of_key
 from failwell.phrases.openings import (
     BARE,
     COMMON_WORDS,
@@ -25,6 +27,7 @@ from failwell.phrases.openings import (
     WEAK,
 )
 from failwell.phrases.vendor_codes import known_code
+from failwell.reading.bodies import BAD_STATUS, CARRIERS, GOOD_STATUS, NESTED
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import by_validator, find_cause, without_prefixes
 from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, role_of, tool_words
@@ -386,29 +389,18 @@ def _answers_by_exit(call: _Call) -> bool:
 
 # --- objects
 
-_TEXT_KEYS = (
-    "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
-    "reason", "error", "Message", "text", "details", "stderr", "faultstring", "customerMessage",
-)  # fmt: skip
-# What an error is told with, without case and underscores.
-_ENVELOPE_KEYS = frozenset(
-    (
-        "action", "actions", "apiversion", "available", "body", "category", "cause", "code", "content",
-        "context", "correlationid", "customermessage", "data", "description", "detail", "details",
-        "developermessage", "docsurl", "documentationurl", "docurl", "domain", "error", "errorcategory",
-        "errorcode", "errordescription", "errormessage", "errormessages", "errors", "errorsummary", "errortype",
-        "eventid", "exception", "exists", "failed", "fault", "faultstring", "field", "fields", "help", "hint",
-        "httpstatus", "id", "info", "instance", "integrationid", "iserror", "isretryable", "kind", "link",
-        "links", "logid", "message", "metadata", "method", "moreinfo", "msg", "name", "needed", "object", "ok",
-        "options", "output", "param", "params", "path", "provided", "reason", "recoverable", "requestid",
-        "response", "result", "retryable", "retryafter", "retryafterms", "rid", "server", "severity", "stack",
-        "stacktrace", "status", "statuscode", "stderr", "success", "suggestion", "suggestions", "text",
-        "timestamp", "title", "tool", "traceback", "traceid", "type", "url", "usermessage", "validvalues",
-        "warning", "warnings",
+# What an error is told with beside the keys that say what went wrong: without case and without underscores.
+_ENVELOPE_KEYS = (
+    NESTED
+    | CARRIERS
+    | frozenset(
+        (
+            "action", "actions", "available", "context", "domain", "help", "info", "integrationid", "link", "links",
+            "metadata", "method", "needed", "object", "options", "params", "provided", "rid", "server", "severity",
+            "stack", "stacktrace", "tool", "traceback", "url", "validvalues", "warning", "warnings",
+        )
     )
 )  # fmt: skip
-_BAD_STATUS = frozenset(("error", "fail", "failed", "failure"))
-_GOOD_STATUS = frozenset(("ok", "success", "succeeded", "successful", "done", "completed", "complete", "200"))
 _VERDICT_KEYS = frozenset(
     ("valid", "healthy", "verified", "allowed", "compiled", "passed", "exists", "found", "available", "matches")
 )
@@ -458,14 +450,25 @@ def _affirms(payload: dict[str, Any]) -> bool:
     return (
         payload.get("success") is True
         or payload.get("ok") is True
-        or (isinstance(status, str) and status.lower() in _GOOD_STATUS)
+        or (isinstance(status, str) and status.lower() in GOOD_STATUS)
         or any(isinstance(payload.get(key), bool) for key in _VERDICT_KEYS)
         or ("headers" in payload and "body" in payload)
     )
 
 
 def _has_text(payload: dict[str, Any]) -> bool:
-    return any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
+    return any(isinstance(value, str) and value.strip() and _is_text_key(key) for key, value in payload.items())
+
+
+def _is_text_key(key: str) -> bool:
+    name = squashed(key)
+    return role_of_key(name) in ("text", "error") or name == "reason"
+
+
+def _is_envelope_key(key: str) -> bool:
+    """Tell whether a key is one that errors have."""
+    name = squashed(key)
+    return name in _ENVELOPE_KEYS or role_of_key(name) is not None or delay_key(name) is not None
 
 
 def _is_record(payload: dict[str, Any], call: _Call) -> bool:
@@ -473,7 +476,7 @@ def _is_record(payload: dict[str, Any], call: _Call) -> bool:
     sent = set(call.values)
     echoed = 0
     for key, value in payload.items():
-        if key.lower().replace("_", "").replace("-", "") in _ENVELOPE_KEYS and key.lower() != "id":
+        if _is_envelope_key(key):
             if key in ("data", "result", "output", "content", "body", "response") and value not in (None, "", [], {}):
                 return not (is_object(value) and payload.keys() & {"error", "errors"} and not value)
             continue
@@ -507,7 +510,7 @@ def _says_no(payload: dict[str, Any], _: _Call) -> str | None:
 def _bad_status(payload: dict[str, Any], call: _Call) -> str | None:
     for key in ("status", "result"):
         status = payload.get(key)
-        if isinstance(status, str) and (status.lower() in _BAD_STATUS or _is_code(status)):
+        if isinstance(status, str) and (status.lower() in BAD_STATUS or _is_code(status)):
             has_cause = _has_text(payload) or bool(payload.get("error"))
             rest = {name: value for name, value in payload.items() if name != key}
             return key if has_cause and not _is_record(rest, call) and not _has_sent_code(payload, call) else None
@@ -641,7 +644,7 @@ def _in_items(items: list[Any], call: _Call) -> Sign | None:
 
 def _item_failed(item: dict[str, Any]) -> bool:
     status = item.get("status", item.get("result"))
-    is_bad = isinstance(status, str) and status.lower() in _BAD_STATUS
+    is_bad = isinstance(status, str) and status.lower() in BAD_STATUS
     return bool(is_bad or item.get("success") is False or item.get("ok") is False) and _has_text(item)
 
 

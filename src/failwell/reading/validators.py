@@ -349,7 +349,7 @@ def _issues(text: str, context: Context) -> list[FieldProblem] | None:
 def issues_of(issues: Any, context: Context) -> Iterator[FieldProblem]:
     """Yield a problem for each issue in a parsed array, whichever library wrote it."""
     for issue in issues[:_MOST_ISSUES]:
-        if not is_object(issue):
+        if not is_object(issue) or "locations" in issue or "extensions" in issue:  # an error of GraphQL is no issue
             continue
         message = next((issue[key] for key in ("message", "msg") if isinstance(issue.get(key), str)), None)
         path = next((issue[key] for key in ("path", "loc", "instancePath", "dataPath") if key in issue), None)

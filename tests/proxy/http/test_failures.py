@@ -102,6 +102,30 @@ def test_a_session_that_is_missing_is_told_as_a_failure_and_passes() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "number", "message", "code"),
+    [
+        (404, -32600, "Session not found", "SESSION_LOST"),
+        (400, -32600, "Bad Request: Missing session ID", "SESSION_LOST"),
+        (404, -32601, "Method not found", "METHOD_NOT_FOUND"),
+    ],
+)
+def test_what_the_body_of_a_refusal_says_is_what_the_operator_is_told(
+    status: int, number: int, message: str, code: str
+) -> None:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": number, "message": message}}
+    answer, seen = seen_of(web.json_response(error, status=status))
+
+    assert (answer.status, answer.message) == (status, error)
+    assert [one.failure.code for one in seen if one.failure] == [code]
+
+
+def test_a_call_in_a_session_that_is_refused_without_a_reason_was_not_executed() -> None:
+    answer = through(answering(web.Response(status=400, text="no")), call(), Mcp_Session_Id="s")
+
+    assert (answer.failure["code"], answer.failure["outcome"]) == ("SESSION_LOST", "not_executed")
+
+
 @pytest.mark.parametrize("status", [404, 429, 500])
 def test_http_errors_of_anything_but_a_call_pass(status: int) -> None:
     response = web.Response(status=status, headers={"Retry-After": "7"}, text="no")

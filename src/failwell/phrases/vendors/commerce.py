@@ -7,7 +7,6 @@ from failwell.phrases.meanings import (
     WRONG_TYPE,
     Rows,
     by_code,
-    not_executed,
     outcome_unknown,
 )
 from failwell.phrases.vendor_shapes import Vendor
@@ -212,17 +211,21 @@ QUICKBOOKS_ROWS: Rows = (
 
 BINANCE_ROWS: Rows = (
     (FAULT, "-1000"),
-    ("CONNECTION_LOST", "-1001"),
-    ("UNAUTHORIZED", "-1002 -1022 -2008 -2014 -2015"),
-    ("RATE_LIMITED", "-1003 -1015 -1034"),
-    (not_executed("OVERLOADED"), "-1008"),
-    ("OUTCOME_UNKNOWN", "-1006 -1007"),
+    ("UPSTREAM_ERROR", "-1001"),
+    ("UNAUTHORIZED", "-1002 -1022 -2014 -2015"),
+    ("RATE_LIMITED", "-1003 -1015"),
+    ("OVERLOADED", "-1008"),
+    ("OUTCOME_UNKNOWN", "-1006 -1007 -2021"),
+    ("GONE", "-1016 -2026"),
+    ("NOT_IMPLEMENTED", "-1020"),
     ("CONFIG_ERROR", "-1021"),
-    ("INVALID_ARGUMENT", "-1013 -1100 -1101 -1103 -1104 -1106 -1111 -1112 -1114 -1115 -1116 -1117 -1120 -1121 -1127"),
-    ("INVALID_ARGUMENT", "-1130"),
-    (MISSING, "-1102 -1105"),
-    ("VALIDATION_ERROR", "-2010 -2011 -1010"),
-    ("NOT_FOUND", "-2013"),
+    ("INVALID_ARGUMENT", "-1013 -1014 -1100 -1101 -1103 -1104 -1106 -1108 -1111 -1114 -1115 -1116 -1117 -1120 -1121"),
+    ("INVALID_ARGUMENT", "-1122 -1127 -1128 -1130 -1134 -1139 -1145 -1151 -1158 -1194"),
+    (MISSING, "-1102 -1105 -1118 -1119"),
+    ("PARSE_ERROR", "-1135"),
+    ("PRECONDITION_FAILED", "-1112 -2016"),
+    ("VALIDATION_ERROR", "-1010 -2010 -2011 -2022"),
+    ("NOT_FOUND", "-1125 -2013"),
 )
 
 COINBASE_ROWS: Rows = (

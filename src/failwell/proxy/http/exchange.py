@@ -10,6 +10,7 @@ from msgspec import Struct
 from failwell._json import is_array, is_object
 from failwell._log import log
 from failwell.advice import Hints, advised, decide
+from failwell.exceptions.http import is_session_refused
 from failwell.failure import Failure
 from failwell.proxy.bounds import MAX_ANSWER, MAX_DECODED, MAX_ERROR_BODY, MAX_SMALL_BODY, MAX_TOOL_LIST_WAIT
 from failwell.proxy.channels import may_be_failing
@@ -40,7 +41,7 @@ from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import Id, ServerGlance, decode, decode_or_raise, encode, glance_at_server, with_id
 from failwell.proxy.rewriter import Message, attempts_detail
 
-_OK = 200
+_OK, _NOT_FOUND = 200, 404
 _NO_BODY = (202, 204)
 
 
@@ -379,26 +380,33 @@ class Exchange:
 
     async def _read_error(self, response: ClientResponse) -> tuple[CallAnswer, float] | None:
         """Handle an HTTP error, or a response that is no message."""
-        status, headers = response.status, response.headers
-        if self._rules.dry_run or is_for_client(status, self._request.headers, headers):
+        status, headers, sent = response.status, response.headers, self._request.headers
+        passes_on = is_for_client(status, sent, headers)
+        says_why = status == _NOT_FOUND and "json" in response.content_type  # an unknown method, perhaps
+        if self._rules.dry_run or (passes_on and not says_why):
             for pending in list(self._waiting.values()):
-                self._report_passed(pending, failure_passed_on(status, self._request.headers, headers))
+                self._report_passed(pending, failure_passed_on(status, sent, headers))
             async with redacting(self._reply, is_off=self._rules.dry_run) as reply:
                 await pass_on(response, reply, self._share)
             return None
         data = await read_start(response.content, most=MAX_ERROR_BODY)
         body = decode(data) if "json" in response.content_type else None
+        if passes_on and is_session_refused(status, sent, body):
+            for pending in list(self._waiting.values()):
+                self._report_passed(pending, failure_passed_on(status, sent, headers))
+            await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
+            return None
         self._writer.headers = json_headers(to_client(headers.items()))
         if status >= 400 and not self._writer.is_batch and (error := rpc_error_in(body, status, headers)) is not None:
             pending = next(iter(self._waiting.values()))
             message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
             if self._request.session.rewriter.failure_in(pending.call, message) is None:
-                self._report_passed(pending, failure_from_response(status, headers, body, sent=self._request.headers))
+                self._report_passed(pending, failure_from_response(status, headers, body, sent=sent))
                 await self._reply.send(status, to_client(headers.items()), redacted_body(status, data))
                 return None
             return await self._handle_answer(CallAnswer(pending, message))
         said = body if body is not None else data
-        return await self._fail_all(failure_from_response(status, headers, said, sent=self._request.headers))
+        return await self._fail_all(failure_from_response(status, headers, said, sent=sent))
 
     def _report_passed(self, pending: PendingCall, failure: Failure | None) -> None:
         """Report that the client gets a response unchanged, which says nothing about the tool."""
