@@ -8,14 +8,21 @@ from failwell.reading.context import Context
 
 
 class Role(Enum):
-    """What a tool does with its result, as far as its name and its arguments tell."""
+    """What a tool does with its result, as far as its name and its arguments tell, and what proves an error then."""
 
-    UNKNOWN = "nothing is known of the tool"
-    ACTION = "the result reports what the tool did"
-    LOOKUP = "the result is what was looked up"
-    SEARCH = "nothing found is a result"
-    QUESTION = "a negative answer is a result"
-    CONTENT = "the result is a text that somebody else wrote"
+    UNKNOWN = "nothing is known", "an opening that only errors have, or an error object"
+    ACTION = (
+        "the result reports what was done",
+        "an opening of an error, a sentence about what went wrong, an error object",
+    )
+    LOOKUP = "the result is what was looked up", "an opening that only errors have, a sentence about what was sent"
+    SEARCH = "nothing found is a result", "an opening that only errors have"
+    QUESTION = "a negative answer is a result", "an opening that only errors have, and words of this call"
+    CONTENT = "the result is a text that somebody else wrote", "an error that quotes what was sent, or names the tool"
+
+    def __init__(self, value: str, proof: str) -> None:
+        self._value_ = value
+        self.proof = proof
 
 
 ACTION_WORDS = frozenset(

@@ -423,7 +423,7 @@ def _in_payload(payload: Any, call: _Call) -> Sign | None:
         return exited
     if _affirms(payload):
         return None
-    for rule, check in _ENVELOPES:
+    for rule, check in ENVELOPES:
         if key := check(payload, call):
             return _admitted(Sign(rule, key), payload, call)
     for key in ("results", "result", "items", "responses", "data"):
@@ -607,7 +607,7 @@ def _dialect_shape(payload: dict[str, Any], call: _Call) -> str | None:
 
 
 _Check = Callable[[dict[str, Any], _Call], str | None]
-_ENVELOPES: tuple[tuple[str, _Check], ...] = (
+ENVELOPES: tuple[tuple[str, _Check], ...] = (
     ("a key that says that it did not succeed", _says_no),
     ("a status that says so", _bad_status),
     ("an error and nothing else", _error_key),
