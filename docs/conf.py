@@ -35,7 +35,8 @@ NAVIGATION = {
     },
     "Agents": {
         "agents": "Adopt it",
-        "reading": "What is understood",
+        "reading": "Read a failure",
+        "what_read_understands": "What `read` understands",
         "retrying": "What is retried",
         "advice": "What the agent is told",
         "stacks": "What each stack gets",

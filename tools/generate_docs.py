@@ -3,7 +3,17 @@
 import sys
 from pathlib import Path
 
-from tools import advice_page, check_page, cli_page, code_page, dialect_pages, mapping_page, servers_page, stacks_page
+from tools import (
+    advice_page,
+    check_page,
+    cli_page,
+    code_page,
+    dialect_pages,
+    mapping_page,
+    reading_page,
+    servers_page,
+    stacks_page,
+)
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -18,6 +28,7 @@ def pages() -> dict[str, str]:
         "mapping.md": mapping_page.page(),
         "stacks.md": stacks_page.page(),
         "what_clients_get.md": servers_page.page(),
+        "what_read_understands.md": reading_page.page(),
         **dialect_pages.pages(),
     }
 

@@ -28,7 +28,7 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
     shown = run("read", stdin='{"error":"not_found","message":"Task t-9 does not exist."}').out
 
     assert "worth another call?  no\n" in shown
-    assert shown.count("NOT_FOUND") == 1
+    assert shown.partition("evidence")[0].count("NOT_FOUND") == 1
     assert "call again" not in shown
     assert "Do not repeat this call. Look up what exists, or go on without it." in " ".join(shown.split())
 
@@ -206,7 +206,10 @@ def test_the_decision_depends_on_what_is_known_of_the_tool(hint: tuple[str, ...]
 def test_read_of_a_success_says_so_and_exits_with_1() -> None:
     assert run("read", stdin=SUCCESS) == (1, "Not a failure.\n", "")
     code, out, _ = run("read", "--json", stdin=SUCCESS)
-    assert (code, json.loads(out)) == (1, {"failure": None, "rule": None, "decision": None, "repair": None})
+    assert (code, json.loads(out)) == (
+        1,
+        {"failure": None, "rule": None, "evidence": [], "decision": None, "repair": None},
+    )
 
 
 def test_read_finds_an_unflagged_failure_only_if_told_where_to_look() -> None:
@@ -236,6 +239,81 @@ def test_read_names_the_rule_and_mends_the_call(tmp_path: Path) -> None:
     for expected in ("jsonschema text (95% sure)", "repair  95% sure", '{"level":5}', "level: the number itself"):
         assert expected in shown
     assert (found["rule"], found["repair"]["arguments"]) == ("jsonschema text", {"level": 5})
+
+
+def shown_evidence(result: Any, *options: str) -> dict[str, dict[str, Any]]:
+    found = json.loads(output("read", "--json", *options, stdin=json.dumps(result)))["evidence"]
+    return {row["claim"]: row for row in found}
+
+
+def flagged(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def test_read_shows_the_rule_and_the_words_that_it_knows() -> None:
+    text = "Error executing tool x: Note n-17 does not exist"
+
+    found = shown_evidence(flagged(text), "--tool", "x", "--arguments", '{"note": "n-17"}')
+    start, end = found["code"]["span"]
+
+    assert (found["code"]["proof"], found["code"]["rule"]) == ("rule", "does not exist")
+    assert text[start:end] == found["code"]["words"] == "does not exist"
+    assert (found["field note"]["proof"], text[slice(*found["field note"]["span"])]) == ("text", "n-17")
+    assert found["failure"]["reason"] == "`isError` says so"
+    assert found["retryable"] == {
+        "claim": "retryable", "value": False, "proof": "catalog", "rule": None, "words": "NOT_FOUND", "where": None,
+        "span": None, "reason": "follows from NOT_FOUND",
+    }  # fmt: skip
+
+
+def test_read_shows_the_keys_that_state_something() -> None:
+    body = {"error": {"code": "RATE_LIMITED", "retry_after": 30, "retryable": True}}
+
+    found = shown_evidence(flagged(json.dumps(body)))
+
+    assert {claim: (row["proof"], row["where"], row["words"]) for claim, row in found.items() if row["words"]} == {
+        "code": ("key", "content[0].text.error.code", "RATE_LIMITED"),
+        "retryable": ("key", "content[0].text.error.retryable", "true"),
+        "retry_after": ("key", "content[0].text.error.retry_after", "30"),
+        "outcome": ("catalog", None, "RATE_LIMITED"),
+    }
+
+
+def test_read_shows_what_the_schema_proves(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "object", "properties": {"level": {"type": "integer"}}}')
+    told = ("--arguments", '{"level": "high"}', "--schema", str(schema))
+
+    found = shown_evidence({**flagged("level must be a number"), "isError": False}, *told)
+
+    assert (found["failure"]["proof"], found["failure"]["words"]) == ("sign", "level")
+    assert found["field level"]["reason"] == "the input schema: Expected integer, received string"
+
+
+def test_read_says_what_nothing_tells() -> None:
+    found = shown_evidence(flagged("something odd"))
+
+    assert [(row["claim"], row["reason"]) for row in found.values()][1:] == [
+        (claim, "nothing in the answer tells") for claim in ("code", "retryable", "outcome")
+    ]
+
+
+def test_read_shows_the_evidence_in_plain_english() -> None:
+    shown = " ".join(output("read", stdin=json.dumps(flagged("Note n-17 does not exist"))).split())
+
+    assert "evidence it failed `isError` says so" in shown
+    assert "code NOT_FOUND rule “does not exist” by the words “does not exist” (characters 10 to 24" in shown
+
+
+def test_no_secret_is_shown_as_evidence() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    text = f"Invalid token {secret} does not exist"
+
+    shown = output(
+        "read", "--json", "--tool", "x", "--arguments", json.dumps({"token": secret}), stdin=json.dumps(flagged(text))
+    )
+
+    assert secret not in shown
 
 
 @pytest.mark.parametrize("option", ["--arguments", "--schema"])
@@ -283,7 +361,7 @@ def test_a_strange_payload_is_answered_without_a_traceback(payload: str) -> None
     code, out, err = run("read", "--json", stdin=payload)
 
     assert code in (0, 1)
-    assert json.loads(out).keys() == {"failure", "rule", "decision", "repair"}
+    assert json.loads(out).keys() == {"failure", "rule", "evidence", "decision", "repair"}
     assert err == ""
 
 

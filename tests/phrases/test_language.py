@@ -5,10 +5,12 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools import phrase_index
 
 import failwell as fw
-from failwell.phrases import names, texts
-from failwell.phrases.language import Rule, Table, plain, plain_name, words_of
+from failwell.phrases import language, names, texts
+from failwell.phrases.index import PATH
+from failwell.phrases.language import Rule, Table, make_index, plain, plain_name, words_of
 from failwell.phrases.translations import TRANSLATIONS
 
 
@@ -160,3 +162,24 @@ def test_no_text_and_no_name_is_too_odd(text: str) -> None:
     for match in texts.table().all(plain(text)):
         assert match.rule in texts.RULES
     assert names.code_of(text) is None or fw.codes.get(names.code_of(text)) is not None
+
+
+def test_the_stored_index_is_current() -> None:
+    assert PATH.read_bytes() == phrase_index.content(), "write it anew: python -m tools.phrase_index"
+
+
+def test_tables_are_ready_without_work_at_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(rules: object) -> None:
+        raise AssertionError("the index was made anew")
+
+    monkeypatch.setattr(language, "make_index", too_late)
+
+    for module in (texts, names):
+        module.table.cache_clear()
+        assert module.table().rules == module.RULES
+
+
+def test_a_table_whose_index_is_out_of_date_makes_its_own() -> None:
+    old, new = (Rule(name="n", code="NOT_FOUND", phrases=words, evidence="None.") for words in ("gone", "vanished"))
+
+    assert Table([new], make_index([old])).first("it vanished") is not None

@@ -40,6 +40,8 @@ from failwell.cli.streams import (
 from failwell.codes import Action
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.failure import is_certain
+from failwell.reading.context import Context
+from failwell.reading.evidence import Evidence, find_evidence
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair
@@ -93,6 +95,8 @@ def read(
     ] = None,
 ) -> None:
     """Read a failure: what it is, what to do, how to mend the call.
+
+    Shows what each claim rests on: a rule and its words, a key of the payload, the schema.
 
     Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
     an object with `raw`, `tool`, `arguments` and `inputSchema`, or a record of failwell's own. Exits with 1 if nothing
@@ -220,6 +224,7 @@ class CallReading(Struct, frozen=True, kw_only=True):
     kind: str | None = None
     failure: fw.dialects.RedactedFailure | None = None
     rule: str | None = None
+    evidence: tuple[Evidence, ...] = ()
     decision: fw.Decision | None = None
     repair: Repair | None = None
 
@@ -228,6 +233,7 @@ class CallReading(Struct, frozen=True, kw_only=True):
         return {
             "failure": self.failure and write_whole(self.failure),
             "rule": self.rule,
+            "evidence": [{**msgspec.to_builtins(found), "reason": found.sentence} for found in self.evidence],
             "decision": msgspec.to_builtins(self.decision),
             "repair": msgspec.to_builtins(self.repair),
         }
@@ -254,6 +260,7 @@ def analyse(call: RecordedCall, *, dialect: str | None, unflagged: bool, hints: 
         tool=call.tool,
         failure=failure,
         rule=reading.rule,
+        evidence=find_evidence(call.answer, reading, Context(call.tool, call.arguments, call.schema, call.annotations)),
         decision=fw.decide(failure, known, policy=ADVICE),
         repair=fw.repair(reading.failure, call.arguments, call.schema),
     )
@@ -366,6 +373,10 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
         console.print(failure.message)
         console.print()
         console.print(pairs_table((*_failure_rows(failure), ("rule", _rule_text(reading)))))
+        if reading.evidence:
+            console.print()
+            console.print(Text("evidence", "bold"))
+            console.print(pairs_table((_claim_text(found), found.sentence) for found in reading.evidence))
         console.print()
         console.print(Text.assemble(("→ ", "dim"), (_decision_text(decision), "bold")))
         console.print(decision.reason)
@@ -424,6 +435,16 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
         yield f"detail {key}", value if isinstance(value, str) else json_text(value)
     yield "id", failure.id
     yield "read from", _ORIGINS.get(failure.origin, "structure")
+
+
+def _claim_text(found: Evidence) -> str:
+    """Return a claim in a few words: its name, and its value where that is short."""
+    if found.claim == "failure":
+        return "it failed"
+    if found.claim.startswith("field "):
+        return found.claim
+    value = "unknown" if found.value is None else json_text(found.value).strip('"')
+    return f"{found.claim.replace('_', ' ')} {value}"
 
 
 def _rule_text(reading: CallReading) -> str | None:

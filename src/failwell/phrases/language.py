@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import normalize
+from zlib import crc32
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -82,10 +83,22 @@ class _Token(NamedTuple):
     is_spaced: bool  # whether blanks set it off from other words
 
 
+class Index(Struct, frozen=True):
+    """Where to look for the phrases of a table: made once, kept in a file, so that first use costs nothing.
+
+    `words` has a line for each phrase that a word leads to: another word that must be there, the number of the rule
+    and of the phrase in it, and sets of further words. It is taken apart when a text holds that word. `parts` leads to
+    phrases that need no whole word, by the same numbers.
+    """
+
+    fingerprint: int
+    words: dict[str, str]
+    parts: dict[str, str]
+
+
 class _Entry(NamedTuple):
-    order: int
-    rule: Rule
-    phrase: str
+    rule: int
+    phrase: int
     needs: tuple[frozenset[str], ...]
 
 
@@ -117,27 +130,43 @@ def words_of(text: str) -> set[str]:
     return set(text.encode("ascii", "replace").translate(_SPACED).decode().split())
 
 
+def fingerprint(rules: Iterable[Rule]) -> int:
+    """Return a number that tells whether an index was made of these phrases."""
+    return crc32("\0".join(rule.phrases for rule in rules).encode())
+
+
+def make_index(rules: Collection[Rule]) -> Index:
+    """Return the index of some rules."""
+    words: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
+    for number, rule in enumerate(rules):
+        for place, phrase in enumerate(_phrases(rule)):
+            tokens = _tokens(phrase)
+            anchor, *needs = _words_needed(tokens) or [frozenset[str]()]
+            rest = " ".join(",".join(sorted(group)) for group in needs[1:])
+            for word in sorted(anchor):
+                for second in sorted(needs[0] if needs else (word,)):
+                    words.setdefault(word, []).append(f"{second} {number} {place} {rest}".rstrip())
+            for part in () if anchor else _parts_needed(phrase, tokens):
+                parts.setdefault(part, []).append(f"{number} {place}")
+    joined = [{key: "\n".join(lines) for key, lines in found.items()} for found in (words, parts)]
+    return Index(fingerprint(rules), *joined)
+
+
 class Table:
     """Rules in order: where several fit a text, the first decides."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], index: Index | None = None) -> None:
         self.rules = tuple(rules)
-        self._by_words: dict[str, dict[str, list[_Entry]]] = {}
-        self._by_part: dict[str, list[_Entry]] = {}
-        phrases = [(rule, phrase) for rule in self.rules for phrase in sorted(_phrases(rule))]
-        for order, (rule, phrase) in enumerate(phrases):
-            tokens = _tokens(phrase)
-            anchor, *needs = _words_needed(tokens) or [frozenset[str]()]
-            entry = _Entry(order, rule, phrase, tuple(needs[1:]))
-            for word in anchor:
-                by_second = self._by_words.setdefault(word, {})
-                for second in needs[0] if needs else (word,):
-                    by_second.setdefault(second, []).append(entry)
-            for part in () if anchor else _parts_needed(phrase, tokens):
-                self._by_part.setdefault(part, []).append(entry)
+        if index is None or index.fingerprint != fingerprint(self.rules):
+            index = make_index(self.rules)
+        self._words = index.words
+        self._plain_parts = {part: places for part, places in index.parts.items() if part.isascii()}
+        self._other_parts = {part: places for part, places in index.parts.items() if not part.isascii()}
         # To meet a set with another one is faster than with the keys of a dict.
-        self._anchors = frozenset(self._by_words)
-        self._seconds = {word: frozenset(by_second) for word, by_second in self._by_words.items()}
+        self._anchors = frozenset(self._words)
+        self._entries: dict[str, tuple[frozenset[str], dict[str, list[_Entry]]]] = {}
+        self._phrases: dict[int, list[str]] = {}
 
     def without(self, phrases: Collection[str]) -> "Table":
         """Return the table without some phrases, to see how much depends on them."""
@@ -154,27 +183,46 @@ class Table:
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
         words = words_of(text)
-        candidates: list[_Entry] = []
+        candidates: set[tuple[int, int]] = set()
         for word in words & self._anchors:
-            by_second = self._by_words[word]
-            for second in words & self._seconds[word]:
-                for entry in by_second[second]:
-                    for group in entry.needs:
+            seconds, by_second = self._entries.get(word) or self._take_apart(word)
+            for second in words & seconds:
+                for rule, phrase, needs in by_second[second]:
+                    for group in needs:
                         if words.isdisjoint(group):
                             break
                     else:
-                        candidates.append(entry)
-        for part, entries in self._by_part.items():
-            if part in text:
-                candidates += entries
-        candidates.sort()
-        for _, rule, phrase, _ in candidates:
-            if found := _compiled(phrase).search(text):
-                yield Match(rule, found.start(), found.end(), phrase)
+                        candidates.add((rule, phrase))
+        parts = (self._plain_parts,) if text.isascii() else (self._plain_parts, self._other_parts)
+        for places_by_part in parts:
+            for part, places in places_by_part.items():
+                if part in text:
+                    candidates.update(_places(places))
+        for number, place in sorted(candidates):
+            phrases = self._phrases.get(number)
+            if phrases is None:
+                phrases = self._phrases[number] = _phrases(self.rules[number])
+            if found := _compiled(phrases[place]).search(text):
+                yield Match(self.rules[number], found.start(), found.end(), phrases[place])
+
+    def _take_apart(self, word: str) -> tuple[frozenset[str], dict[str, list[_Entry]]]:
+        by_second: dict[str, list[_Entry]] = {}
+        for line in self._words[word].split("\n"):
+            second, rule, phrase, *groups = line.split(" ")
+            needs = tuple(frozenset(group.split(",")) for group in groups)
+            by_second.setdefault(second, []).append(_Entry(int(rule), int(phrase), needs))
+        found = self._entries[word] = frozenset(by_second), by_second
+        return found
+
+
+@lru_cache(maxsize=1024)
+def _places(lines: str) -> tuple[tuple[int, int], ...]:
+    places = (line.split(" ") for line in lines.split("\n"))
+    return tuple((int(rule), int(phrase)) for rule, phrase in places)
 
 
 def _phrases(rule: Rule) -> list[str]:
-    return [phrase.strip() for phrase in _PHRASE_END.split(rule.phrases.strip())]
+    return sorted(phrase.strip() for phrase in _PHRASE_END.split(rule.phrases.strip()))
 
 
 def _tokens(phrase: str) -> list[_Token]:

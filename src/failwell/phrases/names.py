@@ -6,6 +6,7 @@ A guess never claims to know whether the operation took effect, so it cannot mak
 from functools import cache, lru_cache
 from typing import Any
 
+from failwell.phrases.index import stored_index
 from failwell.phrases.keys import listed
 from failwell.phrases.language import Rule, Table, plain_name, snake
 from failwell.phrases.sql_codes import DRIVER_CLASSES
@@ -145,8 +146,8 @@ RULES = _rules()
 
 @cache
 def table() -> Table:
-    """Return all the rules, indexed. Made when first needed."""
-    return Table(RULES)
+    """Return all the rules, indexed."""
+    return Table(RULES, stored_index("names"))
 
 
 @lru_cache(maxsize=1024)

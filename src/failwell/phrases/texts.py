@@ -19,6 +19,7 @@ from failwell.phrases import (
     systems,
     vague,
 )
+from failwell.phrases.index import stored_index
 from failwell.phrases.language import Rule, Table
 from failwell.phrases.translations import TRANSLATIONS
 
@@ -39,9 +40,12 @@ _TABLES = (
 
 
 def _translated() -> Iterator[Rule]:
+    translations: dict[str, list[str]] = {}
+    for row in TRANSLATIONS:
+        translations.setdefault(row.rule, []).append(row.phrases)
     for module in _TABLES:
         for rule in module.RULES:
-            others = [row.phrases for row in TRANSLATIONS if row.rule == rule.name]
+            others = translations.get(rule.name)
             yield replace(rule, phrases="\n".join((rule.phrases.strip(), *others))) if others else rule
 
 
@@ -51,5 +55,5 @@ RULES: tuple[Rule, ...] = tuple(_translated())
 
 @cache
 def table() -> Table:
-    """Return all the rules, indexed. Made when first needed."""
-    return Table(RULES)
+    """Return all the rules, indexed."""
+    return Table(RULES, stored_index("texts"))

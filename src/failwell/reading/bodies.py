@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from failwell import codes
 from failwell._json import is_array, is_object, parse_json
 from failwell.phrases.delays import delay_in_headers, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES
@@ -26,7 +25,6 @@ _DEEPEST = 6
 _MOST_ITEMS = 10
 _MOST_KEYS = 60
 _MOST_OBJECTS = 60
-_MOST_VALUES = 60
 _LONGEST_CODE = 80
 _LONGEST_PREFACE = 4000
 _LONGEST_INSIDE = 64_000
@@ -80,16 +78,12 @@ _RETRY_WORDS: dict[Any, bool] = {
 }  # fmt: skip
 _NO_WORDS = frozenset(("", "none", "null", "n/a", "unknown", "undefined", "ok", "success", "false", "true"))
 BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
-_GOOD_STATUS = listed(
+GOOD_STATUS = listed(
     "ok success succeeded completed complete done created updated deleted sent accepted 200 201 202 204"
 )
 vendors = Vendors(VENDORS)
 """The services that are told from the shape of an error object."""
 
-_TEXT_KEYS = (
-    "message", "error_description", "error_message", "errorMessage", "msg", "detail", "title", "description",
-    "reason", "error", "errors", "Message", "text", "hint", "details", "stderr", "result", "cause",
-)  # fmt: skip
 
 
 class FieldNote(NamedTuple):
@@ -456,7 +450,7 @@ _STATUS_TEXT = re.compile(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
 
 def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
     if isinstance(value, str):
-        if value.lower() in BAD_STATUS or value.lower() in _GOOD_STATUS:
+        if value.lower() in BAD_STATUS or value.lower() in GOOD_STATUS:
             return True
         if match := _STATUS_TEXT.match(value):
             stated.statuses.append(int(match[1]))
@@ -680,50 +674,3 @@ def find_body(text: str) -> Body | None:
         return None
     said = f"{before} {stated.message}" if before else stated.message
     return Body(said, stated.status, tuple(code.text for code in stated.codes), payload)
-
-
-def declares_error(payload: Any) -> bool:
-    """Tell whether an object that nobody flagged says of itself that it is an error, and holds nothing else of use."""
-    if not is_object(payload) or not payload or len(payload) > _MOST_ITEMS:
-        return False
-    error, errors = payload.get("error"), payload.get("errors")
-    status = payload.get("status")
-    has_text = any(isinstance(payload.get(key), str) and payload[key].strip() for key in _TEXT_KEYS)
-    if payload.get("success") is False or payload.get("ok") is False or payload.get("isError") is True:
-        return has_text or bool(error) or bool(errors)
-    if isinstance(status, str) and (status.lower() in BAD_STATUS or _is_telling(status)):
-        return has_text or bool(error)
-    if error and (isinstance(error, str) or is_object(error)):
-        return not _holds_result(payload)
-    if is_array(errors) and errors and not _holds_result(payload):
-        return all(isinstance(item, str) or (is_object(item) and "message" in item) for item in errors)
-    return False
-
-
-def _is_telling(status: str) -> bool:
-    """Tell whether a status is a code for something that went wrong: `task_not_found`."""
-    return "_" in status and len(status) <= 80 and codes.type_of(status) is not None
-
-
-_RESULT_KEYS = frozenset(("data", "result", "results", "items", "content", "output", "value", "rows", "records"))
-
-
-def _holds_result(payload: dict[str, Any]) -> bool:
-    return any(payload.get(key) not in (None, "", [], {}) for key in _RESULT_KEYS & payload.keys())
-
-
-def only_text(payload: Any) -> str | None:
-    """Return the only text in a value that holds nothing else but numbers, flags and empty places; else None."""
-    found: list[str] = []
-    waiting = [payload]
-    for _ in range(_MOST_VALUES):
-        if not waiting:
-            return found[0] if len(found) == 1 else None
-        value = waiting.pop()
-        if is_object(value):
-            waiting += value.values()
-        elif is_array(value):
-            waiting += value
-        elif isinstance(value, str) and value.strip():
-            found.append(value)
-    return None

@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, overload
 
+from msgspec.structs import replace
+
 from failwell import codes, dialects
 from failwell._json import is_object, parse_object, write_json
 from failwell._log import log
@@ -13,7 +15,6 @@ from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
 from failwell.reading import flat_text, shapes
-from failwell.reading.bodies import declares_error
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
@@ -131,13 +132,13 @@ def explain(
     if reading is None:
         return None
     if isinstance(what, BaseException):
-        reading = Reading(with_marked_outcome(reading.failure, what), reading.rule)
+        reading = replace(reading, failure=with_marked_outcome(reading.failure, what))
     if tool is None or reading.failure.tool is not None:
         return reading
     failure = reading.failure
     code = failure.code and codes.canonical_code(failure.code, tool)
     changes = {"tool": tool} if code == failure.code else {"tool": tool, "code": code}
-    return Reading(failure.replace(**changes), reading.rule)
+    return replace(reading, failure=failure.replace(**changes))
 
 
 def convert(payload: Any, to: str = "compact", **how: Any) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _read(
     if raw is None:
         return None
     reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
-    return reading and Reading(_after_all_tries(reading.failure, raw.meta), reading.rule)
+    return reading and replace(reading, failure=_after_all_tries(reading.failure, raw.meta))
 
 
 def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
@@ -182,30 +183,65 @@ def _read_result(
 ) -> Reading | None:
     if failure := read_whole(raw.meta.get(META_KEY)):
         return Reading(failure)
-    if raw.flag is False and not unflagged:
-        failure = _first(_from_known_dialect(known_dialect, raw, context)) if known_dialect else None
-        return Reading(failure) if failure else None
-    if failure := _first(_structured(raw, known_dialect, now=time.time() if now is None else now, context=context)):
+    now = time.time() if now is None else now
+    if raw.flag is False:
+        failure = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
+        return Reading(failure) if failure else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
+    if raw.flag is None and raw.payload is not None:
+        if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
+            return Reading(failure)
+        return _read_unflagged(raw, now=now, context=context, unflagged=True)
+    return _read_error(raw, known_dialect, now=now, context=context)
+
+
+def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: bool) -> Reading | None:
+    """Return the failure in a result that nobody flagged, if it surely is one."""
+    from failwell.reading.unflagged import find_proven_sign, find_sign  # loaded when it is needed
+
+    proven = find_proven_sign(raw.texts, context)
+    sign = proven
+    if sign is None and unflagged:
+        sign = find_sign(raw.texts, raw.structured if raw.payload is None else raw.payload, context)
+    if sign is None:
+        return None
+    reading = _read_error(raw, None, now=now, context=context)
+    failure = reading.failure
+    if proven is not None:
+        failure = failure.replace(outcome="unknown")
+    elif failure.origin == "inferred" and not failure.confidence:
+        # That the tool reports an error is known, and nothing else.
+        failure = failure.replace(code="TOOL_ERROR", retryable=None, confidence=_KNOWN_AS_ERROR)
+    return replace(reading, failure=failure, sign=sign)
+
+
+_KNOWN_AS_ERROR = 0.75
+
+
+def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
+    """Return the failure in a result that is known to be one."""
+    if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
         return Reading(failure)
     if raw.rpc_error is not None:
         return from_rpc(raw.rpc_error, context, now=now)
+    if reading := from_places(raw, context, now=now):
+        return reading
     text = "\n".join(raw.texts)
-    if raw.flag is False:
-        reading = flat_text.read_unflagged_text(text, context)
-        return reading and (from_places(raw, context, now=now) or reading)
-    if raw.payload is not None:
-        return _read_payload(raw, raw.payload, unflagged=unflagged, now=now, context=context)
-    return from_places(raw, context, now=now) or flat_text.read_error_text(text, context)
+    payload = raw.structured if raw.payload is None else raw.payload
+    if not text and payload is not None:
+        text = write_json(payload)
+    return flat_text.read_error_text(text, context)
 
 
-def _read_payload(
-    raw: RawResult, payload: dict[str, Any], *, unflagged: bool, now: float | None, context: Context
-) -> Reading | None:
-    """Return the failure in an object that is no result and that nobody flagged, if it says that it is an error."""
-    reading = flat_text.read_unflagged_text(write_json(payload), context) if unflagged else None
-    if reading is None and not declares_error(payload):
-        return None
-    return from_places(raw, context, now=now) or reading
+def _declared(
+    raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context, unflagged: bool
+) -> Iterator[Failure | None]:
+    """Yield what says of itself that it is a failure: a dialect that the server speaks, an entry in `_meta`."""
+    if known_dialect:
+        yield from _from_known_dialect(known_dialect, raw, context)
+    if raw.meta and unflagged:
+        text = raw.texts[0] if raw.texts else ""
+        yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
+        yield _meta.decode(Wire(text, True, raw.meta))
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
