@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 
 from failwell.proxy import rewriter as rewriting
-from failwell.proxy.calls import ProxiedCall
 from failwell.proxy.channels import PASSED_VERBATIM
-from failwell.proxy.rewriter import Rewriter
+from failwell.proxy.conversation import Settings
 from failwell.redact import whole
 from tests.proxy.clients import Client
+from tests.proxy.conversations import Ends
 from tests.proxy.http.setting import ask, call, event, gateway, post, scripted
 from tests.proxy.http.test_remote import Host
 from tests.proxy.plants import CHANNELS, HIDDEN, SECRETS, TEXT, found_in
@@ -172,16 +172,26 @@ def test_a_success_that_is_made_an_error_passes_redacted(name: str) -> None:
     blocks = [{"type": "text", "text": "Error: 404 Not Found"}]
     result = {"content": blocks, **CHANNELS[name]["result"], "isError": False}
     result["content"] = [*blocks, *(result["content"] if isinstance(result["content"], list) else [])]
-    rewriter = Rewriter(flip_unflagged=["*"])
 
-    found = rewriter.answer(ProxiedCall(id=1, tool="work"), {**CHANNELS[name], "id": 1, "result": result})
+    found = answered({**CHANNELS[name], "id": 1, "result": result}, flip_unflagged=frozenset("*"))
 
     assert found is None or found_in(json.dumps(found)) == []
 
 
+def answered(message: dict[str, Any], **options: Any) -> dict[str, Any] | None:
+    """Return what a client gets for an answer to its call; None: that answer as it is."""
+    runner = Ends(Settings(**options)).runner
+    request = {"jsonrpc": "2.0", "id": message["id"], "method": "tools/call", "params": {"name": "work"}}
+    runner.from_client(json.dumps(request).encode() + b"\n")
+    line = json.dumps(message).encode() + b"\n"
+    found = runner.from_server(line)
+    changed: dict[str, Any] | None = None if found in (None, line) else json.loads(found or b"")
+    return changed
+
+
 def _rewritten(result: dict[str, Any]) -> dict[str, Any]:
     message = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "isError": True, **result}}
-    found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)
+    found = answered(message)
     assert found is not None
     return found["result"]
 
@@ -201,7 +211,7 @@ def test_what_must_pass_verbatim_does() -> None:
 
 def test_an_id_that_looks_like_a_secret_stays_the_id() -> None:
     id = SECRETS["github"][0]
-    found = Rewriter().answer(ProxiedCall(id=id, tool="work"), {"id": id, **CHANNELS["a protocol error"]})
+    found = answered({"id": id, **CHANNELS["a protocol error"]})
 
     assert found is not None
     assert found["id"] == id
@@ -213,7 +223,7 @@ def test_an_address_that_the_user_is_asked_to_open_stays_whole() -> None:
     data = {"elicitations": [{**asked, "message": TEXT}]}
     message = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32042, "message": "URL needed", "data": data}}
 
-    found = Rewriter().answer(ProxiedCall(id=1, tool="work"), message)
+    found = answered(message)
 
     assert found is not None
     (elicitation,) = found["error"]["data"]["elicitations"]
@@ -234,11 +244,8 @@ def test_what_holds_no_secret_is_not_changed() -> None:
 
 
 def test_a_dry_run_changes_nothing() -> None:
-    rewriter = Rewriter(dry_run=True)
 
-    assert all(
-        rewriter.answer(ProxiedCall(id=1, tool="x"), {"id": 1, **answer}) is None for answer in CHANNELS.values()
-    )
+    assert all(answered({"id": 1, **answer}, dry_run=True) is None for answer in CHANNELS.values())
 
 
 class TestWhenRewritingBreaks:
@@ -255,7 +262,7 @@ class TestWhenRewritingBreaks:
 
     @pytest.mark.parametrize("name", CHANNELS)
     def test_a_minimal_error_goes_out(self, broken: str, name: str) -> None:
-        found = Rewriter().answer(ProxiedCall(id=1, tool="work"), {"jsonrpc": "2.0", "id": 1, **CHANNELS[name]})
+        found = answered({"jsonrpc": "2.0", "id": 1, **CHANNELS[name]})
 
         assert found is not None, broken
         assert found_in(json.dumps(found)) == []

@@ -24,7 +24,9 @@ from failwell.proxy.bounds import (
     MAX_PENDING,
     MAX_RETRIED_CALL,
     MAX_SUBSCRIPTIONS,
+    MAX_TOOL_LIST_WAIT,
     MAX_UNREAD_LENGTH,
+    MIN_TOOL_LIST_WAIT,
 )
 from failwell.proxy.calls import ListedTools, ProxiedCall
 from failwell.proxy.messages import (
@@ -134,6 +136,11 @@ class ListTools(Struct):
 
     request: PendingRequest
     is_decisive: bool
+
+    def wait(self, now: float) -> float:
+        """Return how long to wait: a list that only makes a failure clearer may take as long as the call did."""
+        elapsed = now - self.request.started
+        return MAX_TOOL_LIST_WAIT if self.is_decisive else min(max(elapsed, MIN_TOOL_LIST_WAIT), MAX_TOOL_LIST_WAIT)
 
 
 class AskLimits(Struct):
@@ -359,31 +366,36 @@ class Conversation:
         request.is_held = True
         if settings.validates and self._needs_tools():
             yield ListTools(request, is_decisive=True)
-        refusal = None
-        if settings.validates or settings.reports_all:
-            refusal = yield Compute(lambda: self.rewriter.refusal(request.call))
-        if refusal is None and self._may_retry(request) and settings.must_ask():
+        if settings.reports_all:
+            yield Report(self.rewriter.event("started", request.call))
+        failure: Failure | None = None
+        if settings.validates and (failure := (yield Compute(lambda: self.rewriter.check(request.call)))) is not None:
+            failure = failure.replace(outcome="not_executed")
+        elif self._may_retry(request) and settings.must_ask():
             request.run = self._new_run(request)
             failure = getattr((yield AskLimits(request.run)), "refusal", None)
-            if failure is not None and not settings.dry_run:
+            if failure is not None:
                 # The server that clients share has a name of its own here for each of them.
-                failure = failure.replace(
-                    details={key: failure.details[key] for key in failure.details if key != "server"}
-                )
-                yield Report(self.rewriter.event("refused", request.call, failure))
-                refusal = yield Compute(partial(self.rewriter.failed, request.call, failure))
+                details = {key: value for key, value in failure.details.items() if key != "server"}
+                failure = None if settings.dry_run else failure.replace(details=details)
         request.is_held = False
-        if refusal is not None:
-            self.forget(request)
-            yield ToClient(encode(refusal), request)
-        elif not request.is_ended and (not request.is_cancelled or settings.answers_cancelled):
+        if failure is not None:
+            yield from self.refuse(request.call, failure, request)
+        if failure is not None and not settings.dry_run:
+            return
+        if not request.is_ended and (not request.is_cancelled or settings.answers_cancelled):
             self._unsent.append(request)
             yield ToServer(data, request)
 
-    def refuse(self, call: ProxiedCall, failure: "Failure") -> Steps:
-        """Answer a call that cannot be made, and that nothing is known of but this."""
+    def refuse(self, call: ProxiedCall, failure: "Failure", request: PendingRequest | None = None) -> Steps:
+        """Answer a call that is not made; in a dry run, only report that."""
         yield Report(self.rewriter.event("refused", call, failure))
-        yield ToClient(encode((yield Compute(lambda: self.rewriter.failed(call, failure)))))
+        if request is not None and self.settings.dry_run:
+            return
+        answer = yield Compute(lambda: self.rewriter.failed(call, failure))
+        if request is not None:
+            self.forget(request)
+        yield ToClient(encode(answer), request)
 
     def _read_client_notification(self, method: str, params: Params | None, data: bytes) -> bytes | None:
         if method == "notifications/initialized":
@@ -660,8 +672,18 @@ class Conversation:
         safe = yield Compute(lambda: scrub(data.decode("utf-8", "replace")).encode())
         yield ToClient(safe, None, source)
 
-    def learn(self, data: bytes, *, is_page: bool) -> dict[str, Any] | None:
-        """Learn the tools from an answer to `tools/list`, and return it, unless it is too long or no answer."""
+    @staticmethod
+    def list_request(request: PendingRequest, id: Id, cursor: str | None = None) -> bytes:
+        """Return a request for the tools, in the name of a client that describes itself in the `_meta` of each one."""
+        message = decode(request.body) if request.body is not None else None
+        params = message.get("params") if is_object(message) else None
+        meta = params.get("_meta") if is_object(params) else None
+        kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}
+        wanted = {**({"_meta": kept} if kept else {}), **({} if cursor is None else {"cursor": cursor})}
+        return encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": wanted})
+
+    def learn(self, data: bytes, *, is_page: bool) -> str | None:
+        """Learn the tools from an answer to `tools/list`, unless it is too long; return where the next page begins."""
         is_too_long = len(data) + (self.learnt if is_page else 0) > MAX_DECODED
         message = None if is_too_long else decode(data)
         result = message.get("result") if is_object(message) else None
@@ -669,7 +691,8 @@ class Conversation:
             is_whole = not is_page and result.get("nextCursor") is None
             self.learnt = len(data) + (0 if is_whole else self.learnt)
             self.tools.learn(result, is_whole=is_whole)
-        return message if is_object(message) else None
+        cursor = result.get("nextCursor") if is_object(result) else None
+        return cursor if isinstance(cursor, str) else None
 
     # How a call ends.
 
@@ -691,7 +714,9 @@ class Conversation:
         renamed = self._renamed(request, data)
         if renamed is not None and (self.settings.dry_run or not is_failed):
             return ToClient(renamed, request, source, is_unchanged=renamed is data)
-        return ToClient(encode(minimal_error(request.id, is_call=True)), request, source)
+        call = request.call
+        error = minimal_error(request.id, is_call=not call.is_task, is_modern=call.is_modern)
+        return ToClient(encode(error), request, source)
 
     def _read_and_answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
         reading: Reading | None = yield Compute(partial(self._read, request, data))

@@ -1,10 +1,9 @@
 """`Rewriter`: failing answers to `tools/call` as structured failures. Pure: messages in, messages out.
 
-call = ProxiedCall.of(request)               # None: nothing to do with tools
-refusal = rewriter.refusal(call)             # an answer to send instead of the call, or None
-answer = rewriter.answer(call, message)      # an answer to send instead of the server's, or None: as it is
-rewriter.tools.learn(result, is_whole=True)  # what the server answered to tools/list
-answer = rewriter.failed(call, failure)      # for what the proxy itself found: a dead server, a 503
+call = ProxiedCall.of(request)                       # None: nothing to do with tools
+reading = rewriter.read_answer(call, message)        # what the server answered
+answer, event = rewriter.write_answer(call, reading)  # an answer to send instead of the server's, or None: as it is
+answer = rewriter.failed(call, failure)              # for what the proxy itself found: a dead server, a 503
 """
 
 from collections.abc import Collection
@@ -17,12 +16,12 @@ from failwell._json import is_array, is_object, write_json
 from failwell._log import log
 from failwell.advice import Hints, advised, decide
 from failwell.dialects._placement import META_KEY, encode
-from failwell.event import CallArguments, Event, Kind, Observer
+from failwell.event import CallArguments, Event, Kind
 from failwell.failure import Failure, is_certain
 from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
-from failwell.proxy.channels import is_failing, minimal_error, redacted, redacted_part
+from failwell.proxy.channels import is_failing, redacted, redacted_part
 from failwell.reading.reader import attempts_below, read
 from failwell.redact.canonical import json_safe
 from failwell.redact.whole import holds_json, redact_whole
@@ -70,11 +69,9 @@ class Rewriter:
         dialect: how failures are written.
         flip_unflagged: tools whose error texts are errors even if the server calls them a success; `*` means all.
         reads_unflagged: report error texts in successes of all other tools.
-        validate: refuse arguments that the tool's schema refuses, before the server sees them.
         dry_run: report what would change, and change nothing.
         safe: tools that may run twice, as the operator knows.
         tools: the tools that the server lists, if they are shared.
-        report: gets each event.
         reports_all: report calls that start and succeed too, and more about each.
         session: the name of the client's session in events.
 
@@ -88,11 +85,9 @@ class Rewriter:
         dialect: str = "meta",
         flip_unflagged: Collection[str] = (),
         reads_unflagged: bool = False,
-        validate: bool = False,
         dry_run: bool = False,
         safe: Collection[str] = (),
         tools: ListedTools | None = None,
-        report: Observer = lambda _: None,
         reports_all: bool = False,
         session: str = "",
     ) -> None:
@@ -103,22 +98,9 @@ class Rewriter:
         self.dry_run = dry_run
         self._safe = frozenset(safe)
         self.tools = tools or ListedTools()
-        self._report = report
         self.reports_all = reports_all
         self._session = session
-        self.validates = validate
         self._checks: SchemaChecks | None = None
-
-    def refusal(self, call: ProxiedCall) -> Message | None:
-        """Return the answer to a call that must not reach the server, or None: pass it on."""
-        if self.reports_all:
-            self._report(self.event("started", call))
-        failure = self._check(call) if self.validates else None
-        if failure is None:
-            return None
-        failure = failure.replace(outcome="not_executed")
-        self._report(self.event("refused", call, failure))
-        return None if self.dry_run else self.failed(call, failure)
 
     def read_answer(self, call: ProxiedCall, message: Message) -> Reading:
         """Return what an answer says."""
@@ -147,44 +129,20 @@ class Rewriter:
     def unflagged_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that the server calls a success, if such answers are to be read; or None."""
         result = message.get("result")
-        if not self.reads_successes_of(call.tool) or not is_object(result) or result.get("isError") is True:
+        if (
+            not (self.reads_unflagged or self.flips(call.tool))
+            or not is_object(result)
+            or result.get("isError") is True
+        ):
             return None
         if not is_array(result.get("content")):
             return None
         found = self._read(call, message, unflagged=True)
         return None if found is None or found.severity == "warning" else found
 
-    def reads_successes_of(self, tool: str) -> bool:
-        """Return whether answers of a tool that are not flagged must be read too."""
-        return self.reads_unflagged or self.flips(tool)
-
     def flips(self, tool: str) -> bool:
         """Return whether the operator said that error texts of this tool are errors, flagged or not."""
         return tool in self.flip_unflagged or "*" in self.flip_unflagged
-
-    def answer(
-        self, call: ProxiedCall, message: Message, *, attempts: int | None = None, run: "Run | None" = None
-    ) -> Message | None:
-        """Return the structured answer in place of the server's, or None: pass that on as it is.
-
-        *attempts* says how often the call was tried, if it was tried again, and *run* knows what came of all tries.
-        What fails and is not rewritten is redacted, and what cannot be is replaced: None means that nothing in it was
-        to be hidden, or that the server calls it a success.
-        """
-        try:
-            answer, event = self.write_answer(call, self.read_answer(call, message), attempts=attempts, run=run)
-        except Exception:
-            log.exception("an answer could not be rewritten; a minimal error takes its place")
-            return self.minimal(call, message)
-        if event is not None:
-            self._report(event)
-        return answer
-
-    def minimal(self, call: ProxiedCall, message: Message) -> Message | None:
-        """Return what takes the place of an answer that cannot be rewritten; None: it is a success, and passes."""
-        if self.dry_run or not is_failing(message):
-            return None
-        return minimal_error(call.id, is_call="error" not in message or not call.is_task, is_modern=call.is_modern)
 
     def redacted(self, message: Message) -> Message | None:
         """Return a failing answer that is not rewritten, redacted; None: there is nothing to hide."""
@@ -196,7 +154,12 @@ class Rewriter:
     def write_answer(
         self, call: ProxiedCall, reading: Reading, *, attempts: int | None = None, run: "Run | None" = None
     ) -> tuple[Message | None, Event | None]:
-        """Return what `answer` returns for an answer that was read, and its event."""
+        """Return the structured answer in place of one that was read, or None: that passes as it is; and its event.
+
+        *attempts* says how often the call was tried, if it was tried again, and *run* knows what came of all tries.
+        What fails and is not rewritten is redacted: None means that nothing in it was to be hidden, or that the server
+        calls it a success.
+        """
         failure, message, kind = reading.failure, reading.message, reading.kind
         if failure is None or kind is None:
             return self.redacted(message), self._success(call, message, attempts)
@@ -275,14 +238,15 @@ class Rewriter:
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""
-        checked = self._check(call)
+        checked = self.check(call)
         if checked is None:
             return failure
         paths = {problem.path for problem in checked.fields}
         named = (problem for problem in failure.fields if problem.kind is not None and problem.path not in paths)
         return failure.replace(fields=(*checked.fields, *named))
 
-    def _check(self, call: ProxiedCall) -> Failure | None:
+    def check(self, call: ProxiedCall) -> Failure | None:
+        """Return what is wrong with the arguments of a call by the schema of its tool; None: nothing is known to be."""
         if call.is_unread:
             return None
         if self._checks is None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from failwell.proxy.http.tools import tool_list_wait
+from failwell.proxy.conversation import ListTools, PendingRequest
 from tests.proxy.http.scripts import answering, through
 from tests.proxy.http.setting import Answered, call, failing, gateway, listed, post, scripted
 
@@ -16,7 +16,9 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 @pytest.mark.parametrize(("took", "waits"), [(0.01, 0.25), (0.25, 0.25), (1.5, 1.5), (600.0, 2.0)])
 def test_a_failure_waits_no_longer_than_its_call_took(took: float, waits: float) -> None:
-    assert tool_list_wait(took) == waits
+    request = PendingRequest(1, "tools/call", "look", started=100.0)
+
+    assert ListTools(request, is_decisive=False).wait(100.0 + took) == pytest.approx(waits)
 
 
 def test_tools_that_are_listed_late_make_the_next_failures_clear() -> None:

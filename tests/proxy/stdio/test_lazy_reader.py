@@ -189,5 +189,7 @@ def test_in_whatever_order_lines_come_the_same_is_known_and_said(batches: list[l
 
     one, other = its_ends.runner.conversation, ends.runner.conversation
     assert (one.settings.calls, list(one.pending)) == (other.settings.calls, list(other.pending))
-    assert its_ends.events == ends.events
+    assert [(event.kind, event.tool) for event in its_ends.events] == [
+        (event.kind, event.tool) for event in ends.events
+    ]
     assert one.answered_ids == other.answered_ids

@@ -125,13 +125,17 @@ def test_wrong_arguments_do_not_reach_the_server() -> None:
     assert len(seen) == 4
 
 
-def test_nothing_is_refused_by_a_schema_that_may_have_changed() -> None:
+def test_a_schema_that_may_have_changed_is_asked_for_again_before_it_refuses_a_call() -> None:
     with Client("--validate") as client:
         client.ask_call("look", n=1, do="changed")
         assert client.receive()["method"] == "notifications/tools/list_changed"
         client.receive()
 
-        assert "isError" not in client.call("look", n="x")["result"]
+        refused = client.call("look", n="x")
+        seen = client.call("look", n=1, do="seen")["result"]["seen"]
+
+    assert failure(refused).fields[0].path == "n"
+    assert [method for method, *_ in seen].count("tools/list") == 2
 
 
 def test_error_text_called_a_success_is_flipped_where_the_operator_says_so() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from failwell.event import Observer
-from failwell.proxy.bounds import MAX_TOOL_LIST_WAIT
 from failwell.proxy.conversation import (
     AskLimits,
     Compute,
@@ -20,7 +19,6 @@ from failwell.proxy.conversation import (
     ToClient,
     ToServer,
 )
-from failwell.proxy.http.tools import tool_list_wait
 from failwell.retry import asettle
 
 ListTool = Callable[[PendingRequest, float], Awaitable[None]]
@@ -88,8 +86,5 @@ class AsyncEffectRunner:
         if isinstance(effect, Succeeded):
             return effect.run.succeeded(self.clock())
         if isinstance(effect, ListTools) and self._list_tools is not None:
-            elapsed = self.clock() - effect.request.started
-            await self._list_tools(
-                effect.request, MAX_TOOL_LIST_WAIT if effect.is_decisive else tool_list_wait(elapsed)
-            )
+            await self._list_tools(effect.request, effect.wait(self.clock()))
         return None

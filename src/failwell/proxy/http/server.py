@@ -69,11 +69,9 @@ class Setup:
             dialect=options.dialect,
             flip_unflagged=options.flip_unflagged,
             reads_unflagged=self._reads_unflagged,
-            validate=options.validate,
             dry_run=options.dry_run,
             safe=options.retry_safe,
             tools=tools,
-            report=self.report,
             reports_all=self._recorder is not None,
             session="" if self._recorder is None else _session_name(id),
         )

@@ -2,28 +2,19 @@
 
 import asyncio
 from itertools import count
-from typing import Any
 
 from aiohttp import ClientResponse
 from multidict import CIMultiDict
 
-from failwell._json import is_object
-from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_LIST_WAIT, MAX_TOOL_PAGES, MIN_TOOL_LIST_WAIT, TOOL_LIST_TIMEOUT
+from failwell.proxy.bounds import MAX_DECODED, MAX_TOOL_PAGES, TOOL_LIST_TIMEOUT
+from failwell.proxy.conversation import Conversation
 from failwell.proxy.http.bodies import BodyShare, BodyTooLong, TooManyBodies, read_body
 from failwell.proxy.http.event_stream import EventSplitter, data_of
 from failwell.proxy.http.sessions import UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
-from failwell.proxy.messages import decode, encode, glance_at_server
+from failwell.proxy.messages import glance_at_server
 
 _CALL_HEADERS = ("mcp-name", "mcp-param-")
-
-
-def tool_list_wait(elapsed: float) -> float:
-    """Return how long a failure waits for a list that only makes it clearer, given how long the call took.
-
-    Where the list decides whether a call is made at all, or made again, the call waits for `MAX_TOOL_LIST_WAIT`.
-    """
-    return min(max(elapsed, MIN_TOOL_LIST_WAIT), MAX_TOOL_LIST_WAIT)
 
 
 class ToolLister:
@@ -66,22 +57,18 @@ class ToolLister:
             return  # the call itself finds out what is wrong
 
     async def _list_all(self, request: UpstreamRequest, share: BodyShare) -> None:
-        headers = _headers(request)
-        params = _params(request)
+        headers, cursor = _headers(request), None
         for _ in range(MAX_TOOL_PAGES):
-            id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
-            body = encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params})
+            # No client uses this id.
+            body = Conversation.list_request(request.posted.calls[0], f"failwell-tools-{next(self._numbers)}", cursor)
             response = await self._upstream.send("POST", request.url, headers, body)
             try:
                 data = await answer_in(response, share) if response.status == 200 else b""
             finally:
                 response.release()
-            message = request.session.conversation.learn(data, is_page=True)
-            result = message.get("result") if is_object(message) else None
-            cursor = result.get("nextCursor") if is_object(result) else None
-            if not isinstance(cursor, str):
+            cursor = request.session.conversation.learn(data, is_page=True)
+            if cursor is None:
                 return
-            params = {**params, "cursor": cursor}
 
 
 def _headers(request: UpstreamRequest) -> CIMultiDict[str]:
@@ -90,15 +77,6 @@ def _headers(request: UpstreamRequest) -> CIMultiDict[str]:
     if "Mcp-Method" in headers:
         headers["Mcp-Method"] = "tools/list"
     return headers
-
-
-def _params(request: UpstreamRequest) -> dict[str, Any]:
-    """Return the parameters of a client that describes itself in the `_meta` of each request."""
-    message = decode(request.posted.calls[0].body or b"")
-    params = message.get("params") if is_object(message) else None
-    meta = params.get("_meta") if is_object(params) else None
-    kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}
-    return {"_meta": kept} if kept else {}
 
 
 async def answer_in(response: ClientResponse, share: BodyShare) -> bytes:

@@ -6,14 +6,18 @@ The conversation is used by one thread at a time, which holds a lock. Messages a
 import random
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
+from failwell.proxy.bounds import MAX_TOOL_PAGES
 from failwell.proxy.conversation import (
     AskLimits,
     Compute,
     Conversation,
     Effect,
+    ListTools,
     PendingRequest,
     Report,
     Sleep,
@@ -75,6 +79,7 @@ class EffectRunner:
         self._jitter = jitter
         self._schedule = schedule
         self._parked: dict[Steps, PendingRequest] = {}
+        self._numbers = count(1)
 
     def from_client(self, line: bytes) -> bytes | None:
         """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
@@ -123,7 +128,8 @@ class EffectRunner:
     def waiting(self) -> int:
         """Return how many calls wait for another try."""
         with self.lock:
-            return sum(not request.is_cancelled for request in self._parked.values())
+            waiting = (one for one in self._parked.values() if one.is_held and one.is_answered)
+            return sum(not request.is_cancelled for request in waiting)
 
     def give_up(self) -> bytes:
         """Return the last failures of the calls that wait for another try, as their answers."""
@@ -157,15 +163,19 @@ class EffectRunner:
             elif isinstance(effect, ToServer):
                 (to_server or self._to_server)(_as_line(effect.data))
             elif isinstance(effect, Sleep):
-                self._park(steps, effect)
+                self._park(steps, effect.request)
+                self._schedule(effect.seconds, partial(self._resume, steps))
                 return
+            elif isinstance(effect, ListTools):
+                if has_server and self._list_tools(steps, effect):
+                    return
             else:
                 try:
-                    result = self._carry_out(effect, has_server=has_server)
+                    result = self._carry_out(effect)
                 except Exception as exc:  # the conversation answers all the same
                     error = exc
 
-    def _carry_out(self, effect: Effect, *, has_server: bool) -> Any:
+    def _carry_out(self, effect: Effect) -> Any:
         if isinstance(effect, Compute):
             return effect.function()
         if isinstance(effect, Report):
@@ -181,16 +191,61 @@ class EffectRunner:
 
         return settle(effect.run, effect.step(self._clock(), self._jitter()))
 
-    def _park(self, steps: Steps, effect: Sleep) -> None:
+    def _park(self, steps: Steps, request: PendingRequest) -> None:
         with self.lock:
-            self._parked[steps] = effect.request
-        self._schedule(effect.seconds, lambda: self._resume(steps))
+            self._parked[steps] = request
+
+    def _list_tools(self, steps: Steps, effect: ListTools) -> bool:
+        """Ask for the tools, unless that was done, and have steps go on with the answer or without it."""
+        with self.lock:
+            listing = self.conversation.listing
+            if listing is None:
+                listing = self.conversation.listing = _Listing()
+            elif listing.is_over:
+                return False
+            listing.waiting.append(steps)
+            is_first = len(listing.waiting) == 1
+        self._park(steps, effect.request)
+        if is_first:
+            self._schedule(0.0, partial(self._ask_for_tools, effect.request, listing))
+        self._schedule(effect.wait(self._clock()), partial(self._stop_waiting, steps, listing))
+        return True
+
+    def _ask_for_tools(self, request: PendingRequest, listing: "_Listing", cursor: str | None = None) -> None:
+        listing.pages += 1
+        id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
+        with self.lock:
+            self.conversation.add(PendingRequest(id, "", on_answer=lambda data: self._learn(request, listing, data)))
+        self._to_server(_as_line(self.conversation.list_request(request, id, cursor)))
+
+    def _learn(self, request: PendingRequest, listing: "_Listing", data: bytes) -> None:
+        """Learn a page of tools, while holding the lock."""
+        cursor = self.conversation.learn(data, is_page=True)
+        if cursor is not None and listing.pages < MAX_TOOL_PAGES:
+            self._schedule(0.0, partial(self._ask_for_tools, request, listing, cursor))
+            return
+        listing.is_over = True
+        for steps in listing.waiting:
+            self._schedule(0.0, partial(self._resume, steps))
+
+    def _stop_waiting(self, steps: Steps, listing: "_Listing") -> None:
+        listing.is_over = True  # it is used as soon as it arrives, but no other call waits for it
+        self._resume(steps)
 
     def _resume(self, steps: Steps) -> None:
         with self.lock:
             is_waiting = self._parked.pop(steps, None) is not None
         if is_waiting:
             self._run(steps, result=True)
+
+
+class _Listing:
+    """The proxy's own request for the tools, and the steps that wait for it."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Steps] = []
+        self.pages = 0
+        self.is_over = False
 
 
 def _as_line(data: bytes) -> bytes:

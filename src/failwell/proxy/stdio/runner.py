@@ -110,11 +110,9 @@ class StdioProxy:
             dialect=options.dialect,
             flip_unflagged=options.flip_unflagged,
             reads_unflagged=self._events is not None or options.dry_run,
-            validate=options.validate,
             dry_run=options.dry_run,
             safe=options.retry_safe,
             tools=tools,
-            report=self._report,
             reports_all=self._events is not None,
         )
 

@@ -66,15 +66,14 @@ class StdioSession:
         self._output_closed = Event()
         self._initializing: Child | None = None
         self._duplex: Duplex | None = None
+        self._duplex_lock = Lock()
 
     def run(self) -> int:
         """Pass lines until the server ends for good, and return its exit code."""
         self._start()
         while True:
             code = self._server.wait()
-            if self._duplex is not None:
-                self._duplex.stop()
-                self._duplex = None
+            self._leave_duplex()
             self._drain()
             if not self._restart or self._server.ending.is_set() or not self._is_restarted(code):
                 break
@@ -100,8 +99,17 @@ class StdioSession:
         is_end = number in _ENDING_SIGNALS
         start_thread(self._server.end_with if is_end else self._server.child.send, number)
 
+    def _leave_duplex(self) -> None:
+        """Have each direction pass in its own thread from now on, so that others can write too."""
+        with self._duplex_lock:
+            if self._duplex is not None:
+                self._duplex.stop()
+                self._duplex = None
+
     def to_client(self, data: bytes) -> None:
         """Write to the client; once nobody reads, the session ends."""
+        if self._duplex is not None:
+            self._leave_duplex()
         with self._client_lock:
             for piece in split_pieces(data):
                 taken = write_all(piece, self._target)
@@ -118,6 +126,8 @@ class StdioSession:
         A process may have *taken* some bytes of them already.
         """
         server, loader = self._server, self._loader
+        if self._duplex is not None:
+            self._leave_duplex()
         while True:
             with server.lock:
                 child = server.child
