@@ -18,7 +18,8 @@ RULES: tuple[Rule, ...] = (
         code="SERIALIZATION_FAILURE",
         evidence="PostgreSQL 40001, CockroachDB, DuckDB and MongoDB write conflicts.",
         phrases="""
-            could not serialize
+            could not serialize access
+            could not serialize ~ transaction
             serialization failure
             write conflict
             transaction conflict
@@ -59,6 +60,7 @@ RULES: tuple[Rule, ...] = (
         """,
         confidence=0.85,
         retryable=None,
+        outcome="not_executed",
     ),
     Rule(
         name="statement took too long",
@@ -80,6 +82,7 @@ RULES: tuple[Rule, ...] = (
         evidence="PostgreSQL 53300, MySQL 1040, connection pools.",
         phrases="""
             too many (clients|connections)
+            too many (simultaneous|concurrent|open|parallel) (connections|sessions|requests|clients)
             remaining connection slots
             connection pool (exhausted|is full|limit)
             queue pool limit
@@ -205,6 +208,7 @@ RULES: tuple[Rule, ...] = (
             unrecognized pipeline stage
             mismatched input
             group by ~ aggregate
+            (division|divide|divided) by zero
         """,
         confidence=0.9,
     ),

@@ -4,19 +4,48 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        name="input not understood",
-        code="PARSE_ERROR",
-        evidence="JSON, date, number and expression parsers of all languages.",
+        name="JSON not understood",
+        code="BAD_UPSTREAM_RESPONSE",
+        evidence="JSON decoders of all languages: of what was sent, if that looks like JSON, else of what was answered.",
         phrases="""
-            unexpected token
-            unexpected end of (json|input|data|file)
-            unexpected (character|symbol|identifier|operator|end|non whitespace)
+            unexpected token ~ json
+            unexpected token (in|at|<)
+            unexpected end of json
+            unexpected (character|non whitespace) ~ json
+            json ~ unexpected (character|token)
             expecting value
             expecting property name
             expected property name
             in json at position
             expecting ~ delimiter
+            extra data line
+            invalid character ~ looking for beginning
+            cannot unmarshal
+            (expected|missing|unknown|invalid|trailing) ~ at line ~ column
+            (json|jsondecode) (decode|parse) (error|exception)
+            unexpected character (code|<)
+            error decoding ~ body
+        """,
+        confidence=0.8,
+        retryable=None,
+        outcome="unknown",
+    ),
+    Rule(
+        name="input not understood",
+        code="PARSE_ERROR",
+        evidence="Date, number, document and expression parsers of all languages.",
+        phrases="""
+            unexpected token
+            unexpected end of (json|input|data|file)
+            unexpected eof
+            unexpected (character|symbol|identifier|operator|end|non whitespace)
+            expecting value
+            expecting property name
+            expected property name
+            expecting ~ delimiter
             extra data
+            no closing quotation
+            cannot identify image
             (invalid|malformed|bad|broken) (json|yaml|xml|toml|csv|html|base64|regex)
             (invalid|malformed|bad|broken) (regular expression|cron|sql|syntax|markdown|syntax|expression|pdf)
             is not valid (json|yaml|xml|base64)
@@ -66,11 +95,19 @@ RULES: tuple[Rule, ...] = (
             no ~ (provided|specified|given|supplied|passed|received)
             (was|were|is|are) not (provided|specified|given|supplied|passed|present)
             (not|cannot|must not|can not|should not|may not) be (empty|blank|null|none|undefined|nil)
-            (is|are|was) (empty|blank|missing|undefined)
+            (is|are|was) (empty|blank|missing)
+            (parameter|argument|field|value|option) (is)? (required|missing)
+            (need|needs) (a|an|at least|either|one)
+            specify (a|an|the|at least|one|either)
             empty (string|query|input|value|name|content|list|array|path|message|text)
             missing
             requires (a|an|the|at least|one|either|both|exactly)
             please (provide|specify|supply|enter|pass)
+        """,
+        unless="""
+            no ~ found
+            (specified|provided|given|requested|supplied) ~ (does not exist|not found|not exist|was deleted)
+            no such
         """,
         confidence=0.85,
     ),
@@ -88,11 +125,13 @@ RULES: tuple[Rule, ...] = (
             exceeds (the)? (maximum|limit|max|allowed|size)
             exceeded (the)? (maximum|max)
             too (long|short|large|small|big|high|low|many|few|deep|old)
+            exceeds ~ (characters|bytes|tokens|words|mb|kb|length|elements|entries|pages)
+            maximum (context|content|input|message|prompt)? length
+            in the (past|future)
+            math (domain|range) error
             (maximum|minimum) (is|allowed|length|size|value)
             beyond (the)? end
             invalid (index|range|offset|page|line|position|row|column|cell)
-            division by zero
-            divide by zero
             (line|index|row|page|offset|position|column) ~ (exceeds|beyond|out of)
         """,
         confidence=0.85,

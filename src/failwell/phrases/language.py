@@ -52,7 +52,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     Phrases stand on lines of their own or between commas. An empty code ends the search: these words take back what
     others seem to say. `retryable` is left out where it follows from the code; None says that wording alone cannot
-    tell. So is `outcome`: it is given where the words say more or less about the effect than the code does.
+    tell. So is `outcome`: it is given where the words say more or less about the effect than the code does. `unless`
+    holds phrases beside which these words mean something else. `blames` says whether an argument can be at fault.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     confidence: float = 0.9
     retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | None = None
+    unless: str = ""
+    blames: bool = True
 
 
 class Match(NamedTuple):
@@ -169,12 +172,21 @@ class Table:
                 candidates += entries
         candidates.sort()
         for _, rule, phrase, _ in candidates:
-            if found := _compiled(phrase).search(text):
+            if (found := _compiled(phrase).search(text)) and not _is_taken_back(rule, text):
                 yield Match(rule, found.start(), found.end(), phrase)
 
 
+def _is_taken_back(rule: Rule, text: str) -> bool:
+    return bool(rule.unless) and any(_compiled(phrase).search(text) for phrase in _split(rule.unless))
+
+
 def _phrases(rule: Rule) -> list[str]:
-    return [phrase.strip() for phrase in _PHRASE_END.split(rule.phrases.strip())]
+    return _split(rule.phrases)
+
+
+@lru_cache(maxsize=1024)
+def _split(phrases: str) -> list[str]:
+    return [phrase.strip() for phrase in _PHRASE_END.split(phrases.strip())]
 
 
 def _tokens(phrase: str) -> list[_Token]:

@@ -14,6 +14,8 @@ RULES: tuple[Rule, ...] = (
             (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             (usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             out of credits
+            (storage|disk|upload|mailbox|space) (quota|limit) ~ (exceeded|reached|full)
+            exceeded ~ (storage|disk|upload|mailbox) (quota|limit)
             not enough credits
             credit balance is too low
             usage limit (reached|exceeded)
@@ -43,8 +45,11 @@ RULES: tuple[Rule, ...] = (
             resource exhausted
             flood wait
             too many (calls|attempts|queries|messages)
+            over query limit
+            rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
         """,
+        unless="rate limit config*, rate limit* ~ not (supported|configured|set)",
         confidence=0.93,
     ),
     Rule(

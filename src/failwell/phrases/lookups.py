@@ -40,11 +40,22 @@ RULES: tuple[Rule, ...] = (
             no (memories|window|tab|screenshot|exact match) ~ (found|exists|available|match|matched)
             no (memories|window|tab|screenshot|exact match) ~ (matches|with|for|named)
             no ~ found
+            no results
+            zero results
+            no (matching|matches)
+            no ~ (named|called) ~
+            no ~ at (that|this|the given) (path|location|position|index|address|url)
+            there (is|are) no ~ (with|named|called|matching|for|at)
+            could not resolve to
+            column ~ not in
+            no ~ (with|by) (the|this|that)? (id|idx|index|name|key|number|identifier|title|slug)
+            no (user|space|member|account|customer|order|ticket|board|list|folder|label|group) (named|called)
             (is|was|were) not (found|available|present|recognized|recognised|known)
             (is|was|were) not (defined|in the|listed|on the|part of)
-            (is|are) unavailable
+            unavailable
             nonexistent
             non existent
+            unknown (issue|task|note|ticket|order|item|document|file|folder|product|customer|account|event|message|object)
             unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city)
             unknown (location|ticker|currency|airport|station|package)
             unknown (timezone|time zone|city|language|country|place)
@@ -61,11 +72,12 @@ RULES: tuple[Rule, ...] = (
         evidence="Programs that ask for another try.",
         phrases="""
             (try|retry) again (later|shortly|soon|in)
+            (service|server|api|upstream|backend|system|site|endpoint|database|cluster|provider) ~ unavailable
             (try|retry) (later|shortly|again later)
             retry (your|the) request
             temporary (failure|error|problem|issue)
-            transient
-            unavailable
+            transient (error|failure|problem|issue)
+            (device|server|service|host|node|database) is offline
         """,
         confidence=0.85,
     ),

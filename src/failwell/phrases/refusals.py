@@ -49,7 +49,10 @@ RULES: tuple[Rule, ...] = (
             use one of
             usage
             unexpected keyword argument
+            (are|is) (identical|the same)
+            (same|identical) (as|to) the (original|old|current|existing|source)
         """,
+        unless="(unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)",
         confidence=0.82,
     ),
 )

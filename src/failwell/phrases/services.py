@@ -4,6 +4,21 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        name="declined by a person",
+        code="FORBIDDEN",
+        evidence="Hosts and servers that ask the user before they act.",
+        phrases="""
+            (user|human|operator) (has)? (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed)
+            (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed) by (the|a)? (user|human|operator)
+            (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused|cancelled|canceled)
+            (user|human|operator) did not (approve|confirm|consent|accept|agree)
+            without (user|human)? (approval|confirmation|consent)
+        """,
+        unless="denied (for|to) user",
+        confidence=0.88,
+        blames=False,
+    ),
+    Rule(
         name="key not configured",
         code="UNAUTHORIZED",
         evidence="Servers started without the key or token of the service behind them.",
@@ -41,6 +56,7 @@ RULES: tuple[Rule, ...] = (
             not configured ~ (api key|token|credentials|oauth)
         """,
         confidence=0.88,
+        blames=False,
     ),
     Rule(
         name="not signed in",
@@ -72,6 +88,9 @@ RULES: tuple[Rule, ...] = (
             not authed
             login failed
             requires authentication
+            security token ~ (invalid|expired)
+            (username|password|login|credentials) ~ not accepted
+            sign in (to|if|first|with)
             could not read username
             terminal prompts disabled
             permission denied publickey
@@ -79,6 +98,7 @@ RULES: tuple[Rule, ...] = (
             signature does not match
         """,
         confidence=0.9,
+        blames=False,
     ),
     Rule(
         name="payment required",
@@ -88,8 +108,10 @@ RULES: tuple[Rule, ...] = (
             payment required
             requires a (paid|pro|premium|enterprise) (plan|subscription|account)
             subscription (is)? (required|expired)
+            no active (subscription|plan|license|licence)
             not available on your (current)? plan
         """,
+        blames=False,
     ),
     Rule(
         name="outside what is allowed",
@@ -116,6 +138,23 @@ RULES: tuple[Rule, ...] = (
             refusing to
             (for)? security reasons
             security (policy|violation|error)
+            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
+            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
+            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
+            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
+            not (allowed|permitted) to
+            (is|are) not permitted
+            (is|are)? disabled (by|in|for|on)
+            protected branch
+            branch is protected
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="no right to it",
+        code="FORBIDDEN",
+        evidence="HTTP 403 in words, missing scopes and roles, blocked accounts.",
+        phrases="""
             access (is)? (denied|forbidden|restricted)
             access ~ denied
             forbidden
@@ -130,15 +169,18 @@ RULES: tuple[Rule, ...] = (
             must have (admin|write|push|read)
             access token ~ scope
             resource not accessible
-            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
-            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
-            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
-            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
-            not (allowed|permitted) to
-            (is|are) not permitted
-            (is|are) disabled (by|in|for|on)
+            (account|user|subscription|workspace|organization|organisation|access) ~ (suspended|banned|deactivated|revoked)
+            (account|subscription|workspace|organization|access) ~ (been)? (disabled|blocked|terminated)
+            permission ~ denied
+            (admin|administrator|write|owner|root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
+            (video|repository|account|page|channel|profile|project) is private
+            private (video|repository|account|channel|profile)
+            (admin|administrator|owner|admins|administrators|owners) (only|required|rights|privileges)
+            only ~ (admin|admins|administrators|owner|owners|members) (can|may)
         """,
+        unless="(does not exist|not found) or",
         confidence=0.88,
+        blames=False,
     ),
     Rule(
         name="service unavailable",

@@ -14,6 +14,10 @@ RULES: tuple[Rule, ...] = (
             (name|username|email|id|title|slug) ~ (taken|not unique)
             duplicate
         """,
+        unless="""
+            duplicate* ~ not supported
+            (cannot|could not|failed to|unable to) duplicate
+        """,
         confidence=0.88,
     ),
     Rule(
@@ -37,7 +41,43 @@ RULES: tuple[Rule, ...] = (
             (is|are) (not)? (currently)? in (the|a)? ~ state
             while ~ is running
             (is|are) closed
-            already (closed|completed|cancelled|canceled|finished|merged|resolved|running|started)
+            already (been)? (closed|completed|cancelled|canceled|finished|merged|resolved|running|started)
+            already (been)? (booked|paid|shipped|delivered|sent|submitted|processed|approved|archived|reserved|claimed)
+            already (been)? (scheduled|refunded|signed|published|deleted|removed|locked|enabled|disabled|voted|joined)
+            already (in use|allocated|owned|mapped|mounted|active|has a|has an)
+            (has|have) been modified
+            (is|are|was) not (mergeable|mergable|draft|editable|cancellable|refundable|eligible)
+            cannot (merge|rebase|fast forward)
+            no commits between
+            nothing to (do|undo|redo|update|merge|push|save|change)
+            conflict occurred
+            conflicts with
+            (scheduling|calendar|booking|naming|version|write) conflict
+            out of stock
+            sold out
+            fully booked
+            not enough (stock|inventory|seats|tickets|items|time)
+            (game|match|auction|poll|trial|event|deadline|round|survey) (is|has) (already)? (over|ended|expired|finished)
+            not your turn
+            (is|are) not empty
+            no (project|workspace|document|file|model|database|page|image|scene|repository) (is)? (loaded|selected|open|opened)
+            (project|workspace|document|file|model|database|page|repository) (is)? not (set|selected|loaded|open|opened)
+            (element|button|field) is not (visible|clickable|enabled|editable|interactable|attached)
+            (objects|resources|rows|records) depend on
+            depends on it
+            (is|are) still (referenced|in use|used|running|open|attached)
+            cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
+            cannot (delete|remove) (the)? (default|last|only|primary|active|root)
+        """,
+        confidence=0.8,
+    ),
+    Rule(
+        name="busy or locked",
+        code="RESOURCE_BUSY",
+        evidence="Devices, documents and records that one caller at a time may use.",
+        phrases="""
+            (is|are) (currently)? (busy|locked)
+            locked by
         """,
         confidence=0.8,
     ),
@@ -52,6 +92,7 @@ RULES: tuple[Rule, ...] = (
             (is|are|was) not unique
             matches multiple
             strict mode violation
+            (appears|occurs|found|matches) ~ (times|places)
         """,
         confidence=0.8,
     ),

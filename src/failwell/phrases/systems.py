@@ -24,6 +24,20 @@ RULES: tuple[Rule, ...] = (
             could not find ~ executable
             please install
             (is|are) not installed
+            not installed
+            (pip|pip3|npm|pnpm|yarn|brew|apt|apt get|conda|cargo|gem|uv|dnf|choco) (install|add)
+            (install|installed|found|not) ~ (on|in|to) (your|the)? path
+            missing (an)? (optional|required)? (dependency|dependencies|library|binary|executable|program|plugin)
+            (dependency|dependencies|library|binary|executable|program|jvm|runtime) ~ (is|are|was) (required|missing|needed)
+            required (dependency|binary|executable|program|library) ~ (missing|not found|not available)
+            (executable|binary|program|interpreter|runtime|compiler) ~ (could not be|cannot be|not) (found|located)
+            (could not|cannot|unable to|failed to) (find|locate) (the)? (chrome|chromium|firefox|browser|executable|binary)
+            (could not|cannot|unable to|failed to) (find|locate) ~ (installation|installed|executable|binary|on path)
+            no (jvm|java|pandoc|docker|compiler|display|gpu|cuda|ffmpeg) ~ (found|available|installed|detected)
+            cannot import name
+            missing (its|the) (configuration|config|settings|credentials) file
+            import error
+            (sh|bash|zsh) ~ not found
             library not loaded
             cannot open shared object file
         """,
@@ -146,6 +160,7 @@ RULES: tuple[Rule, ...] = (
             (address|port) ~ already in use
             eaddrinuse
             (is|are) already (running|in progress|open|being processed)
+            another (operation|instance|process|request|job|task|deployment|transaction) is (already)? (in progress|running)
             is (currently)? in use
         """,
         confidence=0.85,

@@ -92,7 +92,7 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             not (properly|correctly)? configured
             misconfigured
-            configuration (error|missing|invalid|is)
+            (configuration|config) (error|exception|missing|invalid|is)
             environment variable
             (is|are) not enabled
         """,
@@ -115,7 +115,9 @@ RULES: tuple[Rule, ...] = (
         evidence="Programs that say no more than that they broke.",
         phrases="""
             internal (error|failure)
-            unexpected error
+            (unexpected|unknown) (server|system)? (error|exception|failure|problem)
+            failed to (initialize|initialise|start up)
+            failed to load (the)? (config|configuration|settings)
             unhandled (exception|error|rejection)
             an error occurred
             something went wrong
