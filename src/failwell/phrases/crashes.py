@@ -52,6 +52,17 @@ RULES: tuple[Rule, ...] = (
         retryable=None,
     ),
     Rule(
+        name="program died",
+        code="WORKER_CRASHED",
+        evidence="Kernels, workers and child processes that end in the middle of a call.",
+        phrases="""
+            (kernel|worker|process|subprocess|interpreter) (has)? (died|crashed|been killed|was killed|terminated)
+            misconf
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
         name="not implemented",
         code="NOT_IMPLEMENTED",
         evidence="Stubs, gRPC UNIMPLEMENTED, HTTP 501 in words.",

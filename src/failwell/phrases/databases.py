@@ -46,6 +46,7 @@ RULES: tuple[Rule, ...] = (
             conflicting lock is held
             canceling statement due to lock timeout
             index lock
+            acquir* ~ lock
         """,
         confidence=0.92,
     ),
@@ -153,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         evidence="SQLite, PostgreSQL 42P01, MySQL 1146, DuckDB, SQL Server 208, Oracle ORA-00942.",
         phrases="""
             no such (table|view|index)
-            (table|view|relation|collection|index) ~ does not exist
+            (table|view|relation|collection) ~ does not exist
             table ~ (was)? not found
             (table|view|relation|collection) not found
             unknown table

@@ -94,6 +94,7 @@ RULES: tuple[Rule, ...] = (
             (either|one of|at least one) ~ (must|required|needed|is required)
             no ~ (provided|specified|given|supplied|passed|received)
             (was|were|is|are) not (provided|specified|given|supplied|passed|present)
+            not (provided|specified|supplied)
             (not|cannot|must not|can not|should not|may not) be (empty|blank|null|none|undefined|nil)
             (is|are|was) (empty|blank|missing)
             (parameter|argument|field|value|option) (is)? (required|missing)

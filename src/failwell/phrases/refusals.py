@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
             expected ~ (got|received|but|found|instead)
             expected (a|an|one of|format|string|number|integer|boolean|object|array|list)
             expects
+            expecting ~ (but|got|found)
             (illegal|incorrect|improper|inappropriate) (argument|arguments|value|values|parameter)
             (unacceptable|wrong|bad) (argument|arguments|value|values|parameter)
             (illegal|incorrect|improper|inappropriate|unacceptable|wrong|bad) (parameters|format|type|input|request)

@@ -107,10 +107,21 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             payment required
             requires a (paid|pro|premium|enterprise) (plan|subscription|account)
-            subscription (is)? (required|expired)
+            (subscription|premium|license|licence|upgrade) (is)? (required|expired)
+            not available (on|in|with|for|under) your (current)? (plan|tier|subscription|account)
             no active (subscription|plan|license|licence)
             not available on your (current)? plan
         """,
+        blames=False,
+    ),
+    Rule(
+        name="payment declined",
+        code="PAYMENT_DECLINED",
+        evidence="Banks and payment services.",
+        phrases="""
+            (card|payment|transaction|charge) (was|has been|is)? declined
+        """,
+        confidence=0.88,
         blames=False,
     ),
     Rule(
@@ -134,7 +145,11 @@ RULES: tuple[Rule, ...] = (
             (private|internal|local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
             (loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
             (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (ip|host|hosts|ips)
-            (is|are|was) (blocked|forbidden|prohibited|blacklisted|denied|disallowed|restricted)
+            (is|are|was) (blocked|prohibited|blacklisted|disallowed|restricted)
+            blocked (command|url|domain|host|path|operation|request|pattern|extension)
+            (command|url|domain|host|path|operation|request) blocked
+            (content|usage|safety) policy
+            safety system
             refusing to
             (for)? security reasons
             security (policy|violation|error)
@@ -155,6 +170,11 @@ RULES: tuple[Rule, ...] = (
         code="FORBIDDEN",
         evidence="HTTP 403 in words, missing scopes and roles, blocked accounts.",
         phrases="""
+            (is|are|was) (forbidden|denied)
+            cannot (get|list|create|delete|update|patch|watch) resource
+            missing (access|role|rights)
+            must (enable|activate|subscribe|accept|verify|agree)
+            not available in your (region|country|location|organization)
             access (is)? (denied|forbidden|restricted)
             access ~ denied
             forbidden

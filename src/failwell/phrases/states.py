@@ -37,7 +37,7 @@ RULES: tuple[Rule, ...] = (
             before (you can|calling|using|it can)
             (call|use|run) ~ first
             illegal state
-            invalid state
+            invalid state (transition|for|to|of|error|exception)?
             (is|are) (not)? (currently)? in (the|a)? ~ state
             while ~ is running
             (is|are) closed
@@ -59,6 +59,17 @@ RULES: tuple[Rule, ...] = (
             not enough (stock|inventory|seats|tickets|items|time)
             (game|match|auction|poll|trial|event|deadline|round|survey) (is|has) (already)? (over|ended|expired|finished)
             not your turn
+            (is|are) not (running|ready|active|online|available yet|idle)
+            not ready (yet)?
+            check back (in|later)
+            (is|are) still (processing|pending|indexing|loading|being)
+            (has|have) (ended|changed|expired)
+            (sha|etag|hash|checksum|version|revision|fingerprint) ~ (does not|did not) match
+            has not been ~ (yet|first)
+            (read|open|load|create|save|start|select|close|connect) (it|one) first
+            (page|browser|target|context|window|tab) (has been|was|is)? closed
+            (name|key|id|title|alias) exists
+            idempoten* ~ (same|different) (parameters|request|body|payload)
             (is|are) not empty
             no (project|workspace|document|file|model|database|page|image|scene|repository) (is)? (loaded|selected|open|opened)
             (project|workspace|document|file|model|database|page|repository) (is)? not (set|selected|loaded|open|opened)
@@ -69,6 +80,7 @@ RULES: tuple[Rule, ...] = (
             cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
             cannot (delete|remove) (the)? (default|last|only|primary|active|root)
         """,
+        unless="invalid state (code|name|value|id|abbreviation)",
         confidence=0.8,
     ),
     Rule(
@@ -93,7 +105,10 @@ RULES: tuple[Rule, ...] = (
             matches multiple
             strict mode violation
             (appears|occurs|found|matches) ~ (times|places)
+            found ~ (matches|occurrences)
+            may refer to
         """,
+        unless="found (0|no|zero)",
         confidence=0.8,
     ),
 )

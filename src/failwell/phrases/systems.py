@@ -99,6 +99,7 @@ RULES: tuple[Rule, ...] = (
             directory not empty
             enotempty
             (directory|folder|bucket|container|database) is not empty
+            non empty (directory|folder|bucket|container|database|collection)
             errno 39
             os error 39
         """,
@@ -212,6 +213,8 @@ RULES: tuple[Rule, ...] = (
             resource temporarily unavailable
             heap out of memory
             oom killed
+            oom command
+            (memory|cpu|resource) limit (was)? (exceeded|reached)
         """,
         confidence=0.85,
         retryable=None,

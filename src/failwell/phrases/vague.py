@@ -99,6 +99,20 @@ RULES: tuple[Rule, ...] = (
         confidence=0.8,
     ),
     Rule(
+        name="something is required",
+        code="MISSING_REQUIRED_FIELD",
+        evidence="Checks that name what they need and no more.",
+        phrases="required",
+        confidence=0.75,
+    ),
+    Rule(
+        name="something conflicts",
+        code="CONFLICT",
+        evidence="HTTP 409 in words, names and times that collide.",
+        phrases="conflict, conflicts, conflicting",
+        confidence=0.75,
+    ),
+    Rule(
         name="value or type refused",
         code="INVALID_ARGUMENT",
         evidence="Exceptions of Python and .NET named for a wrong value, which say nothing else.",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -144,8 +145,10 @@ _COMPLAINTS = (
     r"(?: (?:an?|the|any|your|value for|required|valid))?"
 )
 _PREDICATES = (
-    r"(?: (?:value|values|parameter|argument|field|format|string|number|name|id|path|s))?(?: [\"'`][^\"'`\n]{0,80}[\"'`])?"
-    r"(?: (?:must|is|are|was|were|cannot|can not|can't|should|has|have|exceeds?|does|do|may|not|too|out|or|and|needs?)\b"
+    r"(?: (?:value|values|parameter|argument|field|format|string|number|name|id|path|s))?"
+    r"(?: [\"'`][^\"'`\n]{0,80}[\"'`]| #?[\w.:/-]{1,80})?"
+    r"(?: (?:must|is|are|was|were|cannot|can not|can't|should|has|have|exceeds?|does|do|may|not|too|out|or|and|needs?"
+    r"|doesn't|isn't|wasn't|aren't|don't)\b"
     r"|: |=| (?=[\"'`]))"
 )
 
@@ -208,11 +211,18 @@ _EXPRESSION = re.compile(r"[^\s:/]{0,200}? ?[+*^=<>|(){}\[\]]|[\d.]{1,40} ?/ ?[\
 _SPEAKS_OF_STATEMENTS = re.compile(r"\b(?:statements?|quer(?:y|ies)|SQL)\b")
 
 
+_QUOTED_WORD = re.compile(r"[\"'`]([^\s\"'`]{2,80})[\"'`]")
+
+
 def _statements(text: str, context: Context, code: str) -> list[list[str | int]]:
-    """Return the one argument that is a statement or an expression, where the failure is one of such."""
-    if code not in _OF_STATEMENTS and not _SPEAKS_OF_STATEMENTS.search(text):
-        return []
+    """Return the one argument whose words are quoted, or that is a statement where the failure is one of statements."""
     texts = [(keys, value) for keys, value in context.values if isinstance(value, str) and len(value) < _LONGEST_CODE]
+    for match in islice(_QUOTED_WORD.finditer(text), _MOST):
+        holders = [keys for keys, value in texts if " " in value and match[1] in value]
+        if len(holders) == 1:
+            return [list(holders[0])]
+    if code not in _OF_STATEMENTS and (code == "MISSING_REQUIRED_FIELD" or not _SPEAKS_OF_STATEMENTS.search(text)):
+        return []
     found = [keys for keys, value in texts if _STATEMENT.match(value)]
     if not found and code in ("QUERY_ERROR", "PARSE_ERROR"):
         found = [keys for keys, value in texts if _EXPRESSION.match(value)]
