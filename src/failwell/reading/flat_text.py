@@ -137,14 +137,14 @@ def _bounded(text: str) -> str:
 # What is the tool's own fault, unless the schema proves that it was called wrongly.
 _OPAQUE = frozenset(("INTERNAL_ERROR", "BAD_UPSTREAM_RESPONSE"))
 _RESULT_RULES = frozenset(rule.name for rule in results.RULES)
-_RESULT_WORDS = re.compile("[Oo]utput|[Ss]tructured|[Rr]eturn|[Rr]espon|[Rr]eply")
+_RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
 
 
 def _about_result(text: str, context: Context) -> Finding | None:
     """Return what a text says about the result of a call; its words are often those of a validator of arguments."""
     if (found := validators.about_another_model(text, context)) is not None:
         return found
-    if _RESULT_WORDS.search(text) is None:
+    if not any(word in text for word in _RESULT_WORDS):
         return None
     masked = _masked(without_prefixes(text), context)
     match = texts.table().first(plain(masked))
@@ -272,8 +272,8 @@ def _masked(text: str, context: Context) -> str:
     """Return a text without addresses and without what the caller sent, whose words are not the server's."""
     if "://" in text:
         text = ADDRESS.sub(_MASK, text)
-    if "rror" in text or "Exception" in text:
-        text = _COMPOUND_NAME.sub(r"\1 \2", text)
+    if any(name in text for name in _HEADS):
+        text = _COMPOUND_NAME.sub(r"\1 ", text)
     if context.tool and len(context.tool) > 3:
         text = text.replace(context.tool, _MASK)
     for _, value in context.values:
@@ -283,10 +283,13 @@ def _masked(text: str, context: Context) -> str:
 
 
 # The last words of a name say what it is: a TimeoutConfigError is about a configuration.
+_HEADS = (
+    "Config", "Configuration", "Settings", "Parse", "Parser", "Parsing", "Format", "Syntax", "Schema", "Validation",
+    "Value", "Type", "Argument", "X",
+)  # fmt: skip
 _COMPOUND_NAME = re.compile(
     r"\b(?:Timeout|Network|Connection|RateLimit|Retry|Quota|Lock|Session|Throttl(?:e|ing))[A-Za-z0-9]{0,60}?"
-    r"(Config|Configuration|Settings|Pars(?:e|er|ing)|Format|Syntax|Schema|Validation|Value|Type|Argument|X)"
-    r"(Error|Exception)\b"
+    rf"({'|'.join(_HEADS)})(?=Error|Exception)"
 )
 
 # A number is a status if a word before it says so, or if its own reason stands behind it. Other words before it,
