@@ -109,7 +109,7 @@ RULES: tuple[Rule, ...] = (
         name="something conflicts",
         code="CONFLICT",
         evidence="HTTP 409 in words, names and times that collide.",
-        phrases="conflict, conflicts, conflicting",
+        phrases="conflict, or conflicts",
         confidence=0.75,
     ),
     Rule(

@@ -75,7 +75,9 @@ def _safe_message(text: str) -> str:
 def _reading(context: Context, found: Finding | None) -> Reading:
     message = context.safe_text or _NOTHING_SAID
     if found is None:
-        return Reading(Failure(message=message, tool=context.tool, origin="inferred", confidence=0.0))
+        # Whether another call is worth making is unknown; to deny it would be a claim.
+        unknown = Failure(message=message, tool=context.tool, recoverable=True, origin="inferred", confidence=0.0)
+        return Reading(unknown)
     return Reading(_failure(message, context, found), found.rule)
 
 
@@ -311,7 +313,7 @@ _STATED = re.compile(
 )
 _WITH_REASON = re.compile(
     r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed|an?|the"
-    r"|api|server|upstream|answered|replied|request|is|was|by) )[(\[]?"
+    r"|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
     rf"([45]\d\d)[\s:,\"'\]}})-]{{1,4}}({'|'.join(dict.fromkeys(words for _, words in REASONS))})",
     re.IGNORECASE,
 )
