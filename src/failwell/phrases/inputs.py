@@ -4,33 +4,6 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        name="JSON not understood",
-        code="BAD_UPSTREAM_RESPONSE",
-        evidence="JSON decoders of all languages: of what was sent, if that looks like JSON, else of what was answered.",
-        phrases="""
-            unexpected token ~ json
-            unexpected token (in|at|<)
-            unexpected end of json
-            unexpected (character|non whitespace) ~ json
-            json ~ unexpected (character|token)
-            expecting value
-            expecting property name
-            expected property name
-            in json at position
-            expecting ~ delimiter
-            extra data line
-            invalid character ~ looking for beginning
-            cannot unmarshal
-            (expected|missing|unknown|invalid|trailing) ~ at line ~ column
-            (json|jsondecode) (decode|parse) (error|exception)
-            unexpected character (code|<)
-            error decoding ~ body
-        """,
-        confidence=0.8,
-        retryable=None,
-        outcome="unknown",
-    ),
-    Rule(
         name="input not understood",
         code="PARSE_ERROR",
         evidence="Date, number, document and expression parsers of all languages.",

@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
             rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
         """,
-        unless="rate limit config*, rate limit* ~ not (supported|configured|set)",
+        unless="rate limit* (tier|policy|group|config*|rule|id|name), rate limit* ~ not (supported|configured|set)",
         confidence=0.93,
     ),
     Rule(

@@ -1,4 +1,4 @@
-"""How SDKs and decoders word that a result is wrong: the call was made, and its input is not at fault."""
+"""How SDKs and decoders word that a result is wrong: the call was made, and its input is seldom at fault."""
 
 from failwell.phrases.language import Rule
 
@@ -17,7 +17,6 @@ RULES: tuple[Rule, ...] = (
             unexpected return (value)? type
             return value of tool
             (invalid|unexpected) return value
-            response validation error
         """,
         confidence=0.95,
         outcome="executed",
@@ -36,6 +35,8 @@ RULES: tuple[Rule, ...] = (
             (returned|sent|answered with|received) (an|a|with)? (invalid|unexpected|malformed|unparsable|empty) ~
             (body|data|json|text|content) (that was)? returned by (the|a)? (service|server|api|upstream|backend)
             (returned|sent|answered with|received) (html|non json)
+            (html|text|xml) instead of json
+            (response|result|output|reply) validation
         """,
         unless="""
             (response|reply) (status|code|time|timeout)
@@ -50,5 +51,34 @@ RULES: tuple[Rule, ...] = (
         retryable=None,
         outcome="unknown",
         blames=False,
+    ),
+    Rule(
+        name="JSON not understood",
+        code="BAD_UPSTREAM_RESPONSE",
+        evidence="Decoders of JSON and XML: of what was sent, if that looks like it, else of what was answered.",
+        phrases="""
+            unexpected token ~ json
+            unexpected token <
+            unexpected end of json
+            unexpected (character|non whitespace) ~ json
+            json ~ unexpected (character|token)
+            expecting value
+            expecting property name
+            expected property name
+            in json at position
+            expecting ~ delimiter
+            extra data line
+            invalid character ~ (looking for|after top level|after object|after array)
+            cannot unmarshal
+            (expected|missing|unknown|invalid|trailing) ~ at line ~ column
+            (json|jsondecode) (decode|parse) (error|exception)
+            unexpected character (code|<)
+            error decoding ~ body
+            not well formed
+        """,
+        unless="sql, query, cypher, yaml, toml, expression, regex, regular expression",
+        confidence=0.8,
+        retryable=None,
+        outcome="unknown",
     ),
 )

@@ -9,9 +9,10 @@ RULES: tuple[Rule, ...] = (
         evidence="Hosts and servers that ask the user before they act.",
         phrases="""
             (user|human|operator) (has)? (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed)
+            (reviewer|approver|human reviewer) (has)? (declined|rejected|denied|refused)
             (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed) by (the|a)? (user|human|operator)
             (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused|cancelled|canceled)
-            (user|human|operator) did not (approve|confirm|consent|accept|agree)
+            (user|human|operator) did not (approve|confirm|consent|accept|agree|grant|allow)
             without (user|human)? (approval|confirmation|consent)
         """,
         unless="denied (for|to) user",

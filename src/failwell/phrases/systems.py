@@ -34,6 +34,10 @@ RULES: tuple[Rule, ...] = (
             (could not|cannot|unable to|failed to) (find|locate) (the)? (chrome|chromium|firefox|browser|executable|binary)
             (could not|cannot|unable to|failed to) (find|locate) ~ (installation|installed|executable|binary|on path)
             no (jvm|java|pandoc|docker|compiler|display|gpu|cuda|ffmpeg) ~ (found|available|installed|detected)
+            (ffmpeg|ffprobe|pandoc|tesseract|libreoffice|soffice|ghostscript|graphviz|imagemagick) ~ (not|needed|required|must)
+            (wkhtmltopdf|poppler|chromedriver|geckodriver|exiftool|pdflatex|xelatex|ripgrep) ~ (not|needed|required|must)
+            not found on (this|your|the) (machine|system|host|computer)
+            (executables|binaries) ~ path
             cannot import name
             missing (its|the) (configuration|config|settings|credentials) file
             import error

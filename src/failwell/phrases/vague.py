@@ -92,7 +92,7 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             not (properly|correctly)? configured
             misconfigured
-            (configuration|config) (error|exception|missing|invalid|is)
+            (configuration|config|settings) (error|exception|missing|invalid|is)
             environment variable
             (is|are) not enabled
         """,

@@ -41,7 +41,7 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
     if code in _QUOTED_ONLY:
         return _best_quoted(text, context, found)
     if written := _written_names(text, context):
-        return [[name] for name in written[:_MOST]]
+        return written[:_MOST]
     spoken = _spoken_names(text, context)
     if code == "MISSING_REQUIRED_FIELD":
         unsent = [name for name in spoken if not context.arguments.get(name)]
@@ -76,15 +76,20 @@ def _is_address(context: Context, keys: list[str | int]) -> bool:
     return isinstance(value, str) and ADDRESS.match(value) is not None
 
 
-def _written_names(text: str, context: Context) -> list[str]:
+def _written_names(text: str, context: Context) -> list[list[str | int]]:
     """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, before a colon."""
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, list[str | int]]] = []
     for name in context.names:
         if name not in text:
             continue
         if match := _name_pattern(name).search(text):
-            found.append((match.start(), name))
-    return [name for _, name in sorted(found)]
+            within = match["within"] or ""
+            found.append((match.start(), [name, *_WITHIN.findall(within)] if within else [name]))
+    found.sort(key=itemgetter(0))
+    return [[int(key) if isinstance(key, str) and key.isdecimal() else key for key in keys] for _, keys in found]
+
+
+_WITHIN = re.compile(r"\w{1,80}")
 
 
 @lru_cache(maxsize=256)
@@ -92,9 +97,9 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     is_compound = "_" in name or "-" in name or name.lower() != name
     escaped = re.escape(name)
     if is_compound:
-        return re.compile(rf"(?<![\w.]){escaped}(?![\w])")
+        return re.compile(rf"(?<![\w.]){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?![\w])")
     return re.compile(
-        rf"[\"'`](?:--)?{escaped}[\"'`]|(?:^|[\n;,(] ?|[.:] ){escaped}(?:[.\[][\w.\[\]]{{1,80}})?(?:: |=)"
+        rf"[\"'`](?:--)?{escaped}[\"'`]|(?:^|[\n;,(] ?|[.:] ){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?:: |=)"
         rf"|\b(?:argument|parameter|field|property|param|option|key):? {escaped}\b"
     )
 
@@ -234,12 +239,12 @@ _LONGEST_CODE = 100_000
 
 def _undecoded(text: str, context: Context) -> list[list[str | int]]:
     """Return the arguments that a decoder of JSON complains of: named, quoted, or meant as JSON and none."""
-    if named := _written_names(text, context) or _spoken_names(text, context):
-        return [[name] for name in named[:1]]
+    if named := _written_names(text, context) or [[name] for name in _spoken_names(text, context)]:
+        return named[:1]
     found: list[list[str | int]] = []
     for keys, value in context.values:
         if isinstance(value, str) and 1 < len(value) < _LONGEST_CODE:
-            is_meant = value.lstrip()[:1] in ("{", "[") or "json" in str(keys[-1]).lower()
+            is_meant = value.lstrip()[:1] in ("{", "[", "<") or "json" in str(keys[-1]).lower()
             is_quoted = f'"{value[:10]}"' in text
             if is_quoted or (is_meant and parse_json(value) is None):
                 found.append(list(keys))
@@ -289,6 +294,8 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,500}", re.IGNORE
 # Names that nobody may register (RFC 2606): looking them up fails for good.
 _RESERVED_HOST = re.compile(r"\.(?:invalid|test|example)\b|\bexample\.(?:com|org|net)\b")
 _ON_THE_WAY = frozenset(("CONNECTION_FAILED", "DNS_TEMPORARY"))
+_PROGRAM_MISSING = "program missing"
+_NOT_INSTALLED = re.compile(r"([\w.@/-]{2,200})[\"'`]? (?:is|was) not installed")
 _UNRESOLVED = "host name not resolved"
 _LIMITS = frozenset(("TIMEOUT", "QUERY_TIMEOUT", "PROCESS_TIMEOUT", "UPSTREAM_TIMEOUT"))
 _OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALREADY_EXISTS"))
@@ -304,10 +311,14 @@ _FINAL = re.compile(
 def complete_finding(found: Finding, text: str, context: Context) -> Finding:
     """Return a finding with all that text and arguments say together."""
     completed = _completed(found, text, context)
-    if completed.retryable is not False and ("etr" in text or "again" in text or "ermanent" in text):
-        if _FINAL.search(text):
-            return msgspec.structs.replace(completed, retryable=False)
+    if completed.retryable is not False and is_final(text):
+        return msgspec.structs.replace(completed, retryable=False)
     return completed
+
+
+def is_final(text: str) -> bool:
+    """Tell whether a text says that the same call is never worth another try."""
+    return ("etr" in text or "again" in text or "ermanent" in text) and _FINAL.search(text) is not None
 
 
 def _completed(found: Finding, text: str, context: Context) -> Finding:
@@ -317,6 +328,9 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
     if found.code in _OWN_FILES and is_about_own_files(found.code, text, context):
         rule = f"{found.rule}, of the server's own"
         return msgspec.structs.replace(found, code="CONFIG_ERROR", retryable=None, rule=rule)
+    if found.rule == _PROGRAM_MISSING and (keys := _not_installed(text, context)):
+        absent = msgspec.structs.replace(found, code="NOT_FOUND")
+        return msgspec.structs.replace(absent, fields=(problem(context, keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),))
     if found.code == "BAD_UPSTREAM_RESPONSE" and found.blames:
         return _undecodable(found, text, context)
     changes: dict[str, Any] = {}
@@ -325,6 +339,13 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
     if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
         changes["fields"] = _blamed_fields(found, text, context)
     return msgspec.structs.replace(found, **changes) if changes else found
+
+
+def _not_installed(text: str, context: Context) -> list[str | int]:
+    """Return the argument that names what is not installed; what nobody sent is a program of the server's own."""
+    match = _NOT_INSTALLED.search(text)
+    named = [keys for keys, value in context.values if match and value == match[1]]
+    return list(named[0]) if len(named) == 1 else []
 
 
 def _undecodable(found: Finding, text: str, context: Context) -> Finding:

@@ -18,7 +18,7 @@ from failwell.phrases.meanings import fields_of
 from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
-from failwell.reading.blame import ADDRESS, complete_finding
+from failwell.reading.blame import ADDRESS, complete_finding, is_final
 from failwell.reading.bodies import Body, declares_error, find_body, only_text
 from failwell.reading.context import Context, Finding
 from failwell.reading.validators import add_schema_facts
@@ -76,8 +76,9 @@ def _reading(context: Context, found: Finding | None) -> Reading:
     message = context.safe_text or _NOTHING_SAID
     if found is None:
         # Whether another call is worth making is unknown; to deny it would be a claim.
-        unknown = Failure(message=message, tool=context.tool, recoverable=True, origin="inferred", confidence=0.0)
-        return Reading(unknown)
+        retryable = False if is_final(message) else None
+        unknown = Failure(message=message, tool=context.tool, recoverable=True, retryable=retryable, origin="inferred")
+        return Reading(unknown.replace(confidence=0.0))
     return Reading(_failure(message, context, found), found.rule)
 
 
@@ -138,7 +139,7 @@ def _bounded(text: str) -> str:
 
 # What is the tool's own fault, unless the schema proves that it was called wrongly.
 _OPAQUE = frozenset(("INTERNAL_ERROR", "BAD_UPSTREAM_RESPONSE"))
-_RESULT_RULES = frozenset(rule.name for rule in results.RULES)
+_RESULT_RULES = frozenset(rule.name for rule in results.RULES if not rule.blames)
 _RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
 
 
@@ -290,7 +291,8 @@ _HEADS = (
     "Value", "Type", "Argument", "X",
 )  # fmt: skip
 _COMPOUND_NAME = re.compile(
-    r"\b(?:Timeout|Network|Connection|RateLimit|Retry|Quota|Lock|Session|Throttl(?:e|ing))[A-Za-z0-9]{0,60}?"
+    r"\b(?:Timeout|Network|Connection|RateLimit|Retry|Quota|Lock|Session|Throttl(?:e|ing)|Duplicate|Conflict|Permission"
+    r"|Auth|Transient|Unavailable)[A-Za-z0-9]{0,60}?"
     rf"({'|'.join(_HEADS)})(?=Error|Exception)"
 )
 
