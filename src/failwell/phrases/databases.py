@@ -47,6 +47,7 @@ RULES: tuple[Rule, ...] = (
             canceling statement due to lock timeout
             index lock
             acquir* ~ lock
+            obtain ~ lock
         """,
         confidence=0.92,
     ),
@@ -212,6 +213,12 @@ RULES: tuple[Rule, ...] = (
             (division|divide|divided) by zero
         """,
         confidence=0.9,
+    ),
+    Rule(
+        name="command missing in the database",
+        code="NOT_IMPLEMENTED",
+        evidence="Redis without a module that the server needs.",
+        phrases="unknown command ~ with args beginning",
     ),
     Rule(
         name="key of the wrong kind",

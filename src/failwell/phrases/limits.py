@@ -14,6 +14,8 @@ RULES: tuple[Rule, ...] = (
             (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             (usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             out of credits
+            (daily|monthly|weekly|yearly|annual) ~ (quota|limit|cap|allowance)
+            (quota|limit|cap|requests) (per|for the|for this|for|each) (day|month|week|year|today)
             (storage|disk|upload|mailbox|space) (quota|limit) ~ (exceeded|reached|full)
             exceeded ~ (storage|disk|upload|mailbox) (quota|limit)
             not enough credits

@@ -47,7 +47,8 @@ RULES: tuple[Rule, ...] = (
             no ~ at (that|this|the given) (path|location|position|index|address|url)
             there (is|are) no ~ (with|named|called|matching|for|at)
             could not resolve to
-            (has|have) no (transcript|transcripts|captions|subtitles|data|entries|items|content|such|results|record|history)
+            (has|have) no
+            (did|does|could|cannot|can) not resolve
             not a (property|field|member|column) (that|of)
             column ~ not in
             no ~ (with|by) (the|this|that)? (id|idx|index|name|key|number|identifier|title|slug)

@@ -179,6 +179,8 @@ RULES: tuple[Rule, ...] = (
             server has gone away
             lost connection to
             server closed the connection
+            closed the connection
+            terminated abnormally
             err connection (reset|closed)
             err empty response
             empty reply from server

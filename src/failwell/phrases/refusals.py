@@ -16,6 +16,10 @@ RULES: tuple[Rule, ...] = (
             expected ~ (got|received|but|found|instead)
             expected (a|an|one of|format|string|number|integer|boolean|object|array|list)
             expects
+            to be one of
+            (cannot|can not|must not|may not) (contain|include|start|end|begin|be longer|be shorter|have|refer)
+            cannot be made (of|on|for|to)
+            (specified|given|provided|requested|chosen) ~ (is|are) not (enabled|available|supported|usable)
             expecting ~ (but|got|found)
             (illegal|incorrect|improper|inappropriate) (argument|arguments|value|values|parameter)
             (unacceptable|wrong|bad) (argument|arguments|value|values|parameter)

@@ -89,6 +89,7 @@ RULES: tuple[Rule, ...] = (
             not authed
             login failed
             requires authentication
+            (authorization|authorisation|login|credentials|api key|token) (is|are)? (required|needed|necessary)
             security token ~ (invalid|expired)
             (username|password|login|credentials) ~ not accepted
             sign in (to|if|first|with)

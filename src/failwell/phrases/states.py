@@ -76,6 +76,10 @@ RULES: tuple[Rule, ...] = (
             (element|button|field) is not (visible|clickable|enabled|editable|interactable|attached)
             (objects|resources|rows|records) depend on
             depends on it
+            depend on it
+            cannot be (deleted|removed|dropped|renamed|moved|closed|changed|edited) ~ because
+            cannot share
+            (within|inside) (an)? existing
             (is|are) still (referenced|in use|used|running|open|attached)
             cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
             cannot (delete|remove) (the)? (default|last|only|primary|active|root)

@@ -40,7 +40,7 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         return [keys for keys in _quoted_values(text, context)[:1] if _is_address(context, keys)]
     if code in _QUOTED_ONLY:
         return _best_quoted(text, context, found)
-    if written := _written_names(text, context):
+    if written := written_names(text, context):
         return written[:_MOST]
     spoken = _spoken_names(text, context)
     if code == "MISSING_REQUIRED_FIELD":
@@ -50,6 +50,8 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
             return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
     if _TOGETHER.search(text) and len(spoken) > 1:
         return [[name] for name in spoken[:_MOST]]
+    if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
+        return [[refused[0]]]
     return _best_quoted(text, context, found, spoken) or [[name] for name in spoken[:1]] or _statements(text, context, code)
 
 
@@ -76,7 +78,7 @@ def _is_address(context: Context, keys: list[str | int]) -> bool:
     return isinstance(value, str) and ADDRESS.match(value) is not None
 
 
-def _written_names(text: str, context: Context) -> list[list[str | int]]:
+def written_names(text: str, context: Context) -> list[list[str | int]]:
     """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, before a colon."""
     found: list[tuple[int, list[str | int]]] = []
     for name in context.names:
@@ -118,8 +120,10 @@ def _quoted_places(text: str, context: Context) -> list[tuple[int, list[str | in
     found: list[tuple[int, list[str | int]]] = []
     taken: list[tuple[int, int]] = []
     for _, words, keys in values:
-        if _SHORTEST_VALUE <= len(words) <= _LONGEST_VALUE:
-            for start in _positions(words, text):
+        if words and len(words) <= _LONGEST_VALUE:
+            # A single letter or digit is one that was sent only if it stands in quotes.
+            is_short = len(words) < _SHORTEST_VALUE
+            for start in _positions(f"'{words}'" if is_short else words, text):
                 if not any(begin <= start < end for begin, end in taken):
                     taken.append((start, start + len(words)))
                     if len(holders[words]) == 1:
@@ -163,7 +167,7 @@ def _spoken_names(text: str, context: Context) -> list[str]:
 
     What is first complained of comes first. A name of several words may stand anywhere: that is no chance.
     """
-    low = text.lower()[:2000]
+    low = text.lower()[:_LONGEST_SPOKEN]
     words = words_of(low)
     found: list[tuple[int, int, str]] = []
     for name in context.names:
@@ -176,13 +180,25 @@ def _spoken_names(text: str, context: Context) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
+_LONGEST_SPOKEN = 2000
+
+
+@lru_cache(maxsize=1024)
+def _refused(name: str) -> re.Pattern[str]:
+    """Return a pattern for the name as the subject of a rule: nothing that is quoted elsewhere is meant then."""
+    return re.compile(rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))? (?:must|cannot|should|has to|may not)\b")
+
+
+def _in_words(name: str) -> str:
+    return r"[ _-]".join("(?:" + "|".join(map(re.escape, sorted(forms))) + ")" for forms in _parts(name))
+
+
 @lru_cache(maxsize=1024)
 def _spoken(name: str) -> re.Pattern[str]:
     parts = _parts(name)
-    spoken = r"[ _-]".join("(?:" + "|".join(map(re.escape, sorted(forms))) + ")" for forms in parts)
     if not parts:
         return re.compile(r"(?!)")
-    alone = rf"\b{spoken}\b"
+    alone = rf"\b{_in_words(name)}\b"
     if len(parts) > 1:
         return re.compile(alone)
     return re.compile(rf"{alone}{_PREDICATES}|\b{_COMPLAINTS} {alone}")
@@ -239,7 +255,7 @@ _LONGEST_CODE = 100_000
 
 def _undecoded(text: str, context: Context) -> list[list[str | int]]:
     """Return the arguments that a decoder of JSON complains of: named, quoted, or meant as JSON and none."""
-    if named := _written_names(text, context) or [[name] for name in _spoken_names(text, context)]:
+    if named := written_names(text, context) or [[name] for name in _spoken_names(text, context)]:
         return named[:1]
     found: list[list[str | int]] = []
     for keys, value in context.values:

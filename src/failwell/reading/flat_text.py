@@ -18,10 +18,10 @@ from failwell.phrases.meanings import fields_of
 from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
-from failwell.reading.blame import ADDRESS, complete_finding, is_final
+from failwell.reading.blame import ADDRESS, complete_finding, find_blamed_arguments, is_final, written_names
 from failwell.reading.bodies import Body, declares_error, find_body, only_text
 from failwell.reading.context import Context, Finding
-from failwell.reading.validators import add_schema_facts
+from failwell.reading.validators import add_schema_facts, problem
 from failwell.redact.scrubber import clean_once
 
 CERTAIN = 0.7
@@ -121,7 +121,9 @@ def find_cause(text: str, context: Context) -> Finding | None:
     said = without_prefixes(body.text if body and body.text else text)
     found = _by_wording(said, text, body, context) or _by_number(text)
     found = found and complete_finding(found, said, context)
-    return _by_schema(context) or found if found is None or found.code in _OPAQUE else found
+    if found is not None and found.code not in _OPAQUE:
+        return found
+    return _by_schema(context) or found or _by_name(said, context)
 
 
 def deciding_phrase(text: str, context: Context) -> str | None:
@@ -269,6 +271,23 @@ def _by_schema(context: Context) -> Finding | None:
         return None
     rule, code = "arguments against schema", _code_of(wrong)
     return Finding(rule=rule, code=code, confidence=_SCHEMA_CONFIDENCE, fields=wrong, outcome="unknown")
+
+
+_KEY_ERROR = re.compile(r"(?:KeyError: ?)?'([^'\n]{1,200})'")
+
+
+def _by_name(said: str, context: Context) -> Finding | None:
+    """Return that an argument is refused which the text names, in whatever words; a bare key is Python's KeyError."""
+    blank = Finding(rule="an argument by its name", code="INVALID_ARGUMENT", confidence=0.75)
+    key = _KEY_ERROR.fullmatch(said.strip())
+    if key is None:
+        named = find_blamed_arguments(said, context, blank) if written_names(said, context) else []
+    else:
+        named = [list(keys) for keys, value in context.values if value == key[1]]
+        named += [[name] for name in context.names if name == key[1]]
+    if len(named) != 1:
+        return None
+    return msgspec.structs.replace(blank, fields=(problem(context, named[0], "It was refused"),))
 
 
 def _masked(text: str, context: Context) -> str:
