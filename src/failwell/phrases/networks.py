@@ -63,7 +63,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="host name not resolved",
         code="CONNECTION_FAILED",
-        evidence="EAI_NONAME of C libraries, Node.js, Go, Rust, Java and browsers: the name is wrong, or the network down.",
+        evidence="EAI_NONAME in C, Node.js, Go, Rust, Java and browsers: the name is wrong, or the network is down.",
         phrases="""
             enotfound
             getaddrinfo (failed|error|enotfound|eai*)?
@@ -126,6 +126,7 @@ RULES: tuple[Rule, ...] = (
             (fetching|downloading|requesting) ~ timed out
             timeout of ~ exceeded
             deadline exceeded
+            deadline ~ exceeded
             context deadline
             i o timeout
             etimedout
@@ -160,7 +161,8 @@ RULES: tuple[Rule, ...] = (
         evidence="ECONNRESET, EPIPE and their words in HTTP clients and database drivers.",
         phrases="""
             connection reset
-            connection (was|is|has been|already|is already|was already)? (aborted|closed|lost|dropped|terminated|broken) (by|unexpectedly|while|during|before)?
+            connection (was|is|has been|already|is already|was already)? (aborted|closed|lost)
+            connection (was|is|has been|already|is already|was already)? (dropped|terminated|broken)
             connection to ~ (was)? (lost|closed|terminated)
             econnreset
             econnaborted
@@ -180,6 +182,7 @@ RULES: tuple[Rule, ...] = (
             lost connection to
             server closed the connection
             closed the connection
+            connection ~ (already|unexpectedly|prematurely|abruptly) (closed|lost|terminated)
             terminated abnormally
             err connection (reset|closed)
             err empty response

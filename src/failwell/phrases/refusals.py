@@ -17,6 +17,12 @@ RULES: tuple[Rule, ...] = (
             expected (a|an|one of|format|string|number|integer|boolean|object|array|list)
             expects
             to be one of
+            (may|can) only (contain|be|use|start|include|consist)
+            (did|does|do) not match
+            (is|are) (after|before|later than|earlier than) ~
+            expected ~ one of
+            could not be (processed|interpreted|understood)
+            unrecogni* (operation|operator|option|argument|value|key|field|type|format|command|token)
             (cannot|can not|must not|may not) (contain|include|start|end|begin|be longer|be shorter|have|refer)
             cannot be made (of|on|for|to)
             (specified|given|provided|requested|chosen) ~ (is|are) not (enabled|available|supported|usable)

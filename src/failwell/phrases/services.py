@@ -89,8 +89,12 @@ RULES: tuple[Rule, ...] = (
             not authed
             login failed
             requires authentication
+            (unable to|failed to|could not|cannot) authenticate
             (authorization|authorisation|login|credentials|api key|token) (is|are)? (required|needed|necessary)
             security token ~ (invalid|expired)
+            api key
+            api keys
+            access token
             (username|password|login|credentials) ~ not accepted
             sign in (to|if|first|with)
             could not read username
@@ -191,11 +195,18 @@ RULES: tuple[Rule, ...] = (
             must have (admin|write|push|read)
             access token ~ scope
             resource not accessible
-            (account|user|subscription|workspace|organization|organisation|access) ~ (suspended|banned|deactivated|revoked)
+            (account|user|subscription|workspace) ~ (suspended|banned|deactivated|revoked)
+            (organization|organisation|access) ~ (suspended|banned|deactivated|revoked)
             (account|subscription|workspace|organization|access) ~ (been)? (disabled|blocked|terminated)
             permission ~ denied
-            (admin|administrator|write|owner|root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
-            (video|repository|account|page|channel|profile|project) is private
+            (admin|administrator|write|owner) (access|rights|permission|permissions|role) ~ (required|needed)
+            (root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
+            (is|are) private
+            no access (to|for|rights)?
+            (is|are|was) (unverified|not verified)
+            trial (account|accounts|version|mode)
+            (may|can|must) not be (read|used|accessed|changed|modified) (by|through|with|here|in|from)
+            (may|can|must) not be (written|viewed|shared|deleted) (by|through|with|here|in|from)
             private (video|repository|account|channel|profile)
             (admin|administrator|owner|admins|administrators|owners) (only|required|rights|privileges)
             only ~ (admin|admins|administrators|owner|owners|members) (can|may)

@@ -13,6 +13,8 @@ RULES: tuple[Rule, ...] = (
             (is|was) already (taken|registered|used|added|created|defined|a member)
             (name|username|email|id|title|slug) ~ (taken|not unique)
             duplicate
+            duplicates
+            (to|must|should) be unique
         """,
         unless="""
             duplicate* ~ not supported
@@ -57,7 +59,8 @@ RULES: tuple[Rule, ...] = (
             sold out
             fully booked
             not enough (stock|inventory|seats|tickets|items|time)
-            (game|match|auction|poll|trial|event|deadline|round|survey) (is|has) (already)? (over|ended|expired|finished)
+            (game|match|auction|poll|trial) (is|has) (already)? (over|ended|expired|finished)
+            (event|deadline|round|survey) (is|has) (already)? (over|ended|expired|finished)
             not your turn
             (is|are) not (running|ready|active|online|available yet|idle)
             not ready (yet)?
@@ -71,14 +74,19 @@ RULES: tuple[Rule, ...] = (
             (name|key|id|title|alias) exists
             idempoten* ~ (same|different) (parameters|request|body|payload)
             (is|are) not empty
-            no (project|workspace|document|file|model|database|page|image|scene|repository) (is)? (loaded|selected|open|opened)
+            no (project|workspace|document|file|model) (is)? (loaded|selected|open|opened)
+            no (database|page|image|scene|repository) (is)? (loaded|selected|open|opened)
             (project|workspace|document|file|model|database|page|repository) (is)? not (set|selected|loaded|open|opened)
             (element|button|field) is not (visible|clickable|enabled|editable|interactable|attached)
             (objects|resources|rows|records) depend on
             depends on it
             depend on it
-            cannot be (deleted|removed|dropped|renamed|moved|closed|changed|edited) ~ because
+            cannot be ~ because
+            has diverged
+            (pull|commit|push|save|stash|open|close|stop|create|log in|initialize) (it|them|one|your changes)? first
+            (is|are) disabled
             cannot share
+            (is|are) the (only|last) ~ (in|of|on)
             (within|inside) (an)? existing
             (is|are) still (referenced|in use|used|running|open|attached)
             cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because

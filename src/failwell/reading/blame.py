@@ -52,12 +52,14 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         return [[name] for name in spoken[:_MOST]]
     if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
         return [[refused[0]]]
-    return _best_quoted(text, context, found, spoken) or [[name] for name in spoken[:1]] or _statements(text, context, code)
+    return (
+        _best_quoted(text, context, found, spoken)
+        or [[name] for name in spoken[:1]]
+        or _statements(text, context, code)
+    )
 
 
-def _best_quoted(
-    text: str, context: Context, found: Finding, spoken: Collection[str] = ()
-) -> list[list[str | int]]:
+def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection[str] = ()) -> list[list[str | int]]:
     """Return the argument whose value is quoted nearest to the telling words, one that is spoken of before others."""
     quoted = _quoted_places(text, context)
     if " -> " in text and len(quoted) > 1 and not found.code.endswith("NOT_FOUND"):
@@ -101,7 +103,8 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     if is_compound:
         return re.compile(rf"(?<![\w.]){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?![\w])")
     return re.compile(
-        rf"[\"'`](?:--)?{escaped}[\"'`]|(?:^|[\n;,(] ?|[.:] ){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?:: |=)"
+        rf"[\"'`](?:--)?{escaped}[\"'`]"
+        rf"|(?:^|[\n;,(] ?|[.:] ){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?:: |=)"
         rf"|\b(?:argument|parameter|field|property|param|option|key):? {escaped}\b"
     )
 
@@ -186,7 +189,9 @@ _LONGEST_SPOKEN = 2000
 @lru_cache(maxsize=1024)
 def _refused(name: str) -> re.Pattern[str]:
     """Return a pattern for the name as the subject of a rule: nothing that is quoted elsewhere is meant then."""
-    return re.compile(rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))? (?:must|cannot|should|has to|may not)\b")
+    return re.compile(
+        rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))? (?:must|cannot|should|has to|may not)\b"
+    )
 
 
 def _in_words(name: str) -> str:
@@ -318,7 +323,7 @@ _OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALR
 _BLAMELESS = frozenset(("UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED", "PRECONDITION_FAILED"))
 # Words after which the same call is never worth another try.
 _FINAL = re.compile(
-    r"\b(?:do not|don't|cannot|can't|must not|should not|never) (?:be )?(?:retry|retried|try again|try this again|repeat)"
+    r"\b(?:do not|don't|cannot|can't|must not|should not|never) (?:be )?(?:retry|retried|try again|repeat)"
     r"|\bretry(?:ing)? (?:will not|won't|is not|does not)|\b(?:non|not)[- ]?retr(?:y|i)able\b|\bpermanent(?:ly)?\b",
     re.IGNORECASE,
 )
@@ -346,7 +351,9 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
         return msgspec.structs.replace(found, code="CONFIG_ERROR", retryable=None, rule=rule)
     if found.rule == _PROGRAM_MISSING and (keys := _not_installed(text, context)):
         absent = msgspec.structs.replace(found, code="NOT_FOUND")
-        return msgspec.structs.replace(absent, fields=(problem(context, keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),))
+        return msgspec.structs.replace(
+            absent, fields=(problem(context, keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),)
+        )
     if found.code == "BAD_UPSTREAM_RESPONSE" and found.blames:
         return _undecodable(found, text, context)
     changes: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from failwell._json import is_array, is_object
 from failwell.codes import Outcome
 from failwell.failure import FieldProblem, join_path
+from failwell.schema.tree import key_of
 
 _MOST_VALUES = 200
 _DEEPEST = 6
@@ -125,12 +126,10 @@ class Context:
         """Tell whether anything was sent where *keys* lead."""
         here: Any = self.arguments
         for key in keys:
-            if is_object(here) and key in here:
-                here = here[key]
-            elif is_array(here) and isinstance(key, int) and 0 <= key < len(here):
-                here = here[key]
-            else:
+            found = key_of(here, key)
+            if found is None:
                 return False
+            here = here[found]
         return bool(keys)
 
     def located(self, keys: list[str | int]) -> str | None:

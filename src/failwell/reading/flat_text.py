@@ -285,9 +285,9 @@ def _by_name(said: str, context: Context) -> Finding | None:
     else:
         named = [list(keys) for keys, value in context.values if value == key[1]]
         named += [[name] for name in context.names if name == key[1]]
-    if len(named) != 1:
+    if not named or (key and len(named) > 1):
         return None
-    return msgspec.structs.replace(blank, fields=(problem(context, named[0], "It was refused"),))
+    return msgspec.structs.replace(blank, fields=tuple(problem(context, keys, "It was refused") for keys in named))
 
 
 def _masked(text: str, context: Context) -> str:
@@ -333,8 +333,8 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _WITH_REASON = re.compile(
-    r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed|an?|the"
-    r"|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
+    r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed"
+    r"|an?|the|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
     rf"([45]\d\d)[\s:,\"'\]}})-]{{1,4}}({'|'.join(dict.fromkeys(words for _, words in REASONS))})",
     re.IGNORECASE,
 )
