@@ -31,6 +31,10 @@ def run() -> Iterator[Amount]:
     yield from _shares(_READER, corpus.score(rows))
     yield from _false_alarms()
     yield from _shares(_LEFT_OUT, corpus.cross_validated(rows))
+    for bucket in corpus.calibration(rows):
+        name = f"confidence from {bucket.at_least:.2f}"
+        yield _amount(f"{name}: answers", _LEFT_OUT, bucket.answers)
+        yield _amount(f"{name}: right", _LEFT_OUT, bucket.share * 100, "%")
     rescued = corpus.score(rows, _rescued)
     yield _amount("right", _RESCUE, rescued.right * 100, "%")
     yield _amount("answered", _RESCUE, rescued.answered * 100, "%")
@@ -41,7 +45,8 @@ def _shares(who: str, score: corpus.Score) -> Iterator[Amount]:
     yield _amount("right", who, score.right * 100, "%")
     yield _amount("answered", who, score.answered * 100, "%")
     yield _amount("unsafe answers", who, score.unsafe)
-    yield _amount("fields at fault found", who, score.fields * 100, "%")
+    yield _amount("blamed arguments at fault", who, score.precision * 100, "%")
+    yield _amount("arguments at fault blamed", who, score.recall * 100, "%")
     yield _amount("unflagged ones found", who, score.found * 100, "%")
 
 

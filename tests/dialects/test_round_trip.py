@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.advice import is_guess
 from failwell.dialects import DIALECTS
 from tests.dialects.limits import as_read_without_meta
 from tests.strategies import failures
@@ -43,9 +44,24 @@ def test_canonical_twice_changes_nothing(failure: fw.Failure) -> None:
 @each_dialect
 @given(failure=failures)
 def test_without_our_meta_everything_survives_but_what_the_table_says(dialect: str, failure: fw.Failure) -> None:
+    assume(not is_guess(failure))
     result = stripped(fw.encode(failure, dialect))
 
     assert fw.read(result, unflagged=True) == as_read_without_meta(dialect, fw.dialects.canonical(failure))
+
+
+@each_dialect
+def test_what_was_not_understood_is_sent_in_the_words_of_the_server(dialect: str) -> None:
+    text = "Blorp: the amount of 900 is above what Maria approved."
+    failure = fw.read({"content": [{"type": "text", "text": text}], "isError": True})
+    assert failure is not None
+
+    result = fw.encode(failure, dialect, structured=True)
+
+    assert result["content"] == [{"type": "text", "text": text}]
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    assert fw.read(result) == failure
 
 
 @given(failure=failures, first=st.sampled_from(list(DIALECTS)), second=st.sampled_from(list(DIALECTS)))

@@ -41,13 +41,38 @@ class Score(Struct, frozen=True):
     right: float
     answered: float
     unsafe: int
-    fields: float  # of those with fields labelled
+    precision: float  # of the arguments that are blamed
+    recall: float  # of the arguments at fault, where somebody labelled them
     found: float  # of those that were not flagged
+
+
+class Bucket(Struct, frozen=True):
+    """Answers of about the same confidence: how many, and how many of them are right."""
+
+    at_least: float
+    answers: int
+    right: int
+
+    @property
+    def share(self) -> float:
+        return self.right / self.answers
 
 
 @cache
 def failures() -> tuple[Row, ...]:
+    """All recorded failures."""
+    return first_failures() + _rows("corpus/dev2.jsonl")
+
+
+@cache
+def first_failures() -> tuple[Row, ...]:
+    """Those of the first recording, for which most rules were written."""
     return _rows("corpus/dev.jsonl")
+
+
+@cache
+def error_texts() -> tuple[Row, ...]:
+    return _rows("error_texts.jsonl")
 
 
 @cache
@@ -87,21 +112,29 @@ def answer(row: Row) -> Answer | None:
     found = fw.read(row["raw"], **known(row), unflagged=is_unflagged(row))
     if found is None:
         return None
-    names = frozenset(problem.path.partition(".")[0].partition("[")[0] for problem in found.fields)
+    names = frozenset(argument_of(problem.path) for problem in found.fields)
     return Answer(found.type, found.retryable, 1.0 if found.confidence is None else found.confidence, names)
+
+
+def argument_of(path: str) -> str:
+    """The argument that a path begins with."""
+    return path.partition(".")[0].partition("[")[0]
 
 
 def score(rows: Iterable[Row], reader: Callable[[Row], Answer | None] = answer) -> Score:
     rows = list(rows)
     answers = [reader(row) for row in rows]
     pairs = [(row, found or Answer()) for row, found in zip(rows, answers, strict=True)]
-    labelled = [(row, found) for row, found in pairs if row["fields"]]
+    labelled = [(set(row["fields"]), found.fields) for row, found in pairs if row.get("fields") is not None]
+    blamed = [name in right for right, names in labelled for name in names]
+    at_fault = [name in names for right, names in labelled for name in right]
     unflagged = [found for row, found in zip(rows, answers, strict=True) if is_unflagged(row)]
     return Score(
         right=_share(found.type in row["category_ok"] for row, found in pairs),
         answered=_share(found.confidence >= CERTAIN for _, found in pairs),
         unsafe=sum(is_unsafe(row, found) for row, found in pairs),
-        fields=_share(set(row["fields"]) <= found.fields for row, found in labelled),
+        precision=_share(blamed),
+        recall=_share(at_fault),
         found=_share(found is not None for found in unflagged),
     )
 
@@ -117,8 +150,30 @@ def _share(values: Iterable[bool]) -> float:
 
 
 def cross_validated(rows: Iterable[Row]) -> Score:
-    """Score each server with rules that do not know it: without the phrases that only its own texts stand for."""
+    """Score each server with rules that do not know it."""
     rows = list(rows)
+    answers = _answers_without_own_rules(rows)
+    return score(rows, lambda row: answers[row["id"]])
+
+
+def calibration(rows: Iterable[Row]) -> list[Bucket]:
+    """How often answers are right, by their confidence, each server read with rules that do not know it."""
+    rows = list(rows)
+    answers = _answers_without_own_rules(rows)
+    given = [(found, found.type in row["category_ok"]) for row in rows if (found := answers[row["id"]])]
+    buckets: list[Bucket] = []
+    for at_least, below in zip(EDGES, (*EDGES[1:], 2.0), strict=True):
+        right = [is_right for found, is_right in given if at_least <= found.confidence < below]
+        buckets += [Bucket(at_least, len(right), sum(right))] if right else []
+    return buckets
+
+
+EDGES = (CERTAIN, 0.8, 0.85, 0.9, 0.95)
+"""Where a bucket of confidence begins."""
+
+
+def _answers_without_own_rules(rows: list[Row]) -> dict[str, Answer | None]:
+    """The answers for each server without the phrases that only its own texts stand for."""
     servers: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if phrase := _deciding_phrase(row):
@@ -129,7 +184,7 @@ def cross_validated(rows: Iterable[Row]) -> Score:
         reduced = texts.table().without(own)
         with patch.object(texts, "table", lambda reduced=reduced: reduced):
             answers |= {row["id"]: answer(row) for row in rows if row["server"] == server}
-    return score(rows, lambda row: answers[row["id"]])
+    return answers
 
 
 def _deciding_phrase(row: Row) -> str | None:

@@ -7,17 +7,21 @@ from tests.reading import corpus
 from tests.reading.corpus import Row
 
 SERVERS = sorted({row["server"] for row in corpus.failures()})
+FLAGGED = [row for row in corpus.failures() if not corpus.is_unflagged(row)]
 
 
 def test_the_category_is_right_and_surely_so() -> None:
-    score = corpus.score(corpus.failures())
+    score = corpus.score(FLAGGED)
 
     assert score.right >= 0.97
-    assert score.answered >= 0.90
+    assert score.answered >= 0.95
 
 
-def test_the_fields_at_fault_are_found() -> None:
-    assert corpus.score(corpus.failures()).fields >= 0.95
+def test_what_is_blamed_is_at_fault_and_what_is_at_fault_is_blamed() -> None:
+    score = corpus.score(corpus.failures())
+
+    assert score.precision >= 0.97
+    assert score.recall >= 0.90
 
 
 def test_no_failure_that_stays_is_called_retryable() -> None:
@@ -26,8 +30,16 @@ def test_no_failure_that_stays_is_called_retryable() -> None:
     assert unsafe == []
 
 
+def test_answers_are_right_as_often_as_they_claim() -> None:
+    """On servers left out: of the answers at 0.9, at least nine in ten."""
+    buckets = corpus.calibration(corpus.failures())
+
+    assert sum(bucket.answers for bucket in buckets) >= 400
+    assert [bucket for bucket in buckets if bucket.answers >= 20 and bucket.share < bucket.at_least] == []
+
+
 def test_failures_that_nobody_flagged_are_found_when_asked_for() -> None:
-    assert corpus.score(corpus.failures()).found >= 0.90
+    assert corpus.score(corpus.first_failures()).found >= 0.90
 
 
 def test_failures_that_nobody_flagged_are_let_through_when_not_asked_for() -> None:
@@ -37,10 +49,11 @@ def test_failures_that_nobody_flagged_are_let_through_when_not_asked_for() -> No
 
 
 def test_rules_hold_for_servers_they_were_not_written_for() -> None:
-    score = corpus.cross_validated(corpus.failures())
+    score = corpus.cross_validated(FLAGGED)
 
-    assert score.right >= 0.85
+    assert score.right >= 0.90
     assert score.unsafe == 0
+    assert score.precision >= 0.97
 
 
 def test_the_labels_are_not_looked_at() -> None:
@@ -74,7 +87,9 @@ def test_a_success_is_never_a_failure_unless_asked_for() -> None:
     assert [row for row in rows if fw.read(row["result"]) is not None] == []
 
 
-@pytest.mark.parametrize("row", corpus.failures(), ids=lambda row: row["id"])
+@pytest.mark.parametrize(
+    "row", [*FLAGGED, *filter(corpus.is_unflagged, corpus.first_failures())], ids=lambda row: row["id"]
+)
 def test_every_answer_names_its_rule(row: Row) -> None:
     from failwell.reading.reader import explain
 

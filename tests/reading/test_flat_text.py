@@ -40,7 +40,7 @@ WORDING = [
     ("OSError: [Errno 28] No space left on device", "DISK_FULL"),
     ("dial tcp 10.0.0.1:443: connect: connection refused", "CONNECTION_REFUSED"),
     ("java.net.ConnectException: Connection refused", "CONNECTION_REFUSED"),
-    ('Get "https://x": dial tcp: lookup api.internal: no such host', "DNS_TEMPORARY"),
+    ('Get "https://x": dial tcp: lookup api.internal: no such host', "CONNECTION_FAILED"),
     ("getaddrinfo EAI_AGAIN registry", "DNS_TEMPORARY"),
     ("context deadline exceeded", "UPSTREAM_TIMEOUT"),
     ("timeout of 5000ms exceeded", "UPSTREAM_TIMEOUT"),
@@ -69,7 +69,7 @@ WORDING = [
     ("Bad credentials", "UNAUTHORIZED"),
     ("Error: Access denied - path outside allowed directories: /etc", "FORBIDDEN"),
     ("Cannot read properties of undefined (reading 'map')", "INTERNAL_ERROR"),
-    ("Unexpected token } in JSON at position 4", "PARSE_ERROR"),
+    ("Unexpected token } in JSON at position 4", "BAD_UPSTREAM_RESPONSE"),
     ("Tool nope not found", "UNKNOWN_TOOL"),
     ("文件不存在", "FILE_NOT_FOUND"),
     ("Zugriff verweigert", "FORBIDDEN"),
@@ -280,7 +280,7 @@ def test_words_that_say_nothing_happened_are_advice_and_no_leave_to_repeat_a_cal
 # Wording that says how far the request got, and wording that does not.
 REACH = {
     "Connection refused": "CONNECTION_REFUSED not_executed",
-    "getaddrinfo ENOTFOUND": "DNS_TEMPORARY not_executed",
+    "getaddrinfo ENOTFOUND": "CONNECTION_FAILED not_executed",
     "connect ETIMEDOUT 10.0.0.1:443": "CONNECT_TIMEOUT not_executed",
     "ConnectTimeout": "CONNECT_TIMEOUT not_executed",
     "dial tcp 10.0.0.1:443: connect: connection timed out": "CONNECT_TIMEOUT not_executed",

@@ -10,7 +10,8 @@ from msgspec import structs
 from failwell._json import parse_json
 from failwell._log import log
 from failwell._spelling import did_you_mean
-from failwell.dialects import _compact
+from failwell.advice import is_guess
+from failwell.dialects import _compact, _meta
 from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
@@ -85,7 +86,7 @@ def encode(
     """Return a failure as a wire-shaped result: one text block, `isError`, and the whole failure in `_meta`.
 
     Everything is redacted on the way. Never fails for what a failure holds: if encoding breaks, a valid minimal error
-    goes out and the reason is logged.
+    goes out and the reason is logged. Of what was read from text without confidence only that text is sent.
 
     Args:
         failure: the failure, or the exception that carries it.
@@ -108,7 +109,8 @@ def encode(
         check_settings(dialect, settings)
     try:
         safe = canonical(failure)
-        wire = writer.encode(_shown(safe), **settings)
+        wire = _own_words(safe) if is_guess(safe) else writer.encode(_shown(safe), **settings)
+        structured = structured and not is_guess(safe)
         return result_of(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one goes out")
@@ -141,6 +143,11 @@ def result_of(
         text = wire.text if wire.text.startswith("{") else _compact.encode(failure).text
         result["structuredContent"] = parse_json(text)
     return result
+
+
+def _own_words(failure: RedactedFailure) -> Wire:
+    """Return a failure that was not understood in the words of the server, whatever the dialect: nothing is claimed."""
+    return Wire(_meta.encode(failure).text)
 
 
 def _shown(failure: RedactedFailure) -> RedactedFailure:

@@ -210,7 +210,7 @@ RULES: Family = {
         "OutOfRangeException": "OUT_OF_RANGE",
         "NotImplementedException": "NOT_IMPLEMENTED",
         "PermissionException": "FORBIDDEN",
-        "InterruptException": "QUERY_TIMEOUT",
+        "InterruptException": not_executed("QUERY_TIMEOUT"),
         "OutOfMemoryException": not_executed("RESOURCE_EXHAUSTED"),
         "TransactionException": "CONCURRENT_MODIFICATION",
         "SerializationException": BROKEN,

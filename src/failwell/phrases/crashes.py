@@ -33,6 +33,31 @@ RULES: tuple[Rule, ...] = (
             segmentation fault
             unboundlocalerror
             referenced before assignment
+            unsupported operand
+            missing ~ required positional (argument|arguments)
+            got an unexpected keyword argument
+            takes ~ positional (argument|arguments) but
+            object is not an iterator
+            unhashable type
+            not enough values to unpack
+            too many values to unpack
+            is not a constructor
+            is not defined
+            is undefined
+            cannot destructure
+            key error
+            index error
+        """,
+        confidence=0.8,
+        retryable=None,
+    ),
+    Rule(
+        name="program died",
+        code="WORKER_CRASHED",
+        evidence="Kernels, workers and child processes that end in the middle of a call.",
+        phrases="""
+            (kernel|worker|process|subprocess|interpreter) (has)? (died|crashed|been killed|was killed|terminated)
+            misconf
         """,
         confidence=0.8,
         retryable=None,

@@ -18,7 +18,8 @@ RULES: tuple[Rule, ...] = (
         code="SERIALIZATION_FAILURE",
         evidence="PostgreSQL 40001, CockroachDB, DuckDB and MongoDB write conflicts.",
         phrases="""
-            could not serialize
+            could not serialize access
+            could not serialize ~ transaction
             serialization failure
             write conflict
             transaction conflict
@@ -45,6 +46,8 @@ RULES: tuple[Rule, ...] = (
             conflicting lock is held
             canceling statement due to lock timeout
             index lock
+            acquir* ~ lock
+            obtain ~ lock
         """,
         confidence=0.92,
     ),
@@ -59,6 +62,7 @@ RULES: tuple[Rule, ...] = (
         """,
         confidence=0.85,
         retryable=None,
+        outcome="not_executed",
     ),
     Rule(
         name="statement took too long",
@@ -80,6 +84,7 @@ RULES: tuple[Rule, ...] = (
         evidence="PostgreSQL 53300, MySQL 1040, connection pools.",
         phrases="""
             too many (clients|connections)
+            too many (simultaneous|concurrent|open|parallel) (connections|sessions|requests|clients)
             remaining connection slots
             connection pool (exhausted|is full|limit)
             queue pool limit
@@ -110,6 +115,7 @@ RULES: tuple[Rule, ...] = (
             duplicate key
             duplicate entry
             e11000
+            unique ~ (failed|violated|violation)
             cannot insert duplicate
             violates unique
             must be unique
@@ -150,7 +156,7 @@ RULES: tuple[Rule, ...] = (
         evidence="SQLite, PostgreSQL 42P01, MySQL 1146, DuckDB, SQL Server 208, Oracle ORA-00942.",
         phrases="""
             no such (table|view|index)
-            (table|view|relation|collection|index) ~ does not exist
+            (table|view|relation|collection) ~ does not exist
             table ~ (was)? not found
             (table|view|relation|collection) not found
             unknown table
@@ -205,8 +211,15 @@ RULES: tuple[Rule, ...] = (
             unrecognized pipeline stage
             mismatched input
             group by ~ aggregate
+            (division|divide|divided) by zero
         """,
         confidence=0.9,
+    ),
+    Rule(
+        name="command missing in the database",
+        code="NOT_IMPLEMENTED",
+        evidence="Redis without a module that the server needs.",
+        phrases="unknown command ~ with args beginning",
     ),
     Rule(
         name="key of the wrong kind",

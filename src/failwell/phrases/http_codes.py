@@ -72,14 +72,19 @@ UNSPECIFIC_STATUSES = frozenset((400, 409, 422, 500))
 VAGUE_STATUSES = UNSPECIFIC_STATUSES | {403}
 """Statuses that clear words beat: 403 is also sent for limits and for what is missing."""
 
-REASONS = (
-    "client error", "server error", "bad request", "unauthorized", "payment required", "forbidden", "not found",
-    "method not allowed", "not acceptable", "proxy auth", "request timeout", "conflict", "gone", "length required",
-    "precondition", "payload too large", "request entity", "uri too long", "unsupported media", "range not",
-    "unprocessable", "locked", "too many", "internal server", "not implemented", "bad gateway", "service unavailable",
-    "service temporarily", "gateway time",
+REASONS: tuple[tuple[int, str], ...] = (
+    (400, "bad request"), (401, "unauthori"), (402, "payment required"), (403, "forbidden"), (404, "not found"),
+    (405, "method not allowed"), (406, "not acceptable"), (407, "proxy auth"), (408, "request time"), (409, "conflict"),
+    (410, "gone"), (411, "length required"), (412, "precondition"), (413, "payload too"), (413, "request entity"),
+    (413, "content too"), (414, "uri too"), (414, "request-uri"), (415, "unsupported media"), (416, "range not"),
+    (416, "requested range"), (422, "unprocessable"), (423, "locked"), (424, "failed dependency"), (425, "too early"),
+    (426, "upgrade required"), (428, "precondition"), (429, "too many"), (429, "rate limit"), (431, "request header"),
+    (451, "unavailable for legal"), (500, "internal"), (501, "not implemented"), (502, "bad gateway"), (503, "service"),
+    (503, "temporarily"), (504, "gateway time"), (507, "insufficient"), (529, "overloaded"),
+    *((status, "client error") for status in range(400, 500)),
+    *((status, "server error") for status in range(500, 600)),
 )  # fmt: skip
-"""How the reason behind a status begins."""
+"""Each status, and how the reason that may stand behind it begins."""
 
 
 def meaning_of_status(status: int) -> Meaning:

@@ -6,17 +6,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="input not understood",
         code="PARSE_ERROR",
-        evidence="JSON, date, number and expression parsers of all languages.",
+        evidence="Date, number, document and expression parsers of all languages.",
         phrases="""
             unexpected token
             unexpected end of (json|input|data|file)
+            unexpected eof
             unexpected (character|symbol|identifier|operator|end|non whitespace)
             expecting value
             expecting property name
             expected property name
-            in json at position
             expecting ~ delimiter
             extra data
+            no closing quotation
+            cannot identify image
             (invalid|malformed|bad|broken) (json|yaml|xml|toml|csv|html|base64|regex)
             (invalid|malformed|bad|broken) (regular expression|cron|sql|syntax|markdown|syntax|expression|pdf)
             is not valid (json|yaml|xml|base64)
@@ -65,12 +67,21 @@ RULES: tuple[Rule, ...] = (
             (either|one of|at least one) ~ (must|required|needed|is required)
             no ~ (provided|specified|given|supplied|passed|received)
             (was|were|is|are) not (provided|specified|given|supplied|passed|present)
+            not (provided|specified|supplied)
             (not|cannot|must not|can not|should not|may not) be (empty|blank|null|none|undefined|nil)
-            (is|are|was) (empty|blank|missing|undefined)
+            (is|are|was) (empty|blank|missing)
+            (parameter|argument|field|value|option) (is)? (required|missing)
+            (need|needs) (a|an|at least|either|one)
+            specify (a|an|the|at least|one|either)
             empty (string|query|input|value|name|content|list|array|path|message|text)
             missing
             requires (a|an|the|at least|one|either|both|exactly)
             please (provide|specify|supply|enter|pass)
+        """,
+        unless="""
+            no ~ found
+            (specified|provided|given|requested|supplied) ~ (does not exist|not found|not exist|was deleted)
+            no such
         """,
         confidence=0.85,
     ),
@@ -88,11 +99,13 @@ RULES: tuple[Rule, ...] = (
             exceeds (the)? (maximum|limit|max|allowed|size)
             exceeded (the)? (maximum|max)
             too (long|short|large|small|big|high|low|many|few|deep|old)
+            exceeds ~ (characters|bytes|tokens|words|mb|kb|length|elements|entries|pages)
+            maximum (context|content|input|message|prompt)? length
+            in the (past|future)
+            math (domain|range) error
             (maximum|minimum) (is|allowed|length|size|value)
             beyond (the)? end
             invalid (index|range|offset|page|line|position|row|column|cell)
-            division by zero
-            divide by zero
             (line|index|row|page|offset|position|column) ~ (exceeds|beyond|out of)
         """,
         confidence=0.85,

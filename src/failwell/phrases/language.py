@@ -53,7 +53,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     Phrases stand on lines of their own or between commas. An empty code ends the search: these words take back what
     others seem to say. `retryable` is left out where it follows from the code; None says that wording alone cannot
-    tell. So is `outcome`: it is given where the words say more or less about the effect than the code does.
+    tell. So is `outcome`: it is given where the words say more or less about the effect than the code does. `unless`
+    holds phrases beside which these words mean something else. `blames` says whether an argument can be at fault.
     """
 
     name: str
@@ -63,6 +64,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     confidence: float = 0.9
     retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | None = None
+    unless: str = ""
+    blames: bool = True
 
 
 class Match(NamedTuple):
@@ -202,8 +205,9 @@ class Table:
             phrases = self._phrases.get(number)
             if phrases is None:
                 phrases = self._phrases[number] = _phrases(self.rules[number])
-            if found := _compiled(phrases[place]).search(text):
-                yield Match(self.rules[number], found.start(), found.end(), phrases[place])
+            rule = self.rules[number]
+            if (found := _compiled(phrases[place]).search(text)) and not _is_taken_back(rule, text):
+                yield Match(rule, found.start(), found.end(), phrases[place])
 
     def _take_apart(self, word: str) -> tuple[frozenset[str], dict[str, list[_Entry]]]:
         by_second: dict[str, list[_Entry]] = {}
@@ -221,8 +225,17 @@ def _places(lines: str) -> tuple[tuple[int, int], ...]:
     return tuple((int(rule), int(phrase)) for rule, phrase in places)
 
 
+def _is_taken_back(rule: Rule, text: str) -> bool:
+    return bool(rule.unless) and any(_compiled(phrase).search(text) for phrase in _split(rule.unless))
+
+
 def _phrases(rule: Rule) -> list[str]:
-    return sorted(phrase.strip() for phrase in _PHRASE_END.split(rule.phrases.strip()))
+    return sorted(_split(rule.phrases))
+
+
+@lru_cache(maxsize=1024)
+def _split(phrases: str) -> list[str]:
+    return [phrase.strip() for phrase in _PHRASE_END.split(phrases.strip())]
 
 
 def _tokens(phrase: str) -> list[_Token]:

@@ -4,6 +4,13 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        name="calls suspended",
+        code="CIRCUIT_OPEN",
+        evidence="Circuit breakers of gateways and clients.",
+        phrases="circuit (breaker)? (is|was)? open, circuit breaker ~ (tripped|open)",
+        confidence=0.88,
+    ),
+    Rule(
         name="quota used up",
         code="QUOTA_EXHAUSTED",
         evidence="Billing limits of APIs, which no short wait lifts.",
@@ -14,6 +21,10 @@ RULES: tuple[Rule, ...] = (
             (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             (usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
             out of credits
+            (daily|monthly|weekly|yearly|annual) ~ (quota|limit|cap|allowance)
+            (quota|limit|cap|requests) (per|for the|for this|for|each) (day|month|week|year|today)
+            (storage|disk|upload|mailbox|space) (quota|limit) ~ (exceeded|reached|full)
+            exceeded ~ (storage|disk|upload|mailbox) (quota|limit)
             not enough credits
             credit balance is too low
             usage limit (reached|exceeded)
@@ -32,27 +43,31 @@ RULES: tuple[Rule, ...] = (
             ratelimited
             too many requests
             toomanyrequests
-            requests per (second|minute|hour)
+            (requests|queries|calls|messages|tokens|operations|reads|writes|limit) per (second|minute|hour)
             throttled
             throttling
             provisioned throughput exceeded
             slow down
             request limit exceeded
-            quota exceeded
-            exceeded ~ quota
             resource exhausted
             flood wait
             too many (calls|attempts|queries|messages)
+            over query limit
+            rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
         """,
+        unless="rate limit* (tier|policy|group|config*|rule|id|name), rate limit* ~ not (supported|configured|set)",
         confidence=0.93,
     ),
     Rule(
         name="plan used up",
         code="QUOTA_EXHAUSTED",
-        evidence="Services that ask for a larger plan; a limit per second that belongs to a plan is a rate limit.",
+        evidence="Services that ask for a larger plan or name no period; a limit per second is a rate limit.",
         phrases="""
             (upgrade|exceeded) ~ (your)? plan
+            quota (has been|was|is)? (exceeded|reached)
+            exceed* ~ quota
+            over ~ quota
         """,
         confidence=0.88,
     ),

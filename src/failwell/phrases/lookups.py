@@ -40,18 +40,35 @@ RULES: tuple[Rule, ...] = (
             no (memories|window|tab|screenshot|exact match) ~ (found|exists|available|match|matched)
             no (memories|window|tab|screenshot|exact match) ~ (matches|with|for|named)
             no ~ found
+            no results
+            zero results
+            no (matching|matches)
+            no ~ (named|called) ~
+            no ~ at (that|this|the given) (path|location|position|index|address|url)
+            there (is|are) no ~ (with|named|called|matching|for|at)
+            could not resolve to
+            (has|have) no
+            (did|does|could|cannot|can) not resolve
+            not a (property|field|member|column) (that|of)
+            column ~ not in
+            no ~ (with|by) (the|this|that)? (id|idx|index|name|key|number|identifier|title|slug)
+            no (user|space|member|account|customer|order|ticket|board|list|folder|label|group) (named|called)
             (is|was|were) not (found|available|present|recognized|recognised|known)
             (is|was|were) not (defined|in the|listed|on the|part of)
-            (is|are) unavailable
+            unavailable
             nonexistent
             non existent
+            unknown (issue|task|note|ticket|order|item|document|file)
+            unknown (folder|product|customer|account|event|message|object)
             unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city)
             unknown (location|ticker|currency|airport|station|package)
             unknown (timezone|time zone|city|language|country|place)
             doesn exist
             (has been|was) (deleted|removed)
             gone
-            (did not|does not|do not) (match|contain|have) (any)?
+            (did not|does not|do not) match (any|anything)
+            (did not|does not|do not) (contain|have) (any)?
+            nothing (matched|matches|found|was found)
         """,
         confidence=0.85,
     ),
@@ -61,11 +78,12 @@ RULES: tuple[Rule, ...] = (
         evidence="Programs that ask for another try.",
         phrases="""
             (try|retry) again (later|shortly|soon|in)
+            (service|server|api|upstream|backend|system|site|endpoint|database|cluster|provider) ~ unavailable
             (try|retry) (later|shortly|again later)
             retry (your|the) request
             temporary (failure|error|problem|issue)
-            transient
-            unavailable
+            transient (error|failure|problem|issue)
+            (device|server|service|host|node|database) is offline
         """,
         confidence=0.85,
     ),

@@ -15,10 +15,14 @@ _LONGEST_NAME = 100
 _EVIDENCE = "Names of exceptions and codes of services."
 
 # NonRetryableError is not a transient one.
-_NEGATIONS = "(non|not|un|never) (transient*|temporar*|retr*)"
+# NetworkXError is one of a library for graphs.
+_NEGATIONS = "(non|not|un|never) (transient*|temporar*|retr*), network x*"
 
 # A code, and the phrases of a name that mean it, with commas between them. The first line that fits decides.
 _ROWS = """
+CONFIG_ERROR            (timeout|network|connection|rate limit|retry|quota|lock|session) ~ (config*|settings|setup)
+INVALID_ARGUMENT        (timeout|network|connection|rate limit|retry|quota|lock|session) ~ (pars*|syntax|format) error
+INVALID_ARGUMENT        (timeout|network|connection|rate limit|retry|quota|lock|session) ~ (value|type|argument) error
 RATE_LIMITED            rate limit*, ratelimit*, too many request*, throttl*, throughput exceeded, flood*, slow down
 RATE_LIMITED            slowdown, retry after, request limit*
 CIRCUIT_OPEN            circuit

@@ -44,20 +44,30 @@ RULES: tuple[Rule, ...] = (
             err connection refused
             actively refused
             refused (the|to)? connect*
+            connection to ~ was refused
             connect call failed
         """,
         confidence=0.95,
     ),
     Rule(
-        name="host name not resolved",
+        name="host name not resolved for now",
         code="DNS_TEMPORARY",
-        evidence="getaddrinfo of C libraries, Node.js, Go, Rust, Java and browsers; also what a cut-off machine says.",
+        evidence="EAI_AGAIN of C libraries, in numbers and words: the resolver asks for another try.",
+        phrases="""
+            eai again
+            temporary failure in name resolution
+            (dns|resolver|name server|nameserver|name resolution) ~ (timed out|timeout|temporar*|try again|servfail)
+        """,
+        confidence=0.9,
+    ),
+    Rule(
+        name="host name not resolved",
+        code="CONNECTION_FAILED",
+        evidence="EAI_NONAME in C, Node.js, Go, Rust, Java and browsers: the name is wrong, or the network is down.",
         phrases="""
             enotfound
-            eai again
             getaddrinfo (failed|error|enotfound|eai*)?
             name or service not known
-            temporary failure in name resolution
             no address associated with hostname
             nodename nor servname
             name resolution (failed|error|failure)
@@ -77,6 +87,7 @@ RULES: tuple[Rule, ...] = (
             non existent domain
         """,
         confidence=0.9,
+        outcome="not_executed",
     ),
     Rule(
         name="connecting took too long",
@@ -115,6 +126,7 @@ RULES: tuple[Rule, ...] = (
             (fetching|downloading|requesting) ~ timed out
             timeout of ~ exceeded
             deadline exceeded
+            deadline ~ exceeded
             context deadline
             i o timeout
             etimedout
@@ -149,7 +161,8 @@ RULES: tuple[Rule, ...] = (
         evidence="ECONNRESET, EPIPE and their words in HTTP clients and database drivers.",
         phrases="""
             connection reset
-            connection (was)? (aborted|closed|lost|dropped|terminated|broken) (by|unexpectedly|while|during|before)?
+            connection (was|is|has been|already|is already|was already)? (aborted|closed|lost)
+            connection (was|is|has been|already|is already|was already)? (dropped|terminated|broken)
             connection to ~ (was)? (lost|closed|terminated)
             econnreset
             econnaborted
@@ -163,15 +176,23 @@ RULES: tuple[Rule, ...] = (
             remote disconnected
             incomplete read
             unexpected eof
+            session (is|was|already)? closed
             premature close
             server has gone away
             lost connection to
             server closed the connection
+            closed the connection
+            connection ~ (already|unexpectedly|prematurely|abruptly) (closed|lost|terminated)
+            terminated abnormally
             err connection (reset|closed)
             err empty response
             empty reply from server
             stream was reset
             transport (closed|error|is closing)
+        """,
+        unless="""
+            unexpected eof ~ (while|in|at|parsing|line|byte)
+            (pars*|yaml|json|xml|toml|syntax|line|lexer) ~ unexpected eof
         """,
         confidence=0.9,
     ),

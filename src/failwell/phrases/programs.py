@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
             unknown method
             unrecognized tool
         """,
+        unless="your (current)? (plan|tier|subscription|account|region|country)",
         confidence=0.93,
     ),
     Rule(

@@ -16,6 +16,17 @@ RULES: tuple[Rule, ...] = (
             expected ~ (got|received|but|found|instead)
             expected (a|an|one of|format|string|number|integer|boolean|object|array|list)
             expects
+            to be one of
+            (may|can) only (contain|be|use|start|include|consist)
+            (did|does|do) not match
+            (is|are) (after|before|later than|earlier than) ~
+            expected ~ one of
+            could not be (processed|interpreted|understood)
+            unrecogni* (operation|operator|option|argument|value|key|field|type|format|command|token)
+            (cannot|can not|must not|may not) (contain|include|start|end|begin|be longer|be shorter|have|refer)
+            cannot be made (of|on|for|to)
+            (specified|given|provided|requested|chosen) ~ (is|are) not (enabled|available|supported|usable)
+            expecting ~ (but|got|found)
             (illegal|incorrect|improper|inappropriate) (argument|arguments|value|values|parameter)
             (unacceptable|wrong|bad) (argument|arguments|value|values|parameter)
             (illegal|incorrect|improper|inappropriate|unacceptable|wrong|bad) (parameters|format|type|input|request)
@@ -49,7 +60,10 @@ RULES: tuple[Rule, ...] = (
             use one of
             usage
             unexpected keyword argument
+            (are|is) (identical|the same)
+            (same|identical) (as|to) the (original|old|current|existing|source)
         """,
+        unless="(unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)",
         confidence=0.82,
     ),
 )

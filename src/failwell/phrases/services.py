@@ -4,6 +4,22 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        name="declined by a person",
+        code="FORBIDDEN",
+        evidence="Hosts and servers that ask the user before they act.",
+        phrases="""
+            (user|human|operator) (has)? (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed)
+            (reviewer|approver|human reviewer) (has)? (declined|rejected|denied|refused)
+            (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed) by (the|a)? (user|human|operator)
+            (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused|cancelled|canceled)
+            (user|human|operator) did not (approve|confirm|consent|accept|agree|grant|allow)
+            without (user|human)? (approval|confirmation|consent)
+        """,
+        unless="denied (for|to) user",
+        confidence=0.88,
+        blames=False,
+    ),
+    Rule(
         name="key not configured",
         code="UNAUTHORIZED",
         evidence="Servers started without the key or token of the service behind them.",
@@ -41,6 +57,7 @@ RULES: tuple[Rule, ...] = (
             not configured ~ (api key|token|credentials|oauth)
         """,
         confidence=0.88,
+        blames=False,
     ),
     Rule(
         name="not signed in",
@@ -72,6 +89,14 @@ RULES: tuple[Rule, ...] = (
             not authed
             login failed
             requires authentication
+            (unable to|failed to|could not|cannot) authenticate
+            (authorization|authorisation|login|credentials|api key|token) (is|are)? (required|needed|necessary)
+            security token ~ (invalid|expired)
+            api key
+            api keys
+            access token
+            (username|password|login|credentials) ~ not accepted
+            sign in (to|if|first|with)
             could not read username
             terminal prompts disabled
             permission denied publickey
@@ -79,6 +104,7 @@ RULES: tuple[Rule, ...] = (
             signature does not match
         """,
         confidence=0.9,
+        blames=False,
     ),
     Rule(
         name="payment required",
@@ -87,9 +113,22 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             payment required
             requires a (paid|pro|premium|enterprise) (plan|subscription|account)
-            subscription (is)? (required|expired)
+            (subscription|premium|license|licence|upgrade) (is)? (required|expired)
+            not available (on|in|with|for|under) your (current)? (plan|tier|subscription|account)
+            no active (subscription|plan|license|licence)
             not available on your (current)? plan
         """,
+        blames=False,
+    ),
+    Rule(
+        name="payment declined",
+        code="PAYMENT_DECLINED",
+        evidence="Banks and payment services.",
+        phrases="""
+            (card|payment|transaction|charge) (was|has been|is)? declined
+        """,
+        confidence=0.88,
+        blames=False,
     ),
     Rule(
         name="outside what is allowed",
@@ -112,10 +151,36 @@ RULES: tuple[Rule, ...] = (
             (private|internal|local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
             (loopback|link local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
             (private|internal|local|loopback|link local) (or)? (internal|private|reserved)? (ip|host|hosts|ips)
-            (is|are|was) (blocked|forbidden|prohibited|blacklisted|denied|disallowed|restricted)
+            (is|are|was) (blocked|prohibited|blacklisted|disallowed|restricted)
+            blocked (command|url|domain|host|path|operation|request|pattern|extension)
+            (command|url|domain|host|path|operation|request) blocked
+            (content|usage|safety) policy
+            safety system
             refusing to
             (for)? security reasons
             security (policy|violation|error)
+            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
+            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
+            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
+            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
+            not (allowed|permitted) to
+            (is|are) not permitted
+            (is|are)? disabled (by|in|for|on)
+            protected branch
+            branch is protected
+        """,
+        confidence=0.88,
+    ),
+    Rule(
+        name="no right to it",
+        code="FORBIDDEN",
+        evidence="HTTP 403 in words, missing scopes and roles, blocked accounts.",
+        phrases="""
+            (is|are|was) (forbidden|denied)
+            cannot (get|list|create|delete|update|patch|watch) resource
+            missing (access|role|rights)
+            must (enable|activate|subscribe|accept|verify|agree)
+            not available in your (region|country|location|organization)
             access (is)? (denied|forbidden|restricted)
             access ~ denied
             forbidden
@@ -130,15 +195,25 @@ RULES: tuple[Rule, ...] = (
             must have (admin|write|push|read)
             access token ~ scope
             resource not accessible
-            (command|commands|operation|operations|statement) ~ (is|are)? not (allowed|permitted|enabled)
-            (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
-            (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
-            (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
-            not (allowed|permitted) to
-            (is|are) not permitted
-            (is|are) disabled (by|in|for|on)
+            (account|user|subscription|workspace) ~ (suspended|banned|deactivated|revoked)
+            (organization|organisation|access) ~ (suspended|banned|deactivated|revoked)
+            (account|subscription|workspace|organization|access) ~ (been)? (disabled|blocked|terminated)
+            permission ~ denied
+            (admin|administrator|write|owner) (access|rights|permission|permissions|role) ~ (required|needed)
+            (root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
+            (is|are) private
+            no access (to|for|rights)?
+            (is|are|was) (unverified|not verified)
+            trial (account|accounts|version|mode)
+            (may|can|must) not be (read|used|accessed|changed|modified) (by|through|with|here|in|from)
+            (may|can|must) not be (written|viewed|shared|deleted) (by|through|with|here|in|from)
+            private (video|repository|account|channel|profile)
+            (admin|administrator|owner|admins|administrators|owners) (only|required|rights|privileges)
+            only ~ (admin|admins|administrators|owner|owners|members) (can|may)
         """,
+        unless="(does not exist|not found) or",
         confidence=0.88,
+        blames=False,
     ),
     Rule(
         name="service unavailable",

@@ -13,6 +13,12 @@ RULES: tuple[Rule, ...] = (
             (is|was) already (taken|registered|used|added|created|defined|a member)
             (name|username|email|id|title|slug) ~ (taken|not unique)
             duplicate
+            duplicates
+            (to|must|should) be unique
+        """,
+        unless="""
+            duplicate* ~ not supported
+            (cannot|could not|failed to|unable to) duplicate
         """,
         confidence=0.88,
     ),
@@ -33,11 +39,69 @@ RULES: tuple[Rule, ...] = (
             before (you can|calling|using|it can)
             (call|use|run) ~ first
             illegal state
-            invalid state
+            invalid state (transition|for|to|of|error|exception)?
             (is|are) (not)? (currently)? in (the|a)? ~ state
             while ~ is running
             (is|are) closed
-            already (closed|completed|cancelled|canceled|finished|merged|resolved|running|started)
+            already (been)? (closed|completed|cancelled|canceled|finished|merged|resolved|running|started)
+            already (been)? (booked|paid|shipped|delivered|sent|submitted|processed|approved|archived|reserved|claimed)
+            already (been)? (scheduled|refunded|signed|published|deleted|removed|locked|enabled|disabled|voted|joined)
+            already (in use|allocated|owned|mapped|mounted|active|has a|has an)
+            (has|have) been modified
+            (is|are|was) not (mergeable|mergable|draft|editable|cancellable|refundable|eligible)
+            cannot (merge|rebase|fast forward)
+            no commits between
+            nothing to (do|undo|redo|update|merge|push|save|change)
+            conflict occurred
+            conflicts with
+            (scheduling|calendar|booking|naming|version|write) conflict
+            out of stock
+            sold out
+            fully booked
+            not enough (stock|inventory|seats|tickets|items|time)
+            (game|match|auction|poll|trial) (is|has) (already)? (over|ended|expired|finished)
+            (event|deadline|round|survey) (is|has) (already)? (over|ended|expired|finished)
+            not your turn
+            (is|are) not (running|ready|active|online|available yet|idle)
+            not ready (yet)?
+            check back (in|later)
+            (is|are) still (processing|pending|indexing|loading|being)
+            (has|have) (ended|changed|expired)
+            (sha|etag|hash|checksum|version|revision|fingerprint) ~ (does not|did not) match
+            has not been ~ (yet|first)
+            (read|open|load|create|save|start|select|close|connect) (it|one) first
+            (page|browser|target|context|window|tab) (has been|was|is)? closed
+            (name|key|id|title|alias) exists
+            idempoten* ~ (same|different) (parameters|request|body|payload)
+            (is|are) not empty
+            no (project|workspace|document|file|model) (is)? (loaded|selected|open|opened)
+            no (database|page|image|scene|repository) (is)? (loaded|selected|open|opened)
+            (project|workspace|document|file|model|database|page|repository) (is)? not (set|selected|loaded|open|opened)
+            (element|button|field) is not (visible|clickable|enabled|editable|interactable|attached)
+            (objects|resources|rows|records) depend on
+            depends on it
+            depend on it
+            cannot be ~ because
+            has diverged
+            (pull|commit|push|save|stash|open|close|stop|create|log in|initialize) (it|them|one|your changes)? first
+            (is|are) disabled
+            cannot share
+            (is|are) the (only|last) ~ (in|of|on)
+            (within|inside) (an)? existing
+            (is|are) still (referenced|in use|used|running|open|attached)
+            cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
+            cannot (delete|remove) (the)? (default|last|only|primary|active|root)
+        """,
+        unless="invalid state (code|name|value|id|abbreviation)",
+        confidence=0.8,
+    ),
+    Rule(
+        name="busy or locked",
+        code="RESOURCE_BUSY",
+        evidence="Devices, documents and records that one caller at a time may use.",
+        phrases="""
+            (is|are) (currently)? (busy|locked)
+            locked by
         """,
         confidence=0.8,
     ),
@@ -52,7 +116,11 @@ RULES: tuple[Rule, ...] = (
             (is|are|was) not unique
             matches multiple
             strict mode violation
+            (appears|occurs|found|matches) ~ (times|places)
+            found ~ (matches|occurrences)
+            may refer to
         """,
+        unless="found (0|no|zero)",
         confidence=0.8,
     ),
 )

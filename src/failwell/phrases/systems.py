@@ -24,6 +24,29 @@ RULES: tuple[Rule, ...] = (
             could not find ~ executable
             please install
             (is|are) not installed
+            not installed
+            (pip|pip3|npm|pnpm|yarn|brew|apt|apt get|conda|cargo|gem|uv|dnf|choco) (install|add)
+            (install|installed|found|not) ~ (on|in|to) (your|the)? path
+            missing (an)? (optional|required)? (dependency|dependencies|library|binary|executable|program|plugin)
+            (dependency|dependencies|library|binary) ~ (is|are|was) (required|missing|needed)
+            (executable|program|jvm|runtime) ~ (is|are|was) (required|missing|needed)
+            required (dependency|binary|executable|program|library) ~ (missing|not found|not available)
+            (executable|binary|program|interpreter|runtime|compiler) ~ (could not be|cannot be|not) (found|located)
+            (could not|cannot|unable to|failed to) (find|locate) (the)? (chrome|chromium|firefox)
+            (could not|cannot|unable to|failed to) (find|locate) (the)? (browser|executable|binary)
+            (could not|cannot|unable to|failed to) (find|locate) ~ (installation|installed|executable|binary|on path)
+            no (jvm|java|pandoc|docker|compiler|display|gpu|cuda|ffmpeg) ~ (found|available|installed|detected)
+            (ffmpeg|ffprobe|pandoc|tesseract|libreoffice) ~ (not|needed|required|must)
+            (soffice|ghostscript|graphviz|imagemagick) ~ (not|needed|required|must)
+            (wkhtmltopdf|poppler|chromedriver|geckodriver) ~ (not|needed|required|must)
+            (exiftool|pdflatex|xelatex|ripgrep) ~ (not|needed|required|must)
+            not found on (this|your|the) (machine|system|host|computer)
+            (executables|binaries) ~ path
+            (either|first|to|must|please) install
+            cannot import name
+            missing (its|the) (configuration|config|settings|credentials) file
+            import error
+            (sh|bash|zsh) ~ not found
             library not loaded
             cannot open shared object file
         """,
@@ -85,6 +108,7 @@ RULES: tuple[Rule, ...] = (
             directory not empty
             enotempty
             (directory|folder|bucket|container|database) is not empty
+            non empty (directory|folder|bucket|container|database|collection)
             errno 39
             os error 39
         """,
@@ -146,6 +170,8 @@ RULES: tuple[Rule, ...] = (
             (address|port) ~ already in use
             eaddrinuse
             (is|are) already (running|in progress|open|being processed)
+            another (operation|instance|process|request) is (already)? (in progress|running)
+            another (job|task|deployment|transaction) is (already)? (in progress|running)
             is (currently)? in use
         """,
         confidence=0.85,
@@ -197,6 +223,8 @@ RULES: tuple[Rule, ...] = (
             resource temporarily unavailable
             heap out of memory
             oom killed
+            oom command
+            (memory|cpu|resource) limit (was)? (exceeded|reached)
         """,
         confidence=0.85,
         retryable=None,

@@ -14,7 +14,9 @@ from failwell.phrases import (
     networks,
     programs,
     refusals,
+    results,
     services,
+    settings,
     states,
     systems,
     vague,
@@ -24,6 +26,8 @@ from failwell.phrases.language import Rule, Table
 from failwell.phrases.translations import TRANSLATIONS
 
 _TABLES = (
+    results,
+    settings,
     programs,
     limits,
     networks,

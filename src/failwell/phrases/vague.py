@@ -92,11 +92,56 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             not (properly|correctly)? configured
             misconfigured
-            configuration (error|missing|invalid|is)
+            (configuration|config|settings) (error|exception|missing|invalid|is)
             environment variable
             (is|are) not enabled
         """,
         confidence=0.8,
+    ),
+    Rule(
+        name="something refused",
+        code="FORBIDDEN",
+        evidence="Programs that refuse something and give no reason.",
+        phrases="denied, blocked, prohibited, banned",
+        confidence=0.75,
+        blames=False,
+    ),
+    Rule(
+        name="too late or too early",
+        code="PRECONDITION_FAILED",
+        evidence="Programs with a state that say no more than that it has changed.",
+        phrases="already, no longer, in progress, not yet",
+        confidence=0.72,
+    ),
+    Rule(
+        name="other than expected",
+        code="INVALID_ARGUMENT",
+        evidence="Checks that name what they expected.",
+        phrases="expected, mismatch",
+        confidence=0.72,
+    ),
+    Rule(
+        name="connection spoken of",
+        code="CONNECTION_FAILED",
+        evidence="Texts that blame a connection or the network and say no more.",
+        phrases="connection, network, connectivity",
+        confidence=0.7,
+        retryable=None,
+        outcome="unknown",
+    ),
+    Rule(
+        name="something is required",
+        code="MISSING_REQUIRED_FIELD",
+        evidence="Checks that name what they need and no more.",
+        phrases="required",
+        confidence=0.75,
+    ),
+    Rule(
+        name="something conflicts",
+        code="CONFLICT",
+        evidence="HTTP 409 in words, names and times that collide.",
+        phrases="conflict, or conflicts",
+        confidence=0.75,
     ),
     Rule(
         name="value or type refused",
@@ -115,7 +160,9 @@ RULES: tuple[Rule, ...] = (
         evidence="Programs that say no more than that they broke.",
         phrases="""
             internal (error|failure)
-            unexpected error
+            (unexpected|unknown) (server|system)? (error|exception|failure|problem)
+            failed to (initialize|initialise|start up)
+            failed to load (the)? (config|configuration|settings)
             unhandled (exception|error|rejection)
             an error occurred
             something went wrong

@@ -1,14 +1,18 @@
 """What the arguments add to a finding: which of them is at fault, whose limit or file it was, how long to wait."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
 from failwell import codes
+from failwell._json import parse_json
 from failwell._spelling import normalised
+from failwell.failure import FieldProblem
 from failwell.phrases.delays import delay_in_text
 from failwell.phrases.language import words_of
 from failwell.reading.context import Context, Finding
@@ -18,71 +22,115 @@ _MOST = 3
 _SHORTEST_VALUE, _LONGEST_VALUE = 2, 500
 _TOGETHER = re.compile(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
 
+# Refusals of a place or a command blame it only if they quote it; to name an argument is not to blame it then.
+_QUOTED_ONLY = frozenset(("FORBIDDEN", "LEGALLY_BLOCKED", "METHOD_NOT_ALLOWED"))
+_ADDRESS_ONLY = frozenset((401, 403, 407))
 
-def find_blamed_arguments(
-    text: str, context: Context, span: tuple[int, int] | None = None, code: str = ""
-) -> list[list[str | int]]:
-    """Return the keys of the arguments that a text blames, best first; nothing if nobody can tell."""
+
+def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[list[str | int]]:
+    """Return the keys of the arguments that a text blames, best first; nothing if nobody can tell.
+
+    An argument is blamed if the text names it as one, or quotes a value that no other argument has. Which
+    arguments there are proves nothing.
+    """
     if not context.names:
         return []
-    if code == "UNAUTHORIZED":  # only an address that was quoted is at fault, not what happens to be named alike
-        return [keys for _, keys in _quoted_values(text, context)[:1]]
-    if named := _written_names(text, context):
-        return [[name] for name in named[:_MOST]]
-    in_words = _names_in_words(text, context)
-    if code == "MISSING_REQUIRED_FIELD" and (unsent := [name for name in in_words if not context.arguments.get(name)]):
+    code = found.code
+    if found.http_status in _ADDRESS_ONLY:
+        return [keys for keys in _quoted_values(text, context)[:1] if _is_address(context, keys)]
+    if code in _QUOTED_ONLY:
+        return _best_quoted(text, context, found)
+    if written := written_names(text, context):
+        return written[:_MOST]
+    spoken = _spoken_names(text, context)
+    if code == "MISSING_REQUIRED_FIELD":
+        unsent = [name for name in spoken if not context.arguments.get(name)]
         due = [name for name in unsent if name in context.required]
-        return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
-    if quoted := _quoted_values(text, context):
-        if " -> " in text and len(quoted) > 1 and not code.endswith("NOT_FOUND"):
-            return [keys for _, keys in sorted(quoted)[:2]]
-        if span is not None:
-            quoted.sort(key=lambda item: _distance(item[0], span))
-        best = [keys for _, keys in quoted]
-        both = [keys for keys in best if str(keys[0]) in in_words]
-        return [(both or best)[0]]
-    if in_words:
-        return [[name] for name in (in_words if _TOGETHER.search(text) else in_words[:1])]
-    sent = [name for name in context.arguments if isinstance(name, str)]
-    if len(sent) == 1:
-        return [[sent[0]]]
-    required = [name for name in context.required if name in context.arguments]
-    return [[required[0]]] if len(required) == 1 else []
+        if unsent:
+            return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
+    if _TOGETHER.search(text) and len(spoken) > 1:
+        return [[name] for name in spoken[:_MOST]]
+    if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
+        return [[refused[0]]]
+    return (
+        _best_quoted(text, context, found, spoken)
+        or [[name] for name in spoken[:1]]
+        or _statements(text, context, code)
+    )
 
 
-def _written_names(text: str, context: Context) -> list[str]:
-    """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, or in camel case."""
-    found: list[tuple[int, str]] = []
+def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection[str] = ()) -> list[list[str | int]]:
+    """Return the argument whose value is quoted nearest to the telling words, one that is spoken of before others."""
+    quoted = _quoted_places(text, context)
+    if " -> " in text and len(quoted) > 1 and not found.code.endswith("NOT_FOUND"):
+        return [keys for _, keys in sorted(quoted)[:2]]
+    if found.span is not None:
+        span = found.span
+        quoted.sort(key=lambda item: _distance(item[0], span))
+    best = [keys for _, keys in quoted]
+    return ([keys for keys in best if str(keys[0]) in spoken] or best)[:1]
+
+
+def _quoted_values(text: str, context: Context) -> list[list[str | int]]:
+    return [keys for _, keys in _quoted_places(text, context)]
+
+
+def _is_address(context: Context, keys: list[str | int]) -> bool:
+    value = next((value for found, value in context.values if list(found) == keys), None)
+    return isinstance(value, str) and ADDRESS.match(value) is not None
+
+
+def written_names(text: str, context: Context) -> list[list[str | int]]:
+    """Return the arguments whose names stand in the text as names do: quoted, joined by `_`, before a colon."""
+    found: list[tuple[int, list[str | int]]] = []
     for name in context.names:
         if name not in text:
             continue
         if match := _name_pattern(name).search(text):
-            found.append((match.start(), name))
-    return [name for _, name in sorted(found)]
+            within = match["within"] or ""
+            found.append((match.start(), [name, *_WITHIN.findall(within)] if within else [name]))
+    found.sort(key=itemgetter(0))
+    return [[int(key) if isinstance(key, str) and key.isdecimal() else key for key in keys] for _, keys in found]
+
+
+_WITHIN = re.compile(r"\w{1,80}")
 
 
 @lru_cache(maxsize=256)
 def _name_pattern(name: str) -> re.Pattern[str]:
     is_compound = "_" in name or "-" in name or name.lower() != name
-    return re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w])" if is_compound else rf"[\"'`]{re.escape(name)}[\"'`]")
+    escaped = re.escape(name)
+    if is_compound:
+        return re.compile(rf"(?<![\w.]){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?![\w])")
+    return re.compile(
+        rf"[\"'`](?:--)?{escaped}[\"'`]"
+        rf"|(?:^|[\n;,(] ?|[.:] ){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?:: |=)"
+        rf"|\b(?:argument|parameter|field|property|param|option|key):? {escaped}\b"
+    )
 
 
-def _quoted_values(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
-    """Return where values that were sent stand in the text, the longest first, each place once."""
+def _quoted_places(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
+    """Return where values that one argument has stand in the text, the longest first, each place once."""
     values: list[tuple[int, str, tuple[str | int, ...]]] = []
     for keys, value in context.values:
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             shown = str(value)
             values.append((-len(shown), shown.strip(), keys))
     values.sort(key=itemgetter(0))
+    holders: dict[str, set[str | int]] = {}
+    for _, words, keys in values:
+        holders.setdefault(words, set()).add(keys[0])
     found: list[tuple[int, list[str | int]]] = []
     taken: list[tuple[int, int]] = []
     for _, words, keys in values:
-        if _SHORTEST_VALUE <= len(words) <= _LONGEST_VALUE:
-            for start in _positions(words, text):
+        if words and len(words) <= _LONGEST_VALUE:
+            # A single letter or digit is one that was sent only if it stands in quotes.
+            is_short = len(words) < _SHORTEST_VALUE
+            for start in _positions(f"'{words}'" if is_short else words, text):
                 if not any(begin <= start < end for begin, end in taken):
                     taken.append((start, start + len(words)))
-                    found.append((start, list(keys)))
+                    if len(holders[words]) == 1:
+                        found.append((start, list(keys)))
                     break
     return found
 
@@ -101,19 +149,64 @@ def _positions(words: str, text: str) -> list[int]:
     return found
 
 
-def _names_in_words(text: str, context: Context) -> list[str]:
-    """Return the arguments whose names the text speaks in words: `paragraph index` for `paragraph_index`."""
-    words = words_of(text.lower()[:2000])
-    scores: list[tuple[int, int, str]] = []
-    for order, name in enumerate(context.names):
-        parts = _parts(name)
-        for forms in parts:
+# What is said before and behind the name of an argument that a sentence complains of.
+_COMPLAINTS = (
+    r"(?:invalid|unknown|unsupported|missing|bad|illegal|empty|wrong|malformed|unrecogni[sz]ed|incorrect|duplicate|given"
+    r"|specified|provided|supplied|requested|such|provide|specify|requires?|required|nonexistent|unexpected|valid|parse"
+    r"|value for|value of|values for|for the|in the|in|find|no|both|either|or|and|use|set|only [\w ]{1,30})"
+    r"(?: (?:an?|the|any|your|value for|required|valid))?"
+)
+_PREDICATES = (
+    r"(?: (?:value|values|parameter|argument|field|format|string|number|name|id|path|s))?"
+    r"(?: [\"'`][^\"'`\n]{0,80}[\"'`]| #?[\w.:/-]{1,80})?"
+    r"(?: (?:must|is|are|was|were|cannot|can not|can't|should|has|have|exceeds?|does|do|may|not|too|out|or|and|needs?"
+    r"|doesn't|isn't|wasn't|aren't|don't)\b"
+    r"|: |=| (?=[\"'`]))"
+)
+
+
+def _spoken_names(text: str, context: Context) -> list[str]:
+    """Return the arguments that the text speaks of as what is wrong, in words: `paragraph index` is `paragraph_index`.
+
+    What is first complained of comes first. A name of several words may stand anywhere: that is no chance.
+    """
+    low = text.lower()[:_LONGEST_SPOKEN]
+    words = words_of(low)
+    found: list[tuple[int, int, str]] = []
+    for name in context.names:
+        for forms in _parts(name):
             if words.isdisjoint(forms):
                 break
         else:
-            if parts:
-                scores.append((-len(parts), order, name))
-    return [name for _, _, name in sorted(scores)]
+            if match := _spoken(name).search(low):
+                found.append((-len(_parts(name)), match.start(), name))
+    return [name for _, _, name in sorted(found)]
+
+
+_LONGEST_SPOKEN = 2000
+
+
+@lru_cache(maxsize=1024)
+def _refused(name: str) -> re.Pattern[str]:
+    """Return a pattern for the name as the subject of a rule: nothing that is quoted elsewhere is meant then."""
+    return re.compile(
+        rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))? (?:must|cannot|should|has to|may not)\b"
+    )
+
+
+def _in_words(name: str) -> str:
+    return r"[ _-]".join("(?:" + "|".join(map(re.escape, sorted(forms))) + ")" for forms in _parts(name))
+
+
+@lru_cache(maxsize=1024)
+def _spoken(name: str) -> re.Pattern[str]:
+    parts = _parts(name)
+    if not parts:
+        return re.compile(r"(?!)")
+    alone = rf"\b{_in_words(name)}\b"
+    if len(parts) > 1:
+        return re.compile(alone)
+    return re.compile(rf"{alone}{_PREDICATES}|\b{_COMPLAINTS} {alone}")
 
 
 @lru_cache(maxsize=1024)
@@ -123,9 +216,60 @@ def _parts(name: str) -> tuple[frozenset[str], ...]:
 
 
 def _forms(word: str) -> frozenset[str]:
-    """Return every word that is the same without the ending of its plural; words of three letters have none."""
+    """Return a word in the singular and in the plural; words of three letters have none."""
     stem = word.removesuffix("s") if len(word) > 3 else word
-    return frozenset(form for form in (stem, f"{stem}s") if (form.removesuffix("s") if len(form) > 3 else form) == stem)
+    several = f"{stem[:-1]}ies" if stem.endswith("y") else f"{stem}s"
+    return frozenset((word, stem, several) if len(stem) > 2 else (word,))
+
+
+# What databases and parsers complain of is a statement or an expression: exactly one argument must hold one.
+_OF_STATEMENTS = frozenset(
+    (
+        "QUERY_ERROR", "PARSE_ERROR", "TABLE_NOT_FOUND", "COLUMN_NOT_FOUND", "CONSTRAINT_VIOLATION", "ALREADY_EXISTS",
+        "FOREIGN_KEY_VIOLATION",
+    )
+)  # fmt: skip
+_STATEMENT = re.compile(
+    r"\s{0,20}(?:select|insert|update|delete|create|drop|alter|with|explain|merge|replace|pragma|truncate|match|copy)\s",
+    re.IGNORECASE,
+)
+_EXPRESSION = re.compile(r"[^\s:/]{0,200}? ?[+*^=<>|(){}\[\]]|[\d.]{1,40} ?/ ?[\d.]{1,40}$")
+_SPEAKS_OF_STATEMENTS = re.compile(r"\b(?:statements?|quer(?:y|ies)|SQL)\b")
+
+
+_QUOTED_WORD = re.compile(r"[\"'`]([^\s\"'`]{2,80})[\"'`]")
+
+
+def _statements(text: str, context: Context, code: str) -> list[list[str | int]]:
+    """Return the one argument whose words are quoted, or that is a statement where the failure is one of statements."""
+    texts = [(keys, value) for keys, value in context.values if isinstance(value, str) and len(value) < _LONGEST_CODE]
+    for match in islice(_QUOTED_WORD.finditer(text), _MOST):
+        holders = [keys for keys, value in texts if " " in value and match[1] in value]
+        if len(holders) == 1:
+            return [list(holders[0])]
+    if code not in _OF_STATEMENTS and (code == "MISSING_REQUIRED_FIELD" or not _SPEAKS_OF_STATEMENTS.search(text)):
+        return []
+    found = [keys for keys, value in texts if _STATEMENT.match(value)]
+    if not found and code in ("QUERY_ERROR", "PARSE_ERROR"):
+        found = [keys for keys, value in texts if _EXPRESSION.match(value)]
+    return [list(found[0])] if len(found) == 1 else []
+
+
+_LONGEST_CODE = 100_000
+
+
+def _undecoded(text: str, context: Context) -> list[list[str | int]]:
+    """Return the arguments that a decoder of JSON complains of: named, quoted, or meant as JSON and none."""
+    if named := written_names(text, context) or [[name] for name in _spoken_names(text, context)]:
+        return named[:1]
+    found: list[list[str | int]] = []
+    for keys, value in context.values:
+        if isinstance(value, str) and 1 < len(value) < _LONGEST_CODE:
+            is_meant = value.lstrip()[:1] in ("{", "[", "<") or "json" in str(keys[-1]).lower()
+            is_quoted = f'"{value[:10]}"' in text
+            if is_quoted or (is_meant and parse_json(value) is None):
+                found.append(list(keys))
+    return found if len(found) == 1 else []
 
 
 def _distance(at: int, span: tuple[int, int]) -> int:
@@ -138,6 +282,7 @@ _PATH_LIKE = re.compile(
     r"|cmd|code|query|sql|expression|input|output|data|content|json|body|text|template|config|table|ref|branch|project",
     re.IGNORECASE,
 )
+_BARE_NAME = re.compile(r"directory: [\"']([\w+-]{1,40})[\"']")  # a program that was to be started
 _PATH = re.compile(r"[/\\\\]|\.\w{1,5}$")
 
 
@@ -149,6 +294,8 @@ def is_about_own_files(code: str, text: str, context: Context) -> bool:
         return not context.arguments and not context.problems
     if code == "ALREADY_EXISTS":
         return not context.arguments
+    if (bare := _BARE_NAME.search(text)) and not any(bare[1] in str(value) for _, value in context.values):
+        return not context.problems
     for keys, value in context.values:
         if not isinstance(value, str):
             continue
@@ -168,46 +315,92 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,500}", re.IGNORE
 # Names that nobody may register (RFC 2606): looking them up fails for good.
 _RESERVED_HOST = re.compile(r"\.(?:invalid|test|example)\b|\bexample\.(?:com|org|net)\b")
 _ON_THE_WAY = frozenset(("CONNECTION_FAILED", "DNS_TEMPORARY"))
+_PROGRAM_MISSING = "program missing"
+_NOT_INSTALLED = re.compile(r"([\w.@/-]{2,200})[\"'`]? (?:is|was) not installed")
+_UNRESOLVED = "host name not resolved"
 _LIMITS = frozenset(("TIMEOUT", "QUERY_TIMEOUT", "PROCESS_TIMEOUT", "UPSTREAM_TIMEOUT"))
 _OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALREADY_EXISTS"))
 _BLAMELESS = frozenset(("UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED", "PRECONDITION_FAILED"))
+# Words after which the same call is never worth another try.
+_FINAL = re.compile(
+    r"\b(?:do not|don't|cannot|can't|must not|should not|never) (?:be )?(?:retry|retried|try again|repeat)"
+    r"|\bretry(?:ing)? (?:will not|won't|is not|does not)|\b(?:non|not)[- ]?retr(?:y|i)able\b|\bpermanent(?:ly)?\b",
+    re.IGNORECASE,
+)
 
 
 def complete_finding(found: Finding, text: str, context: Context) -> Finding:
     """Return a finding with all that text and arguments say together."""
+    completed = _completed(found, text, context)
+    if completed.retryable is not False and is_final(text):
+        return msgspec.structs.replace(completed, retryable=False)
+    return completed
+
+
+def is_final(text: str) -> bool:
+    """Tell whether a text says that the same call is never worth another try."""
+    return ("etr" in text or "again" in text or "ermanent" in text) and _FINAL.search(text) is not None
+
+
+def _completed(found: Finding, text: str, context: Context) -> Finding:
     type_ = codes.type_of(found.code)
     if type_ == "TRANSIENT":
         return _transient(found, text, context)
     if found.code in _OWN_FILES and is_about_own_files(found.code, text, context):
         rule = f"{found.rule}, of the server's own"
         return msgspec.structs.replace(found, code="CONFIG_ERROR", retryable=None, rule=rule)
+    if found.rule == _PROGRAM_MISSING and (keys := _not_installed(text, context)):
+        absent = msgspec.structs.replace(found, code="NOT_FOUND")
+        return msgspec.structs.replace(
+            absent, fields=(problem(context, keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),)
+        )
+    if found.code == "BAD_UPSTREAM_RESPONSE" and found.blames:
+        return _undecodable(found, text, context)
     changes: dict[str, Any] = {}
     if type_ == "CONFLICT":
         changes["retry_after"] = delay_in_text(text)
-    if not found.fields and type_ != "INTERNAL" and found.code not in _BLAMELESS:
+    if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
         changes["fields"] = _blamed_fields(found, text, context)
     return msgspec.structs.replace(found, **changes) if changes else found
+
+
+def _not_installed(text: str, context: Context) -> list[str | int]:
+    """Return the argument that names what is not installed; what nobody sent is a program of the server's own."""
+    match = _NOT_INSTALLED.search(text)
+    named = [keys for keys, value in context.values if match and value == match[1]]
+    return list(named[0]) if len(named) == 1 else []
+
+
+def _undecodable(found: Finding, text: str, context: Context) -> Finding:
+    """Return that what was sent is not understood, where there is proof of that; else it was what came back."""
+    blamed = _undecoded(text, context)
+    if not blamed:
+        return found
+    fields = tuple(problem(context, keys, "It could not be parsed", "format") for keys in blamed)
+    parsed = msgspec.structs.replace(found, code="PARSE_ERROR", fields=fields, outcome=None)
+    return msgspec.structs.replace(parsed, retryable=False)
 
 
 def _transient(found: Finding, text: str, context: Context) -> Finding:
     if found.code in _LIMITS and (limit := _limit_sent(context)):
         late = problem(context, [limit], "The call took longer than this", "range")
         return msgspec.structs.replace(found, code="OUT_OF_RANGE", retryable=False, outcome="unknown", fields=(late,))
-    if found.code == "DNS_TEMPORARY" and _RESERVED_HOST.search(text):
+    if (found.code == "DNS_TEMPORARY" or found.rule == _UNRESOLVED) and _RESERVED_HOST.search(text):
         lost = msgspec.structs.replace(found, code="HOST_NOT_FOUND", retryable=False)
         return msgspec.structs.replace(lost, fields=_blamed_fields(lost, text, context))
     changes: dict[str, Any] = {"retry_after": delay_in_text(text)}
-    if found.code in _ON_THE_WAY and _sent_address(context):
+    if found.code in _ON_THE_WAY and (_sent_address(context) or (found.rule == _UNRESOLVED and not context.is_known)):
         changes["retryable"] = None
     return msgspec.structs.replace(found, **changes)
 
 
-def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[Any, ...]:
+def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[FieldProblem, ...]:
     kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
     title = codes.title_of(found.code, "INTERNAL")
-    return tuple(
-        problem(context, keys, title, kind) for keys in find_blamed_arguments(text, context, found.span, found.code)
-    )
+    blamed = tuple(problem(context, keys, title, kind) for keys in find_blamed_arguments(text, context, found))
+    if blamed or codes.type_of(found.code) != "VALIDATION":
+        return blamed
+    return context.proven
 
 
 def _sent_address(context: Context) -> bool:

@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from failwell._json import is_array, is_object
 from failwell.codes import Outcome
 from failwell.failure import FieldProblem, join_path
+from failwell.schema.tree import key_of
 
 _MOST_VALUES = 200
 _DEEPEST = 6
@@ -93,6 +94,44 @@ class Context:
             return ()
         return failure.fields if failure else ()
 
+    @once
+    def proven(self) -> tuple[FieldProblem, ...]:
+        """What the schema proves to be wrong: of an argument that it does not list, it only says that it is unknown."""
+        return tuple(problem for problem in self.problems if problem.kind != "unknown")
+
+    @once
+    def keys(self) -> frozenset[str]:
+        """The names of all arguments and of what is within them, in the schema and as sent."""
+        found = set(self.names)
+        waiting: list[Any] = [self.schema]
+        for _ in range(_MOST_VALUES):
+            if not waiting:
+                break
+            part = waiting.pop()
+            if is_object(part):
+                properties = part.get("properties")
+                found.update(properties if is_object(properties) else ())
+                waiting += part.values()
+            elif is_array(part):
+                waiting += part[:_MOST_VALUES]
+        for keys, _ in self.values:
+            found.update(key for key in keys if isinstance(key, str))
+        return frozenset(found)
+
+    def proves(self, path: str) -> bool:
+        """Tell whether the schema proves that what was sent at a path is wrong."""
+        return any(problem.path == path for problem in self.proven)
+
+    def was_sent(self, keys: list[str | int]) -> bool:
+        """Tell whether anything was sent where *keys* lead."""
+        here: Any = self.arguments
+        for key in keys:
+            found = key_of(here, key)
+            if found is None:
+                return False
+            here = here[found]
+        return bool(keys)
+
     def located(self, keys: list[str | int]) -> str | None:
         """Return the path of the longest beginning of *keys* that leads somewhere in the arguments or the schema."""
         if len(keys) == 1:
@@ -161,3 +200,4 @@ class Finding(Struct, frozen=True, kw_only=True):
     http_status: int | None = None
     retry_after: float | None = None
     span: tuple[int, int] | None = None
+    blames: bool = True  # whether an argument can be at fault

@@ -11,21 +11,21 @@ from failwell.advice import stated_by
 from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
-from failwell.phrases import texts
+from failwell.phrases import results, texts
 from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, meaning_of_status
-from failwell.phrases.language import plain
+from failwell.phrases.language import Match, plain
 from failwell.phrases.meanings import fields_of
 from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
-from failwell.reading.blame import ADDRESS, complete_finding
+from failwell.reading.blame import ADDRESS, complete_finding, find_blamed_arguments, is_final, written_names
 from failwell.reading.bodies import Body, find_body
 from failwell.reading.context import Context, Finding
-from failwell.reading.validators import add_schema_facts
+from failwell.reading.validators import add_schema_facts, problem
 from failwell.redact.scrubber import clean_once
 
 CERTAIN = 0.7
-"""Below this confidence the answer is: don't know."""
+"""Below this confidence nothing is claimed; no rule has less."""
 
 _LONGEST_MESSAGE = 1000
 # pydantic repeats the address of its manual under each problem.
@@ -67,8 +67,11 @@ def safe_message(text: str) -> str:
 
 def _reading(context: Context, found: Finding | None) -> Reading:
     message = context.safe_text or _NOTHING_SAID
-    if found is None or found.confidence < CERTAIN:
-        return Reading(_unknown(message, context, found), found.rule if found else None)
+    if found is None:
+        # Whether another call is worth making is unknown; to deny it would be a claim.
+        retryable = False if is_final(message) else None
+        unknown = Failure(message=message, tool=context.tool, recoverable=True, retryable=retryable, origin="inferred")
+        return Reading(unknown.replace(confidence=0.0))
     return Reading(_failure(message, context, found), found.rule)
 
 
@@ -92,15 +95,10 @@ def _outcome(found: Finding) -> Outcome:
     return found.outcome or codes.derive(found.code, None).outcome
 
 
-def _unknown(message: str, context: Context, found: Finding | None) -> Failure:
-    confidence = found.confidence if found else 0.0
-    return Failure(message=message, tool=context.tool, origin="inferred", confidence=confidence)
-
-
 _HEAD, _TAIL = 3000, 1000
 _MASK = "<>"
 _VALIDATOR_CONFIDENCE = 0.95
-_SCHEMA_CONFIDENCE = 0.8
+_SCHEMA_CONFIDENCE = 0.85
 _CLEAR = 0.88
 _RPC = re.compile(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
@@ -109,15 +107,16 @@ _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYP
 def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
-    if _OUTPUT_ERROR.search(text):
-        return Finding(rule="an error about the result", code="INTERNAL_ERROR", confidence=_OUTPUT_CONFIDENCE)
-    found = by_validator(text, context)
+    found = _about_result(text, context) or by_validator(text, context)
     if found is not None:
         return found
     body = find_body(text) if "{" in text or "[" in text else None
     said = without_prefixes(body.text if body and body.text else text)
-    found = _by_wording(said, text, body, context) or _by_number(text) or _by_schema(context)
-    return None if found is None else complete_finding(found, said, context)
+    found = _by_wording(said, text, body, context) or _by_number(text)
+    found = found and complete_finding(found, said, context)
+    if found is not None and found.code not in _OPAQUE:
+        return found
+    return _by_schema(context) or found or _by_name(said, context)
 
 
 def deciding_phrase(text: str, context: Context) -> str | None:
@@ -133,13 +132,24 @@ def _bounded(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-# How SDKs word that a tool ran and that its result is not what it promised: no error of the caller's.
-_OUTPUT_ERROR = re.compile(
-    r"\boutput validation error\b|\boutput ?schema\b.{0,60}\b(?:but|no structured)\b|\binvalid structured content\b"
-    r"|\bunexpected return (?:value )?type\b|\bResponseValidationError\b|\binvalid structured output\b",
-    re.IGNORECASE,
-)
-_OUTPUT_CONFIDENCE = 0.95
+# What is the tool's own fault, unless the schema proves that it was called wrongly.
+_OPAQUE = frozenset(("INTERNAL_ERROR", "BAD_UPSTREAM_RESPONSE"))
+_RESULT_RULES = frozenset(rule.name for rule in results.RULES if not rule.blames)
+_RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
+
+
+def _about_result(text: str, context: Context) -> Finding | None:
+    """Return what a text says about the result of a call; its words are often those of a validator of arguments."""
+    if (found := validators.about_another_model(text, context)) is not None:
+        return found
+    if not any(word in text for word in _RESULT_WORDS):
+        return None
+    masked = _masked(without_prefixes(text), context)
+    match = texts.table().first(plain(masked))
+    if match is None or match.rule.name not in _RESULT_RULES:
+        return None
+    is_certain = match.rule.outcome == "executed"
+    return _finding_of(match) if is_certain or find_status(masked, context) is None else None
 
 
 # What SDKs put before the text of an error. It says nothing about the error itself.
@@ -195,24 +205,30 @@ def _code_of(fields: tuple[FieldProblem, ...]) -> str:
 def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Finding | None:
     masked = _masked(said, context)
     match = texts.table().first(plain(masked))
-    worded = match and Finding(
-        rule=match.rule.name,
-        code=match.rule.code,
-        confidence=match.rule.confidence,
-        retryable=match.rule.retryable,
-        outcome=match.rule.outcome,
-        span=(match.start, match.end),
-    )
+    worded = match and _finding_of(match)
     if body is None:
-        status = find_status(masked)
+        status = find_status(masked, context)
         return worded if status is None else _words_or_status(worded, status)
-    status = find_status(_masked(text, context)) or (finding_of_status(body.status) if body.status else None)
+    status = find_status(_masked(text, context), context) or (finding_of_status(body.status) if body.status else None)
     coded = _by_code(body.codes)
     if coded is not None and (status is None or status.http_status in VAGUE_STATUSES):
         return worded if worded is not None and worded.confidence >= 0.9 else coded
     if coded is not None and status is not None and coded.code in (status.code, "QUOTA_EXHAUSTED"):
         return msgspec.structs.replace(status, code=coded.code)
     return worded if status is None else _words_or_status(worded, status)
+
+
+def _finding_of(match: Match) -> Finding:
+    rule = match.rule
+    return Finding(
+        rule=rule.name,
+        code=rule.code,
+        confidence=rule.confidence,
+        retryable=rule.retryable,
+        outcome=rule.outcome,
+        span=(match.start, match.end),
+        blames=rule.blames,
+    )
 
 
 def _words_or_status(worded: Finding | None, status: Finding) -> Finding:
@@ -242,17 +258,37 @@ def _by_number(text: str) -> Finding | None:
 
 
 def _by_schema(context: Context) -> Finding | None:
-    """Return that the arguments do not fit the schema, where the text says nothing clear."""
-    wrong = tuple(problem for problem in context.problems if problem.kind != "unknown")
+    """Return that the arguments do not fit the schema, where the text says nothing clear; how far it got, it hides."""
+    wrong = context.proven
     if not wrong:
         return None
-    return Finding(rule="arguments against schema", code=_code_of(wrong), confidence=_SCHEMA_CONFIDENCE, fields=wrong)
+    rule, code = "arguments against schema", _code_of(wrong)
+    return Finding(rule=rule, code=code, confidence=_SCHEMA_CONFIDENCE, fields=wrong, outcome="unknown")
+
+
+_KEY_ERROR = re.compile(r"(?:KeyError: ?)?'([^'\n]{1,200})'")
+
+
+def _by_name(said: str, context: Context) -> Finding | None:
+    """Return that an argument is refused which the text names, in whatever words; a bare key is Python's KeyError."""
+    blank = Finding(rule="an argument by its name", code="INVALID_ARGUMENT", confidence=0.75)
+    key = _KEY_ERROR.fullmatch(said.strip())
+    if key is None:
+        named = find_blamed_arguments(said, context, blank) if written_names(said, context) else []
+    else:
+        named = [list(keys) for keys, value in context.values if value == key[1]]
+        named += [[name] for name in context.names if name == key[1]]
+    if not named or (key and len(named) > 1):
+        return None
+    return msgspec.structs.replace(blank, fields=tuple(problem(context, keys, "It was refused") for keys in named))
 
 
 def _masked(text: str, context: Context) -> str:
     """Return a text without addresses and without what the caller sent, whose words are not the server's."""
     if "://" in text:
         text = ADDRESS.sub(_MASK, text)
+    if any(name in text for name in _HEADS):
+        text = _COMPOUND_NAME.sub(r"\1 ", text)
     if context.tool and len(context.tool) > 3:
         text = text.replace(context.tool, _MASK)
     for _, value in context.values:
@@ -261,24 +297,61 @@ def _masked(text: str, context: Context) -> str:
     return text
 
 
-# A number is a status if a word before it, or a reason behind it, says so.
-_BEFORE = (
+# The last words of a name say what it is: a TimeoutConfigError is about a configuration.
+_HEADS = (
+    "Config", "Configuration", "Settings", "Parse", "Parser", "Parsing", "Format", "Syntax", "Schema", "Validation",
+    "Value", "Type", "Argument", "X",
+)  # fmt: skip
+_COMPOUND_NAME = re.compile(
+    r"\b(?:Timeout|Network|Connection|RateLimit|Retry|Quota|Lock|Session|Throttl(?:e|ing)|Duplicate|Conflict|Permission"
+    r"|Auth|Transient|Unavailable)[A-Za-z0-9]{0,60}?"
+    rf"({'|'.join(_HEADS)})(?=Error|Exception)"
+)
+
+# A number is a status if a word before it says so, or if its own reason stands behind it. Other words before it,
+# such as "Order" or "#", make it the number of something.
+_SURELY = (
     r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?|response code|statuscode|errorcode|error code"
-    r"|https?(?:/[\d.]{1,3})?(?: error| status| code)?|returned|responded with|got|received|code)[\s:=#(\[\"']{1,4}"
+    r"|https?(?:/[\d.]{1,3})?(?: error| status| code)?)[\s:=#(\[\"']{1,4}"
 )
-_UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens"
+_PERHAPS = (
+    r"(?<!exit )\b(?:returned|responded with|failed with|answered|answered with|replied with|got|received|code|error)"
+    r":? [(\[]?|[(\[]"
+)
+_UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens|results|records|files|times|days|points"
+_ENDS = r"(?=\s{0,2}(?:$|[.:;)\]}\"'\n–—]|- |(?:from|for|on|when|while|response|errors?|status|because|at|http)\b))"
 _STATED = re.compile(
-    rf"(?:{_BEFORE}|\berror:? \(?|^\(?|[(\[])([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)", re.IGNORECASE
+    rf"{_SURELY}([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)"
+    rf"|(?:{_PERHAPS})([45]\d\d)\b(?:(?=,)|{_ENDS})|^\(?([45]\d\d)\b{_ENDS}",
+    re.IGNORECASE,
 )
-_REASON = re.compile(rf"\b([45]\d\d)[\s:,\"'\]}})-]{{1,4}}(?:{'|'.join(REASONS)})", re.IGNORECASE)
+_WITH_REASON = re.compile(
+    r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed"
+    r"|an?|the|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
+    rf"([45]\d\d)[\s:,\"'\]}})-]{{1,4}}({'|'.join(dict.fromkeys(words for _, words in REASONS))})",
+    re.IGNORECASE,
+)
+_REASONS = frozenset(REASONS)
+_COMPARED = re.compile(r"\b[Ee]xpected\b")
 _NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
 _STATUS_CONFIDENCE = 0.9
 
 
-def find_status(text: str) -> Finding | None:
+def find_status(text: str, context: Context) -> Finding | None:
     """Return what the HTTP status in a text means, or None if there is none."""
-    match = (_REASON.search(text) or _STATED.search(text)) if _NUMBER.search(text) else None
-    return None if match is None else finding_of_status(int(match[1]), match.span())
+    if not _NUMBER.search(text):
+        return None
+    for match in _WITH_REASON.finditer(text):
+        if (int(match[1]), match[2].lower()) in _REASONS:
+            return finding_of_status(int(match[1]), match.span())
+    match = _STATED.search(text)
+    if match is None:
+        return None
+    status = int(next(filter(None, match.groups())))
+    is_compared = "200" not in text and _COMPARED.search(text)  # expected 3 columns, got 404
+    if not match[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
+        return None
+    return finding_of_status(status, match.span())
 
 
 def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
 from failwell._spelling import closest
+from failwell.codes import Outcome
 from failwell.failure import ROOT, FieldProblem, last_key, split_path
-from failwell.reading.context import Context
+from failwell.reading.context import Context, Finding
 from failwell.redact.scrubber import clean, is_secret_name
 from failwell.schema.tree import SchemaTree, key_of
 from failwell.schema.words import options_of, schema_in_words
@@ -105,11 +106,12 @@ def problem(
     """Return the problem of the argument that *keys* lead to, with what was sent there."""
     path = context.located(keys) or ROOT
     sent = _sent(context, keys, path) if context.is_known else UNSET
-    if kind == "missing" and sent is not UNSET and sent is not None:
-        kind = "type"
+    was_sent = sent is not UNSET or context.was_sent(keys)  # the value of a secret is not shown
+    if kind == "missing" and was_sent and sent not in (None, "", [], {}):
+        kind = "type" if sent is not UNSET and context.proves(path) else None
     is_safe = len(sentence) <= _LONGEST_SENTENCE and sentence in context.safe_text
     message = (sentence if is_safe else clean(sentence, _LONGEST_SENTENCE)).strip()
-    if context.is_known and sent is UNSET and kind in ("type", None) and path != ROOT:
+    if context.is_known and not was_sent and kind == "type" and path != ROOT:
         kind = "missing"
     required = True if kind == "missing" else None
     return FieldProblem(path=path, kind=kind, message=message, sent=sent, required=required, **more)
@@ -235,24 +237,28 @@ def _ends_in(before: str, value: Any) -> bool:
         return False
 
 
-def _rows(*rows: tuple[str, str], only_known: bool = False) -> Callable[[str, Context], list[FieldProblem] | None]:
-    """Return a parser that takes the names which any of its patterns finds for those of arguments."""
+def _rows(*rows: tuple[str, str]) -> Callable[[str, Context], list[FieldProblem] | None]:
+    """Return a parser that takes the names which any of its patterns finds for those of arguments.
+
+    A name that the schema does not know is another one's, such as that of a function inside the tool.
+    """
     compiled = [(re.compile(pattern), kind) for pattern, kind in rows]
 
     def parse(text: str, context: Context) -> list[FieldProblem] | None:
         found: list[FieldProblem] = []
-        matched = False
+        matched = is_foreign = False
         for pattern, kind in compiled:
             for match in pattern.finditer(text):
                 matched = True
                 given = next((part for part in match.groups() if part), "")
                 names = _QUOTED_NAME.findall(given) or [name for name in re.split(r"[\s,]+(?:and\s+)?", given) if name]
                 for name in names[:20]:
-                    if only_known and context.properties and name not in context.names:
-                        continue
                     keys: list[str | int] = [*re.split(r"[/.]", name.strip("/.$").replace("properties/", ""))]
-                    found.append(problem(context, keys, match[0], kind))
-        return found if matched else None
+                    if context.properties and context.keys.isdisjoint(map(str, keys)):
+                        is_foreign = True
+                    else:
+                        found.append(problem(context, keys, match[0], kind))
+        return found if matched and (found or not is_foreign) else None
 
     return parse
 
@@ -274,12 +280,20 @@ _go = _rows(
     (r"parameter ([\w.-]{1,80}) is not of type", "type"),
     (r"cannot unmarshal [^\n]{1,60} into Go (?:struct field|value) [\w.]{0,80}?\.?(\w{1,80}) of type", "type"),
 )
-_rust = _rows(
+_serde = _rows(
     (r"missing field `([^`\n]{1,80})`", "missing"),
     (r"unknown field `([^`\n]{1,80})`", "unknown"),
     (r"unknown variant `[^`\n]{1,80}`(), expected", "enum"),
     (r"invalid (?:type|value|length): [^\n]{1,120}, expected ()", "type"),
 )
+_PLACE = re.compile(r" at line \d{1,9} column \d{1,9}")
+
+
+def _rust(text: str, context: Context) -> list[FieldProblem] | None:
+    """Read what serde has against arguments; with a line and a column it speaks of a text that was decoded."""
+    return None if " at line " in text and _PLACE.search(text) else _serde(text, context)
+
+
 _python = _rows(
     (r"missing \d{1,3} required (?:positional|keyword-only) arguments?: ([^\n]{1,200})", "missing"),
     (r"(?:got an )?unexpected keyword argument '([^'\n]{1,80})'", "unknown"),
@@ -303,12 +317,36 @@ _words = _rows(
     (rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]", "unknown"),
     (_ITEM + r"(?:is |field |value )?(?:required|missing)", "missing"),
     (_ITEM + r"(?:is an )?(?:unknown|unexpected|unrecognized|extra)", "unknown"),
-    only_known=True,
 )
 
 
 _PYDANTIC_HEAD = re.compile(r"\d{1,6} validation errors? for ")
 _PYDANTIC_KIND = re.compile(r"[\[(]type=([\w.]{1,80})")
+
+
+_MODEL = re.compile(r"\d{1,6} validation errors? for ([\w.\[\]-]{1,200})\n([^\s][^\n]{0,300})")
+_OF_ARGUMENTS = re.compile(r"(?:Arguments|Args|Params|Parameters|Input|Request)$|^call\[")
+_OF_RESULTS = re.compile(r"(?:Output|Response|Result|Results|Reply|Answer)$")
+_OF_SERVER = re.compile(r"(?:Settings|Config|Configuration|Environment)$")
+
+
+def about_another_model(text: str, context: Context) -> Finding | None:
+    """Return that pydantic refused something else than arguments: the result, an upstream answer, the settings."""
+    match = _MODEL.search(text) if "validation error" in text else None
+    if match is None:
+        return None
+    name, first = match[1], _keys(match[2].strip(), " -> " if " -> " in match[2] else ".")[:1]
+    if _OF_ARGUMENTS.search(name):
+        return None
+    is_foreign = bool(context.names) and context.keys.isdisjoint(map(str, first)) and "Unexpected" not in text
+    if _OF_RESULTS.search(name):
+        is_own = context.tool is not None and name in (f"{context.tool}Output", f"{context.tool}DictOutput")
+        outcome: Outcome = "executed" if is_own else "unknown"
+        return Finding(rule="pydantic text about a result", code="INTERNAL_ERROR", confidence=0.9, outcome=outcome)
+    if not is_foreign:
+        return None
+    code = "CONFIG_ERROR" if _OF_SERVER.search(name) else "BAD_UPSTREAM_RESPONSE"
+    return Finding(rule="pydantic text about no argument", code=code, confidence=0.8, retryable=None, outcome="unknown")
 
 
 def _pydantic(text: str, context: Context) -> list[FieldProblem] | None:
