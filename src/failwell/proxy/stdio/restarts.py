@@ -73,7 +73,7 @@ class Restarts:
         with runner.lock:
             pending = list(runner.conversation.pending.values())
         lost = [request for request in pending if request.is_sent or not will_return]
-        count = len(lost) + (0 if will_return else runner.waiting())
+        count = sum(bool(request.method) for request in lost) + (0 if will_return else runner.waiting())
         if count or code:
             self._report("restarted" if will_return else "died", exit_code=code, pending=count)
         if self._dry_run:
