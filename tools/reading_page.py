@@ -89,7 +89,7 @@ def _example_row(example: dict[str, Any]) -> str:
 
 def _numbers() -> Iterator[str]:
     yield "\n## Numbers\n\nA number is an HTTP status where a word before it says so, or the reason behind it:"
-    yield f"{_names(sorted(REASONS, key=str.lower))}.\n"
+    yield f"{_names(sorted({words for _, words in REASONS}, key=str.lower))}.\n"
     yield "| JSON-RPC code | becomes |\n|---|---|"
     for row in RPC_CODES:
         meaning = _linked(row.received) if row.received else "what its text and `data` say"

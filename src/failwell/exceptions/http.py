@@ -90,6 +90,7 @@ def verdict_for_status(
 
 _SESSION_HEADER = "mcp-session-id"
 _SESSION_STATUSES = (400, 404)
+_LONGEST_BODY = 2000
 _SESSION_LOST: dict[str, Any] = {"code": "SESSION_LOST", "outcome": "not_executed"}
 
 
@@ -101,9 +102,17 @@ def is_session_refused(status: int, sent: object, body: object = None) -> bool:
     if status not in _SESSION_STATUSES or not lower_headers(sent).get(_SESSION_HEADER):
         return False
     error = _rpc_error(body)
-    if error is None or is_session_lost(*error):
+    if error is None:
+        return status == 404 or _speaks_of_session(body)
+    if is_session_lost(*error):
         return True
     return status == 404 and error[0] not in RECEIVED.keys() - {INVALID_REQUEST}
+
+
+def _speaks_of_session(body: object) -> bool:
+    """Return whether a body that is no JSON-RPC error leaves it at the status, or names the session."""
+    said = body.decode(errors="replace") if isinstance(body, bytes) else "" if body is None else str(body)
+    return not said.strip() or "session" in said[:_LONGEST_BODY].lower()
 
 
 def session_verdict(status: int) -> dict[str, Any]:

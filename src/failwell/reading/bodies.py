@@ -85,7 +85,6 @@ vendors = Vendors(VENDORS)
 """The services that are told from the shape of an error object."""
 
 
-
 class FieldNote(NamedTuple):
     """A field that an object names, and what it says of it."""
 

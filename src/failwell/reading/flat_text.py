@@ -107,7 +107,7 @@ _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYP
 def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
-    found = _about_result(text, context) or by_validator(text, context)
+    found = about_result(text, context) or by_validator(text, context)
     if found is not None:
         return found
     body = find_body(text) if "{" in text or "[" in text else None
@@ -138,7 +138,7 @@ _RESULT_RULES = frozenset(rule.name for rule in results.RULES if not rule.blames
 _RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
 
 
-def _about_result(text: str, context: Context) -> Finding | None:
+def about_result(text: str, context: Context) -> Finding | None:
     """Return what a text says about the result of a call; its words are often those of a validator of arguments."""
     if (found := validators.about_another_model(text, context)) is not None:
         return found

@@ -32,7 +32,7 @@ SLACK_ROWS: Rows = (
     ("PAYLOAD_TOO_LARGE", "*msg_too_long msg_blocks_too_long too_many_attachments file_uploads_too_large"),
     ("PAYLOAD_TOO_LARGE", "too_many_users post_too_long"),
     ("SERVICE_UNAVAILABLE", "service_unavailable team_added_to_org"),
-    ("UPSTREAM_ERROR", "internal_error"),
+    (FAULT, "internal_error"),
     (FAULT, "fatal_error"),
     ("UPSTREAM_TIMEOUT", "request_timeout"),
     ("OUTCOME_UNKNOWN", "duplicate_message_not_found"),
