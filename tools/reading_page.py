@@ -140,7 +140,7 @@ def _unflagged() -> Iterator[str]:
     yield "What counts depends on what the tool is for, as its name and its arguments tell:\n"
     yield "| a tool for which | what an error must show |\n|---|---|"
     for role in Role:
-        yield f"| {role.value} | {role.proof} |"
+        yield f"| {role.meaning} | {role.proof} |"
     yield "\nAn object is an error if it has\n"
     for rule, _ in ENVELOPES:
         yield f"- {rule}"

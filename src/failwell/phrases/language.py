@@ -205,9 +205,9 @@ class Table:
             phrases = self._phrases.get(number)
             if phrases is None:
                 phrases = self._phrases[number] = _phrases(self.rules[number])
-            rule = self.rules[number]
-            if (found := _compiled(phrases[place]).search(text)) and not _is_taken_back(rule, text):
-                yield Match(rule, found.start(), found.end(), phrases[place])
+            found = _compiled(phrases[place]).search(text)
+            if found and not _is_taken_back(self.rules[number], text):
+                yield Match(self.rules[number], found.start(), found.end(), phrases[place])
 
     def _take_apart(self, word: str) -> tuple[frozenset[str], dict[str, list[_Entry]]]:
         by_second: dict[str, list[_Entry]] = {}

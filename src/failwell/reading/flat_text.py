@@ -341,9 +341,9 @@ def find_status(text: str, context: Context) -> Finding | None:
     """Return what the HTTP status in a text means, or None if there is none."""
     if not _NUMBER.search(text):
         return None
-    for match in _WITH_REASON.finditer(text):
-        if (int(match[1]), match[2].lower()) in _REASONS:
-            return finding_of_status(int(match[1]), match.span())
+    for reason in _WITH_REASON.finditer(text):
+        if (int(reason[1]), reason[2].lower()) in _REASONS:
+            return finding_of_status(int(reason[1]), reason.span())
     match = _STATED.search(text)
     if match is None:
         return None

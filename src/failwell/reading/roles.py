@@ -20,8 +20,8 @@ class Role(Enum):
     QUESTION = "a negative answer is a result", "an opening that only errors have, and words of this call"
     CONTENT = "the result is a text that somebody else wrote", "an error that quotes what was sent, or names the tool"
 
-    def __init__(self, value: str, proof: str) -> None:
-        self._value_ = value
+    def __init__(self, meaning: str, proof: str) -> None:
+        self.meaning = meaning
         self.proof = proof
 
 

@@ -171,8 +171,8 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
         stated.add(inner)
     stated.after += texts
     for text in raw.texts if is_found else ():
-        if (found := _by_validator(text, stated, context)) is not None:
-            return flat_text.read_error_text("\n".join(raw.texts), context, found)
+        if (refused := _by_validator(text, stated, context)) is not None:
+            return flat_text.read_error_text("\n".join(raw.texts), context, refused)
     reading = from_stated(stated, context, now=now) or _from_words(stated, context)
     if reading is None and is_found and stated.message:
         reading = flat_text.read_error_text(stated.message, context)  # the words count, and not the rest of the object

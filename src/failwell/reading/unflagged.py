@@ -140,7 +140,8 @@ class _Call:
             value = value.strip()
             if value and (_stands_in(value, text, quoted=_is_vague(value)) or text.endswith(f": {value}")):
                 return value
-            for part in _PART.findall(value)[:_MOST_PARTS] if len(value) > 3 else ():
+            parts: list[str] = _PART.findall(value)[:_MOST_PARTS] if len(value) > 3 else []
+            for part in parts:
                 if part == value or part.lower() in COMMON_WORDS:
                     continue
                 if _stands_in(part, text, quoted=part.isalpha()):
