@@ -280,6 +280,7 @@ def _by_name(said: str, context: Context) -> Finding | None:
     """Return that an argument is refused which the text names, in whatever words; a bare key is Python's KeyError."""
     blank = Finding(rule="an argument by its name", code="INVALID_ARGUMENT", confidence=0.75)
     key = _KEY_ERROR.fullmatch(said.strip())
+    named: list[list[str | int]]
     if key is None:
         named = find_blamed_arguments(said, context, blank) if written_names(said, context) else []
     else:
@@ -351,14 +352,14 @@ def find_status(text: str, context: Context) -> Finding | None:
     for match in _WITH_REASON.finditer(text):
         if (int(match[1]), match[2].lower()) in _REASONS:
             return finding_of_status(int(match[1]), match.span())
-    match = _STATED.search(text)
-    if match is None:
+    stated = _STATED.search(text)
+    if stated is None:
         return None
-    status = int(next(filter(None, match.groups())))
+    status = int(next(filter(None, stated.groups())))
     is_compared = "200" not in text and _COMPARED.search(text)  # expected 3 columns, got 404
-    if not match[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
+    if not stated[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
         return None
-    return finding_of_status(status, match.span())
+    return finding_of_status(status, stated.span())
 
 
 def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:
