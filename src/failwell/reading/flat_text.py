@@ -285,7 +285,7 @@ def _by_name(said: str, context: Context) -> Finding | None:
         named = find_blamed_arguments(said, context, blank) if written_names(said, context) else []
     else:
         named = [list(keys) for keys, value in context.values if value == key[1]]
-        named += [[name] for name in context.names if name == key[1]]
+        named.extend([key[1]] for name in context.names if name == key[1])
     if not named or (key and len(named) > 1):
         return None
     return msgspec.structs.replace(blank, fields=tuple(problem(context, keys, "It was refused") for keys in named))
