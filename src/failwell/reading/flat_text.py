@@ -273,11 +273,12 @@ def _by_name(said: str, context: Context) -> Finding | None:
     """Return that an argument is refused which the text names, in whatever words; a bare key is Python's KeyError."""
     blank = Finding(rule="an argument by its name", code="INVALID_ARGUMENT", confidence=0.75)
     key = _KEY_ERROR.fullmatch(said.strip())
+    named: list[list[str | int]]
     if key is None:
         named = find_blamed_arguments(said, context, blank) if written_names(said, context) else []
     else:
         named = [list(keys) for keys, value in context.values if value == key[1]]
-        named += [[name] for name in context.names if name == key[1]]
+        named.extend([key[1]] for name in context.names if name == key[1])
     if not named or (key and len(named) > 1):
         return None
     return msgspec.structs.replace(blank, fields=tuple(problem(context, keys, "It was refused") for keys in named))
@@ -341,17 +342,17 @@ def find_status(text: str, context: Context) -> Finding | None:
     """Return what the HTTP status in a text means, or None if there is none."""
     if not _NUMBER.search(text):
         return None
-    for reason in _WITH_REASON.finditer(text):
-        if (int(reason[1]), reason[2].lower()) in _REASONS:
-            return finding_of_status(int(reason[1]), reason.span())
-    match = _STATED.search(text)
-    if match is None:
+    for match in _WITH_REASON.finditer(text):
+        if (int(match[1]), match[2].lower()) in _REASONS:
+            return finding_of_status(int(match[1]), match.span())
+    stated = _STATED.search(text)
+    if stated is None:
         return None
-    status = int(next(filter(None, match.groups())))
+    status = int(next(filter(None, stated.groups())))
     is_compared = "200" not in text and _COMPARED.search(text)  # expected 3 columns, got 404
-    if not match[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
+    if not stated[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
         return None
-    return finding_of_status(status, match.span())
+    return finding_of_status(status, stated.span())
 
 
 def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:

@@ -5,6 +5,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, NamedTuple
 
+from failwell._json import is_object
 from failwell._log import log
 from failwell._sdks import needs
 from failwell.failure import Failure
@@ -46,7 +47,11 @@ class ToolFunctions(NamedTuple):
     search: Callable[[str], Awaitable[Any]] | None = None
 
 
-NO_FUNCTIONS = ToolFunctions(tuple, lambda _: None)
+def _no_function(_: str) -> None:
+    return None
+
+
+NO_FUNCTIONS = ToolFunctions(tuple, _no_function)
 """Those of a low-level server, which has one function for all its tools."""
 
 
@@ -132,7 +137,7 @@ async def _refused(protection: Protection, failure: Failure, call: KeyedCall, st
 
 
 def _wire(result: Any) -> dict[str, Any]:
-    if isinstance(result, dict):
+    if is_object(result):
         return result
     found: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     return found
@@ -152,7 +157,7 @@ def _principal(settings: Idempotency, call: KeyedCall) -> str | None:
     token: Any = getattr(getattr(call.request, "scope", {}).get("user"), "access_token", None) or get_access_token()
     if token is None:
         return None
-    claims = getattr(token, "claims", None) or {}
+    claims: dict[str, Any] = getattr(token, "claims", None) or {}
     subject = getattr(token, "subject", None) or claims.get("sub")
     return "\n".join(map(str, (token.client_id, claims.get("iss", ""), subject or "")))
 
@@ -165,7 +170,7 @@ def declare_keys(server: Any, protection: Protection, functions: Callable[[], It
         found = get_capabilities(*args, **kwargs)
         if not protection.idempotent and not any(map(idempotency_of, functions())):
             return found
-        others = getattr(found, name, None) or {}
+        others: dict[str, Any] = getattr(found, name, None) or {}
         return found.model_copy(update={name: {**others, DECLARED: {}}})
 
     server.get_capabilities = capabilities

@@ -78,10 +78,10 @@ def attach(server: Any, protection: Protection) -> str:
 
 
 def _functions(manager: Any) -> ToolFunctions:
-    return ToolFunctions(
-        lambda: [tool.fn for tool in manager._tools.values()],
-        lambda name: getattr(manager.get_tool(name), "fn", None),
-    )
+    def get(name: str) -> Any:
+        return getattr(manager.get_tool(name), "fn", None)
+
+    return ToolFunctions(lambda: [tool.fn for tool in manager._tools.values()], get)
 
 
 class ProtectedServer(HighLevelServer):

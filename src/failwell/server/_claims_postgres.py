@@ -1,7 +1,7 @@
 """`PostgresClaims`: claims in a PostgreSQL database, for a fleet of servers: `pip install 'failwell[postgres]'`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -34,7 +34,7 @@ class PostgresClaims(SqlClaims):
         self._lock = Lock()
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+    def transaction(self) -> Generator[psycopg.Connection[Any]]:
         """Yield a connection inside a transaction."""
         connection = self._taken()
         try:

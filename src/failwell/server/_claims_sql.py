@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -63,7 +63,7 @@ class SqlClaims:
         self._claims = 0
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
+    def transaction(self) -> Generator[Any]:
         """Yield what executes statements, all of them or none."""
         raise NotImplementedError
         yield
@@ -121,10 +121,14 @@ class SqlClaims:
         return statement.replace("{now}", self.now).replace("?", self.value)
 
     @contextmanager
-    def _safely(self) -> Iterator[Any]:
+    def _safely(self) -> Generator[Any]:
         try:
             with self.transaction() as connection:
-                yield lambda statement, *values: connection.execute(self._spelled(statement), values)
+
+                def execute(statement: str, *values: Any) -> Any:
+                    return connection.execute(self._spelled(statement), values)
+
+                yield execute
         except self.errors as exc:
             raise StoreDown(type(exc).__name__) from exc
 
@@ -147,7 +151,7 @@ class SqliteClaims(SqlClaims):
         self._process = 0
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
         """Yield the connection inside a transaction that writes."""
         with self._lock:
             connection = self._connected()
