@@ -133,7 +133,7 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
         f"| a breaker: after {breaker.most} failures in a row none for {breaker.pause:.0f} s |",
         f"| requests of one proxied session without an answer | {bounds.MAX_PENDING:,}; ",
         f"| sessions of a gateway | {bounds.MAX_SESSIONS:,}; ",
-        f"| {bounds.MAX_RETRIED_LINE >> 10} KiB over standard input, {bounds.MAX_RETRIED_BODY >> 20} MiB over HTTP; ",
+        f"| a call that the proxy can make again | {bounds.MAX_RETRIED_CALL >> 20} MiB; ",
         f"| {bounds.MAX_LEARNT >> 20} MiB; sessions are forgotten as above |",
         f"| connections to a gateway | {bounds.MAX_CONNECTIONS:,}, ",
         f"| {bounds.MAX_STREAMS:,}, of one client {bounds.MAX_STREAMS_OF_CLIENT}; ",

@@ -240,7 +240,7 @@ ROWS: tuple[Row, ...] = (
     Row("CONFIG_ERROR", "INTERNAL", 500, "The server is not configured correctly", _TELL, outcome="not_executed"),
     Row("DISK_FULL", "INTERNAL", 507, "There is no space left", _TELL),
     Row("PARTIAL_FAILURE", "INTERNAL", 500, "Some of the items failed",
-        Advice("stop", "The other items took effect: repeat it only for those that failed."),
+        Advice("stop", "Do not repeat it as a whole: the other items took effect."),
         recoverable=True, outcome="executed"),
     Row("PROCESS_FAILED", "INTERNAL", 500, "A program failed", _TELL),
     Row("WORKER_CRASHED", "INTERNAL", 500, "A worker process crashed", _TELL),

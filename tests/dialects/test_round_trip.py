@@ -88,6 +88,7 @@ def _undated(one: dict[str, Any], two: dict[str, Any]) -> bool:
 @each_dialect
 @given(failure=failures)
 def test_reading_what_was_read_from_text_changes_nothing_more(dialect: str, failure: fw.Failure) -> None:
+    assume(not is_guess(failure))
     once = fw.read(stripped(fw.encode(failure, dialect)), unflagged=True)
     assert once is not None
     again = fw.read(stripped(fw.encode(once, dialect)), unflagged=True)

@@ -99,6 +99,7 @@ CASES = {
             retry_after=30,
             outcome="unknown",
             origin="inferred",
+            confidence=0.93,
         ),
         kinds=HIGH,
     ),

@@ -41,7 +41,7 @@ from failwell.codes import Action
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.failure import is_certain
 from failwell.reading.context import Context
-from failwell.reading.evidence import Evidence, find_evidence
+from failwell.reading.evidence import ClaimEvidence, find_evidence
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
 from failwell.schema.repair import Repair
@@ -224,7 +224,7 @@ class CallReading(Struct, frozen=True, kw_only=True):
     kind: str | None = None
     failure: fw.dialects.RedactedFailure | None = None
     rule: str | None = None
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[ClaimEvidence, ...] = ()
     decision: fw.Decision | None = None
     repair: Repair | None = None
 
@@ -437,7 +437,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
     yield "read from", _ORIGINS.get(failure.origin, "structure")
 
 
-def _claim_text(found: Evidence) -> str:
+def _claim_text(found: ClaimEvidence) -> str:
     """Return a claim in a few words: its name, and its value where that is short."""
     if found.claim == "failure":
         return "it failed"

@@ -111,8 +111,8 @@ def is_session_refused(status: int, sent: object, body: object = None) -> bool:
 
 def _speaks_of_session(body: object) -> bool:
     """Return whether a body that is no JSON-RPC error leaves it at the status, or names the session."""
-    said = body.decode(errors="replace") if isinstance(body, bytes) else "" if body is None else str(body)
-    return not said.strip() or "session" in said[:_LONGEST_BODY].lower()
+    said = body.decode(errors="replace") if isinstance(body, bytes) else str(body) if body else ""
+    return said.strip() in ("", "{}") or "session" in said[:_LONGEST_BODY].lower()
 
 
 def session_verdict(status: int) -> dict[str, Any]:

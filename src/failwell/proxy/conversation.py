@@ -45,7 +45,7 @@ from failwell.proxy.summary import counted_name
 if TYPE_CHECKING:
     from failwell.event import Event
     from failwell.failure import Failure
-    from failwell.proxy.rewriter import Reading, Rewriter
+    from failwell.proxy.rewriter import AnswerReading, Rewriter
     from failwell.retry import Effect as RunEffect
     from failwell.retry import Limits, Policy, Run
 
@@ -172,13 +172,13 @@ class Compute(Struct):
     function: Callable[[], Any]
 
 
-class Report(Struct):
+class ReportEvent(Struct):
     """Report an event."""
 
     event: "Event"
 
 
-Effect = ToServer | ToClient | Sleep | ListTools | AskLimits | Succeeded | Compute | Report
+Effect = ToServer | ToClient | Sleep | ListTools | AskLimits | Succeeded | Compute | ReportEvent
 Steps = Generator[Effect, Any, None]
 """What a message leads to: effects that the transport carries out one after another."""
 
@@ -367,7 +367,7 @@ class Conversation:
         if settings.validates and self._needs_tools():
             yield ListTools(request, is_decisive=True)
         if settings.reports_all:
-            yield Report(self.rewriter.event("started", request.call))
+            yield ReportEvent(self.rewriter.event("started", request.call))
         failure: Failure | None = None
         if settings.validates and (failure := (yield Compute(lambda: self.rewriter.check(request.call)))) is not None:
             failure = failure.replace(outcome="not_executed")
@@ -389,7 +389,7 @@ class Conversation:
 
     def refuse(self, call: ProxiedCall, failure: "Failure", request: PendingRequest | None = None) -> Steps:
         """Answer a call that is not made; in a dry run, only report that."""
-        yield Report(self.rewriter.event("refused", call, failure))
+        yield ReportEvent(self.rewriter.event("refused", call, failure))
         if request is not None and self.settings.dry_run:
             return
         answer = yield Compute(lambda: self.rewriter.failed(call, failure))
@@ -580,7 +580,7 @@ class Conversation:
         if renamed is None:
             yield from self._fail_unread(request, source)
             return
-        yield Report(event)
+        yield ReportEvent(event)
         self._end(request)
         yield ToClient(renamed, request, source)
 
@@ -719,7 +719,7 @@ class Conversation:
         return ToClient(encode(error), request, source)
 
     def _read_and_answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
-        reading: Reading | None = yield Compute(partial(self._read, request, data))
+        reading: AnswerReading | None = yield Compute(partial(self._read, request, data))
         if reading is None:
             yield from self._answer_unread(request, data, source, is_failed=is_failed)
             return
@@ -735,7 +735,7 @@ class Conversation:
             yield Succeeded(request.run)
         answer, event = yield Compute(partial(self._write, request, reading))
         if event is not None:
-            yield Report(event)
+            yield ReportEvent(event)
         self._end(request)
         if answer is not None:
             yield ToClient(answer, request, source)
@@ -744,12 +744,12 @@ class Conversation:
         passed = encode({**reading.message, "id": request.id}) if passed is None else passed
         yield ToClient(passed, request, source, is_unchanged=passed is data)
 
-    def _read(self, request: PendingRequest, data: bytes) -> "Reading | None":
+    def _read(self, request: PendingRequest, data: bytes) -> "AnswerReading | None":
         """Return what an answer says; None: it cannot be decoded."""
         message = decode_line(data)
         return self.rewriter.read_answer(request.call, message) if is_object(message) else None
 
-    def _write(self, request: PendingRequest, reading: "Reading") -> "tuple[bytes | None, Event | None]":
+    def _write(self, request: PendingRequest, reading: "AnswerReading") -> "tuple[bytes | None, Event | None]":
         """Return what takes the place of an answer, None if nothing does, and its event."""
         answer, event = self.rewriter.write_answer(request.call, reading, attempts=request.attempts, run=request.run)
         return None if answer is None else encode({**answer, "id": request.id}), event
@@ -788,7 +788,7 @@ class Conversation:
         if concluded.outcome != failure.outcome:  # an earlier try may have had an effect: the next step is another one
             concluded = concluded.replace(suggestion=None)
         attempts = {} if request.attempts is None else {"attempt": request.attempts}
-        yield Report(rewriter.event("failure", request.call, concluded, **attempts))
+        yield ReportEvent(rewriter.event("failure", request.call, concluded, **attempts))
         answer = yield Compute(lambda: rewriter.failed(request.call, concluded, attempts=request.attempts))
         self._end(request)
         yield ToClient(encode(answer), request, source)
@@ -805,7 +805,7 @@ class Conversation:
         if delay is None or request.is_cancelled:
             return False
         details = {"attempt": run.attempt, "delay": round(delay, 3)}
-        yield Report(self.rewriter.event("retry", request.call, failure, **details))
+        yield ReportEvent(self.rewriter.event("retry", request.call, failure, **details))
         if self.settings.dry_run:
             return False
         return (yield from self._wait_and_send(request, run, delay))

@@ -44,7 +44,7 @@ _ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
 _REPLACED = frozenset(("content", "isError", "_meta"))
 
 
-class Reading(Struct):
+class AnswerReading(Struct):
     """What a server's answer says: the failure in it and its kind, if any; and the message, the JSON in it redacted."""
 
     message: Message
@@ -102,16 +102,16 @@ class Rewriter:
         self._session = session
         self._checks: SchemaChecks | None = None
 
-    def read_answer(self, call: ProxiedCall, message: Message) -> Reading:
+    def read_answer(self, call: ProxiedCall, message: Message) -> AnswerReading:
         """Return what an answer says."""
         message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
         failure = self._failure_in(call, message)
         if failure is not None:
-            return Reading(message, failure, "failure")
+            return AnswerReading(message, failure, "failure")
         failure = self.unflagged_in(call, message)
         if failure is None:
-            return Reading(message)
-        return Reading(message, failure, "flipped" if self.flips(call.tool) else "unflagged")
+            return AnswerReading(message)
+        return AnswerReading(message, failure, "flipped" if self.flips(call.tool) else "unflagged")
 
     def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
         """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
@@ -152,7 +152,7 @@ class Rewriter:
         return None if found == message else found
 
     def write_answer(
-        self, call: ProxiedCall, reading: Reading, *, attempts: int | None = None, run: "Run | None" = None
+        self, call: ProxiedCall, reading: AnswerReading, *, attempts: int | None = None, run: "Run | None" = None
     ) -> tuple[Message | None, Event | None]:
         """Return the structured answer in place of one that was read, or None: that passes as it is; and its event.
 

@@ -28,7 +28,7 @@ _DEEPEST = 8
 _TEXT = "the text"
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class ClaimEvidence(Struct, frozen=True, kw_only=True):
     """Why one thing is claimed.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Leaf(NamedTuple):
     value: Any
 
 
-def find_evidence(what: Any, reading: Reading, context: Context) -> tuple[Evidence, ...]:
+def find_evidence(what: Any, reading: Reading, context: Context) -> tuple[ClaimEvidence, ...]:
     """Return what a reading of a payload rests on, claim by claim. Never raises."""
     try:
         return tuple(_find(what, reading, context))
@@ -94,7 +94,7 @@ def find_evidence(what: Any, reading: Reading, context: Context) -> tuple[Eviden
         return ()
 
 
-def _find(what: Any, reading: Reading, context: Context) -> Iterator[Evidence]:
+def _find(what: Any, reading: Reading, context: Context) -> Iterator[ClaimEvidence]:
     raw = parse_result(what) or RawResult()
     failure = reading.failure
     source = _Source(raw)
@@ -111,37 +111,37 @@ def _find(what: Any, reading: Reading, context: Context) -> Iterator[Evidence]:
         yield _of_field(problem, source, context)
 
 
-def _of_failure(raw: RawResult, reading: Reading) -> Evidence:
+def _of_failure(raw: RawResult, reading: Reading) -> ClaimEvidence:
     sign = reading.sign
     if sign is not None:
         text = "\n".join(raw.texts)
-        return Evidence(
+        return ClaimEvidence(
             claim="failure", value=True, proof="sign", rule=sign.rule, words=_shown(sign.words),
             where=_TEXT, span=_span_of(sign.words, text),
         )  # fmt: skip
     where = "`error`, a JSON-RPC error," if raw.rpc_error is not None else "`isError`" if raw.flag else "the payload"
-    return Evidence(claim="failure", value=True, proof="flag", where=where)
+    return ClaimEvidence(claim="failure", value=True, proof="flag", where=where)
 
 
-def _of_code(failure: Failure, reading: Reading, source: "_Source", context: Context) -> Evidence:
+def _of_code(failure: Failure, reading: Reading, source: "_Source", context: Context) -> ClaimEvidence:
     claimed: dict[str, Any] = {"claim": "code", "value": failure.code or failure.type}
     if leaf := source.leaf_with_code(failure):
-        return Evidence(**claimed, proof="key", rule=reading.rule, words=_shown(str(leaf.value)), where=leaf.path)
+        return ClaimEvidence(**claimed, proof="key", rule=reading.rule, words=_shown(str(leaf.value)), where=leaf.path)
     if reading.rule is None and failure.code is None and not failure.confidence and failure.origin == "inferred":
-        return Evidence(claim="code", value=None, proof="none")
+        return ClaimEvidence(claim="code", value=None, proof="none")
     if reading.rule is None:
-        return Evidence(**claimed, proof="key", where="the payload", words=_shown(claimed["value"]))
+        return ClaimEvidence(**claimed, proof="key", where="the payload", words=_shown(claimed["value"]))
     if reading.rule == "arguments against schema":
-        return Evidence(**claimed, proof="schema", rule=reading.rule, words=_schema_words(context))
+        return ClaimEvidence(**claimed, proof="schema", rule=reading.rule, words=_schema_words(context))
     words, span = _words_of_rule(reading.rule, source.text)
-    return Evidence(**claimed, proof="rule", rule=reading.rule, words=words, where=_TEXT, span=span)
+    return ClaimEvidence(**claimed, proof="rule", rule=reading.rule, words=words, where=_TEXT, span=span)
 
 
-def _derived(claim: str, value: Any, failure: Failure) -> Evidence:
+def _derived(claim: str, value: Any, failure: Failure) -> ClaimEvidence:
     """Return that a claim follows from the code, or from the type."""
     if value is None or (claim == "outcome" and value == "unknown"):
-        return Evidence(claim=claim, value=value, proof="none")
-    return Evidence(claim=claim, value=value, proof="catalog", words=failure.code or failure.type)
+        return ClaimEvidence(claim=claim, value=value, proof="none")
+    return ClaimEvidence(claim=claim, value=value, proof="catalog", words=failure.code or failure.type)
 
 
 _DELAY_WORDS = re.compile(
@@ -151,34 +151,36 @@ _DELAY_WORDS = re.compile(
 )
 
 
-def _of_delay(delay: float, source: "_Source") -> Evidence:
+def _of_delay(delay: float, source: "_Source") -> ClaimEvidence:
     claimed: dict[str, Any] = {"claim": "retry_after", "value": delay}
     for leaf in source.leaves:
         if delay_key(squashed(leaf.key)) is not None and not isinstance(leaf.value, bool):
-            return Evidence(**claimed, proof="key", words=_shown(str(leaf.value)), where=leaf.path)
+            return ClaimEvidence(**claimed, proof="key", words=_shown(str(leaf.value)), where=leaf.path)
     if found := _DELAY_WORDS.search(source.text):
-        return Evidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
-    return Evidence(**claimed, proof="none")
+        return ClaimEvidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
+    return ClaimEvidence(**claimed, proof="none")
 
 
-def _of_field(problem: FieldProblem, source: "_Source", context: Context) -> Evidence:
+def _of_field(problem: FieldProblem, source: "_Source", context: Context) -> ClaimEvidence:
     claimed: dict[str, Any] = {"claim": f"field {problem.path}", "value": problem.message}
     for proven in context.problems:
         if proven.path == problem.path:
-            return Evidence(**claimed, proof="schema", words=_shown(proven.message))
+            return ClaimEvidence(**claimed, proof="schema", words=_shown(proven.message))
     keys = path_keys(problem.path)
     name = str(keys[-1]) if keys else problem.path
     if found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", source.text):
-        return Evidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
+        return ClaimEvidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
     sent = next((value for way, value in context.values if tuple(way) == keys), None)
     if sent is not None and (span := _span_of(str(sent), source.text)):
-        return Evidence(**claimed, proof="text", words=_shown(str(sent)), where=_TEXT, span=span)
+        return ClaimEvidence(**claimed, proof="text", words=_shown(str(sent)), where=_TEXT, span=span)
     for leaf in source.leaves:
         if isinstance(leaf.value, str) and leaf.value.rpartition("/")[2] == name:
-            return Evidence(**claimed, proof="key", words=_shown(leaf.value), where=leaf.path)
+            return ClaimEvidence(**claimed, proof="key", words=_shown(leaf.value), where=leaf.path)
     words = " ".join(re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", name)).lower()
     span = _span_of(words, source.text)
-    return Evidence(**claimed, proof="text" if span else "none", words=words if span else None, where=_TEXT, span=span)
+    return ClaimEvidence(
+        **claimed, proof="text" if span else "none", words=words if span else None, where=_TEXT, span=span
+    )
 
 
 def _schema_words(context: Context) -> str:
@@ -241,14 +243,14 @@ class _Source:
                 return leaf
         return None
 
-    def stating(self, value: Any, *roles: str) -> Callable[[str], Evidence] | None:
+    def stating(self, value: Any, *roles: str) -> Callable[[str], ClaimEvidence] | None:
         """Return what makes the evidence for a value that a key states; None if no key does."""
         for leaf in self.leaves:
             name = squashed(leaf.key)
             is_same = leaf.value == value or (isinstance(leaf.value, bool) and isinstance(value, bool))
             if is_same and (name in roles or role_of(name) in roles):
                 words = _shown(str(leaf.value).lower())
-                return lambda claim, leaf=leaf: Evidence(  # type: ignore[misc]  # the default binds the leaf
+                return lambda claim, leaf=leaf: ClaimEvidence(  # type: ignore[misc]  # the default binds the leaf
                     claim=claim, value=value, proof="key", words=words, where=leaf.path
                 )
         return None

@@ -12,7 +12,7 @@ from failwell.proxy.conversation import (
     Effect,
     ListTools,
     PendingRequest,
-    Report,
+    ReportEvent,
     Sleep,
     Steps,
     Succeeded,
@@ -79,7 +79,7 @@ class AsyncEffectRunner:
     async def _carry_out(self, effect: Effect) -> Any:
         if isinstance(effect, Compute):
             return effect.function()
-        if isinstance(effect, Report):
+        if isinstance(effect, ReportEvent):
             return self.report(effect.event)
         if isinstance(effect, AskLimits):
             return await asettle(effect.run, effect.step(self.clock(), self._jitter()))

@@ -19,7 +19,7 @@ from failwell.proxy.conversation import (
     Effect,
     ListTools,
     PendingRequest,
-    Report,
+    ReportEvent,
     Sleep,
     Steps,
     Succeeded,
@@ -178,7 +178,7 @@ class EffectRunner:
     def _carry_out(self, effect: Effect) -> Any:
         if isinstance(effect, Compute):
             return effect.function()
-        if isinstance(effect, Report):
+        if isinstance(effect, ReportEvent):
             return self._report(effect.event)
         if isinstance(effect, AskLimits):
             return self._ask_limits(effect)
