@@ -141,7 +141,7 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
         f"| {bounds.MAX_POSTED_BODY >> 20} MiB within {bounds.BODY_TIMEOUT:.0f} s, {bounds.MAX_RATIO} times ",
         f"| messages in one posted body | {bounds.MAX_BATCH:,}; ",
         f"or an event in its stream | {bounds.MAX_ANSWER >> 20} MiB; ",
-        f"| what is decoded in full over HTTP | {bounds.MAX_DECODED >> 20} MiB; ",
+        f"| a message that a proxy decodes in full | {bounds.MAX_DECODED >> 20} MiB; ",
         f"| {bounds.MAX_HELD >> 20} MiB; another one is refused ",
         f"Up to {bounds.MAX_SMALL_BODY >> 10} KiB are never refused |",
         f"| {bounds.READ_TIMEOUT:.0f} s, then it is disconnected |",

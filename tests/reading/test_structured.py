@@ -779,7 +779,7 @@ def test_a_batch_of_which_some_items_failed_is_no_total_failure(name: str, place
     decision = fw.decide(found)
     assert (decision.action, decision.suggestion) == (
         "stop",
-        "The other items took effect: repeat it only for those that failed.",
+        "Do not repeat it as a whole: the other items took effect.",
     )
 
 

@@ -528,6 +528,8 @@ class Conversation:
         self, id: Id, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
     ) -> bytes | Steps | None:
         request, source = self.find(id, arrival), arrival.source
+        if request is None and arrival.unnamed is not None:
+            return None  # the call that it came for has no answer, and is told so
         if request is None:
             is_second = arrival.among is None and id in self.answered_ids and not arrival.is_repeated
             return b"" if is_second else self._redact(data, source, id) if is_failed else None
@@ -552,7 +554,7 @@ class Conversation:
         try:
             named = with_id(data, request.sent_as)
         except (ValueError, RecursionError):
-            return self._redact(data, arrival.source) if is_failed else None
+            return None  # the call that it came for has no answer, and is told so
         found = self._read_answer(request.sent_as, named, now, arrival, is_failed=is_failed)
         return named if found is None else found
 
@@ -622,9 +624,9 @@ class Conversation:
         if message is None:
             return self._read_undecodable(data, now, arrival)
         if is_array(message):
-            each = [encode(one) for one in message]
-            found = (self.from_server(one, now, arrival) for one in each)
-            return [(one, None if isinstance(what, list) else what) for one, what in zip(each, found, strict=True)]
+            # A batch in a batch is no message: nobody would carry out what it leads to.
+            each = [(encode(one), is_object(one)) for one in message]
+            return [(one, self._read_one(one, now, arrival) if is_read else None) for one, is_read in each]
         if not is_object(message) or "method" in message or not _is_id(message.get("id")):
             return None
         if "result" not in message and "error" not in message:
@@ -632,6 +634,11 @@ class Conversation:
         result = message.get("result")
         is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
         return self._read_answer(message["id"], data, now, arrival, is_failed=is_failed)
+
+    def _read_one(self, data: bytes, now: float, arrival: Arrival) -> "bytes | Steps | None":
+        """Read one message of a batch."""
+        found = self.from_server(data, now, arrival)
+        return None if isinstance(found, list) else found
 
     def _redact(self, data: bytes, source: Any, id: Id | None = None) -> Steps | None:
         """Redact an error that answers no call, but perhaps another request."""
@@ -659,6 +666,8 @@ class Conversation:
             return None  # it is not JSON, and answers nothing
         among = self.pending if arrival.among is None else arrival.among
         id = find_id(data, [one for one, request in among.items() if not request.is_answered] if is_failed else ())
+        if id is None and arrival.unnamed is not None:
+            return None  # the call that it came for has no answer, and is told so
         if id is None:
             return self._scrub(data, arrival.source) if is_failed and not self.settings.dry_run else None
         return self._read_answer(id, data, now, arrival, is_failed=is_failed)

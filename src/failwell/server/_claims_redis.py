@@ -4,7 +4,7 @@ A claim that Redis forgets in a crash is no claim: it must write each command to
 `appendfsync always`), and never evict keys (`maxmemory-policy noeviction`).
 """
 
-from typing import Any
+from typing import Any, cast
 
 from failwell.server._claims import ClaimState, Entry, StoreDown
 
@@ -78,8 +78,9 @@ class RedisClaims:
 
     def __init__(self, address: str) -> None:
         # No retries by the client: whether a script ran is not known then, and `claim` twice finds its own claim.
-        connect: Any = redis.Redis.from_url  # its types are incomplete
-        self._client = connect(address, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE)
+        self._client = cast(Any, redis.Redis).from_url(
+            address, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
+        )
         self._claim, self._take_over, self._renew, self._settle, self._release = (
             self._client.register_script(text) for text in (_CLAIM, _TAKE_OVER, _RENEW, _SETTLE, _RELEASE)
         )

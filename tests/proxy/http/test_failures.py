@@ -121,9 +121,15 @@ def test_what_the_body_of_a_refusal_says_is_what_the_operator_is_told(
 
 
 def test_a_call_in_a_session_that_is_refused_without_a_reason_was_not_executed() -> None:
-    answer = through(answering(web.Response(status=400, text="no")), call(), Mcp_Session_Id="s")
+    answer = through(answering(web.Response(status=400)), call(), Mcp_Session_Id="s")
 
     assert (answer.failure["code"], answer.failure["outcome"]) == ("SESSION_LOST", "not_executed")
+
+
+def test_a_call_in_a_session_that_is_refused_for_another_reason_is_not_about_the_session() -> None:
+    answer = through(answering(web.Response(status=400, text="no")), call(), Mcp_Session_Id="s")
+
+    assert answer.failure["code"] != "SESSION_LOST"
 
 
 @pytest.mark.parametrize("status", [404, 429, 500])

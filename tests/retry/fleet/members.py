@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[3]))  # it is started as a program
 
 import failwell as fw
 from failwell.retry import Breaker, Budget, FleetLimits, Repeats, Run, Shared
