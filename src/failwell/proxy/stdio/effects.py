@@ -167,7 +167,7 @@ class EffectRunner:
                 self._schedule(effect.seconds, partial(self._resume, steps))
                 return
             elif isinstance(effect, ListTools):
-                if has_server and self._list_tools(steps, effect):
+                if has_server and self._list_tools(steps, effect, to_server):
                     return
             else:
                 try:
@@ -195,8 +195,11 @@ class EffectRunner:
         with self.lock:
             self._parked[steps] = request
 
-    def _list_tools(self, steps: Steps, effect: ListTools) -> bool:
-        """Ask for the tools, unless that was done, and have steps go on with the answer or without it."""
+    def _list_tools(self, steps: Steps, effect: ListTools, to_server: Write | None) -> bool:
+        """Ask for the tools, unless that was done, and have steps go on with the answer or without it.
+
+        With *to_server* the request goes where the call would have gone, after what the client sent before it.
+        """
         with self.lock:
             listing = self.conversation.listing
             if listing is None:
@@ -206,17 +209,21 @@ class EffectRunner:
             listing.waiting.append(steps)
             is_first = len(listing.waiting) == 1
         self._park(steps, effect.request)
-        if is_first:
+        if is_first and to_server is not None:
+            self._ask_for_tools(effect.request, listing, write=to_server)
+        elif is_first:
             self._schedule(0.0, partial(self._ask_for_tools, effect.request, listing))
         self._schedule(effect.wait(self._clock()), partial(self._stop_waiting, steps, listing))
         return True
 
-    def _ask_for_tools(self, request: PendingRequest, listing: "_Listing", cursor: str | None = None) -> None:
+    def _ask_for_tools(
+        self, request: PendingRequest, listing: "_Listing", cursor: str | None = None, *, write: Write | None = None
+    ) -> None:
         listing.pages += 1
         id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
         with self.lock:
             self.conversation.add(PendingRequest(id, "", on_answer=lambda data: self._learn(request, listing, data)))
-        self._to_server(_as_line(self.conversation.list_request(request, id, cursor)))
+        (write or self._to_server)(_as_line(self.conversation.list_request(request, id, cursor)))
 
     def _learn(self, request: PendingRequest, listing: "_Listing", data: bytes) -> None:
         """Learn a page of tools, while holding the lock."""
