@@ -241,7 +241,7 @@ ROWS: tuple[Row, ...] = (
     Row("DISK_FULL", "INTERNAL", 507, "There is no space left", _TELL),
     Row("PARTIAL_FAILURE", "INTERNAL", 500, "Some of the items failed",
         Advice("stop", "Do not repeat it as a whole: the other items took effect."),
-        recoverable=True, outcome="executed"),
+        outcome="executed"),
     Row("PROCESS_FAILED", "INTERNAL", 500, "A program failed", _TELL),
     Row("WORKER_CRASHED", "INTERNAL", 500, "A worker process crashed", _TELL),
 )  # fmt: skip
