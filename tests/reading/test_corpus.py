@@ -11,7 +11,7 @@ FLAGGED = [row for row in corpus.failures() if not corpus.is_unflagged(row)]
 
 
 def test_the_category_is_right_and_surely_so() -> None:
-    score = corpus.score(FLAGGED)
+    score = corpus.score(corpus.failures())
 
     assert score.right >= 0.97
     assert score.answered >= 0.95
@@ -39,7 +39,7 @@ def test_answers_are_right_as_often_as_they_claim() -> None:
 
 
 def test_failures_that_nobody_flagged_are_found_when_asked_for() -> None:
-    assert corpus.score(corpus.first_failures()).found >= 0.90
+    assert corpus.score(corpus.failures()).found >= 0.90
 
 
 def test_failures_that_nobody_flagged_are_let_through_when_not_asked_for_unless_the_schema_proves_them() -> None:
@@ -56,7 +56,7 @@ def test_failures_that_nobody_flagged_are_let_through_when_not_asked_for_unless_
 
 
 def test_rules_hold_for_servers_they_were_not_written_for() -> None:
-    score = corpus.cross_validated(FLAGGED)
+    score = corpus.cross_validated(corpus.failures())
 
     assert score.right >= 0.90
     assert score.unsafe == 0

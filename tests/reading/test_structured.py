@@ -272,7 +272,7 @@ def test_a_structured_error_is_understood_wherever_it_stands(name: str, place: A
 
 
 # The same with bodies that the tables were not written for.
-UNSEEN: list[tuple[Any, str]] = [
+MORE_BODIES: list[tuple[Any, str]] = [
     ({"error": {"type": "rate_limit_exceeded", "message": "Slow down", "retryAfterSeconds": 12}}, "TRANSIENT True 12"),
     ({"error": {"kind": "Timeout", "message": "The operation took too long", "transient": True}}, "TRANSIENT True -"),
     ({"success": False, "error": {"code": "AUTH_EXPIRED", "message": "Token expired"}}, "PERMISSION False -"),
@@ -457,7 +457,7 @@ UNSEEN: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(("body", "expected"), UNSEEN)
+@pytest.mark.parametrize(("body", "expected"), MORE_BODIES)
 def test_a_structured_error_of_another_shape_is_understood_too(body: Any, expected: str, place: Any) -> None:
     type_, retryable, delay = expected.split()
 

@@ -1,6 +1,7 @@
 """Servers that refuse calls, break off or talk nonsense, behind the gateway."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -221,3 +222,25 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin() -> None:
 
     assert seen == []
     assert (answer.failure["code"], answer.failure["outcome"]) == ("CONFIG_ERROR", "not_executed")
+
+
+STRAY = {"jsonrpc": "2.0", "id": "stray", "result": {"content": [], "isError": True}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps(STRAY).encode(),
+        json.dumps([STRAY]).encode(),
+        json.dumps({"jsonrpc": "2.0", "id": "stray", "error": {"code": -32603, "message": "x"}}).encode(),
+        json.dumps([[{**STRAY, "id": 1}, 1, None], 1, None]).encode(),
+        b'{"jsonrpc": "2.0", "id": "stray", "result": {"content": [], "isEr"error": true}}',
+        b'{"jsonrpc": "2.0", "iG": 1, "result": {"content": [], "isError": true, "x": {"e\xff\xferror":NaN}}}',
+    ],
+    ids=["stray failure", "in a batch", "stray error", "batch in a batch", "no JSON", "no id, no UTF-8"],
+)
+def test_a_call_whose_response_answers_something_else_gets_an_answer_of_its_own(body: bytes) -> None:
+    answer = through(answering(web.Response(body=body, content_type="application/json")), call())
+
+    assert json.loads(answer.body)["id"] == 1
+    assert answer.failure["outcome"] == "unknown"
