@@ -34,6 +34,19 @@ CASES: list[tuple[dict[str, Any], Any, int, str]] = [
     ({"type": "CONFLICT"}, None, 1, "wait"),
     ({"type": "CONFLICT", "actions": ("unlock",)}, None, 1, "use"),
     ({"type": "CONFLICT", "recoverable": False}, None, 1, "stop"),
+    # A conflict is waited out once, if the server says how long it lasts, and nothing better is known.
+    ({"type": "CONFLICT", "retry_after": 2}, None, 1, "retry"),
+    ({"type": "CONFLICT", "retry_after": 2}, None, 2, "wait"),
+    ({"code": "LOCKED", "retry_after": 2}, None, 1, "retry"),
+    ({"code": "LOCKED", "retry_after": 200}, None, 1, "wait"),
+    ({"code": "LOCKED", "retry_after": 2, "outcome": "unknown"}, None, 1, "verify"),
+    ({"code": "LOCKED", "retry_after": 2, "outcome": "unknown"}, SAFE, 1, "retry"),
+    ({"code": "LOCKED", "retry_after": 2, "origin": "inferred"}, None, 1, "wait"),
+    ({"code": "LOCKED", "retry_after": 2, "recoverable": False}, None, 1, "stop"),
+    ({"code": "LOCKED", "retry_after": 2, "actions": ("unlock",)}, None, 1, "use"),
+    ({"code": "LOCKED", "retry_after": 2, "details": {"conflicts": [{"held_by": "x"}]}}, None, 1, "wait"),
+    ({"code": "CONCURRENT_MODIFICATION", "retry_after": 2}, None, 1, "wait"),
+    ({"code": "ALREADY_EXISTS", "retry_after": 2}, None, 1, "fix_input"),
     ({"type": "PERMISSION"}, None, 1, "escalate"),
     ({"type": "INTERNAL"}, SAFE, 1, "stop"),
     ({}, None, 1, "stop"),
@@ -173,7 +186,7 @@ def test_our_sentences_are_known_for_ours_and_worded_anew() -> None:
 
     assert failure is not None
     assert fw.decide(failure).suggestion == "It had no effect: repeat it after a wait."
-    assert fw.decide(failure, attempt=3).suggestion == "Do not repeat this call."
+    assert fw.decide(failure, attempt=3).suggestion == "Do not repeat it now: it may succeed later."
 
 
 def test_a_stop_after_a_possible_effect_says_so_whatever_its_cause() -> None:
@@ -236,3 +249,14 @@ def test_an_exception_is_decided_by_its_failure() -> None:
 def test_misuse_is_a_type_error(call: Any) -> None:
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.parametrize("code", ["RATE_LIMITED", "SERVICE_UNAVAILABLE"])
+def test_used_up_tries_are_no_reason_to_say_that_it_never_succeeds(code: str) -> None:
+    failure = fw.Failure(code=code, message="m", outcome="not_executed")
+
+    decision = fw.decide(failure, attempt=3)
+
+    assert decision.action == "stop"
+    assert decision.suggestion == "Do not repeat it now: it may succeed later."
+    assert fw.decide(fw.Failure(code="NOT_FOUND", message="m"), attempt=3).suggestion != decision.suggestion

@@ -228,7 +228,10 @@ def test_a_text_leaves_redacted_and_no_longer_than_its_row_says(name: str) -> No
     whole = fw.Failure(message="m").replace(**{name: "x " * 1000})
     leak = fw.Failure(message="m").replace(**{name: "see https://ann:s3cret@example.com/"})
 
-    assert len(getattr(fw.dialects.canonical(whole), name)) in (FIELDS[name].longest, FIELDS[name].longest - 1)
+    longest = FIELDS[name].longest
+    assert longest is not None
+    # Blanks at the two ends of a cut go too.
+    assert longest - 2 <= len(getattr(fw.dialects.canonical(whole), name)) <= longest
     assert "s3cret" not in getattr(fw.dialects.canonical(leak), name)
 
 

@@ -126,3 +126,46 @@ def test_sdks_take_a_failure_beside_a_value() -> None:
 
     assert adapter.validate_python(failure) is failure
     assert adapter.json_schema() == {"anyOf": [{"type": "integer"}, {}]}
+
+
+def test_a_warning_beside_a_success_leaves_the_value_as_it_is() -> None:
+    plain = fw.success({"n": 5}, structured=True)
+
+    warned = fw.success({"n": 5}, structured=True, warning=fw.tool_error("DEPRECATED", message="Use find."))
+    warning = fw.read(warned)
+
+    assert warned["content"][:-1] == plain["content"]
+    assert (warned["structuredContent"], warned["isError"]) == ({"n": 5}, False)
+    assert warning is not None
+    assert (warning.code, warning.severity, warning.outcome) == ("DEPRECATED", "warning", "executed")
+
+
+def test_a_warning_is_a_sentence_or_a_failure() -> None:
+    with pytest.raises(TypeError, match="warning takes a sentence or a Failure, not int"):
+        fw.success(1, warning=5)  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_call_that_succeeded_with_a_warning_is_not_made_again() -> None:
+    calls: list[int] = []
+
+    def find() -> dict[str, object]:
+        calls.append(1)
+        return fw.success("done", warning="Use find instead.")
+
+    assert fw.call(find, hints={"readOnlyHint": True}) == find()
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("dialect", ["compact", "envelope", "flat", "meta", "xml"])
+def test_a_guard_writes_the_warning_in_its_dialect(dialect: str) -> None:
+    @fw.guard(dialect=dialect)
+    def find() -> object:
+        return fw.success("done", warning=fw.tool_error("DEPRECATED", message="Use look.", actions=["look"]))
+
+    result = find()
+    warning = fw.read(result)
+
+    assert result["content"][0] == {"type": "text", "text": "done"}
+    assert result["isError"] is False
+    assert warning is not None
+    assert (warning.code, warning.actions, warning.tool) == ("DEPRECATED", ("look",), "find")

@@ -1,5 +1,21 @@
-"""The logger that everything in failwell writes to."""
+"""The logger that everything in failwell writes to. `logging` is loaded with the first line that it gets."""
 
-import logging
+from typing import TYPE_CHECKING, Any
 
-log = logging.getLogger("failwell")
+if TYPE_CHECKING:
+    from logging import Logger
+
+
+class _Log:
+    _logger: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._logger is None:
+            import logging  # only now: most programs get no line of ours, and it takes a tenth of the first failure
+
+            self._logger = logging.getLogger("failwell")
+        return getattr(self._logger, name)
+
+
+_log: Any = _Log()
+log: "Logger" = _log

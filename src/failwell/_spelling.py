@@ -1,13 +1,15 @@
 """Find the name that was probably meant."""
 
-import re
 from collections.abc import Iterable
+from functools import lru_cache
+
+from failwell._lazy import lazy_pattern
 
 _MOST_CANDIDATES = 750
 _LONGEST_NAME = 40
 _CUTOFF = 0.6
-_CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SEPARATORS = re.compile(r"[\W_]+")
+_CAMEL_BORDER = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS = lazy_pattern(r"[\W_]+")
 
 
 def closest(name: str, choices: Iterable[str], *, most: int = 3) -> list[str]:
@@ -40,4 +42,11 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 def normalised(name: str) -> str:
     """Return a name in snake_case, whatever case and separators it came with."""
+    return _remembered(name) if len(name) <= _LONGEST_NAME else _in_snake_case(name)
+
+
+def _in_snake_case(name: str) -> str:
     return _SEPARATORS.sub("_", _CAMEL_BORDER.sub("_", name)).strip("_").lower()
+
+
+_remembered = lru_cache(maxsize=2048)(_in_snake_case)  # names of tools and arguments come back from call to call

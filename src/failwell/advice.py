@@ -1,19 +1,22 @@
-"""`decide`: what to do about a failure, and why; `Hints`: what is known of the tool; `Policy`: how often to try.
+"""`decide`: what to do about a failure, and why; `Hints`: what is known of the tool; `Policy`, `Tool`: how to call it.
 
 This is the one answer to "may this call be made again, and what should be done?". The retry engine follows it, and
 every sentence that we write about a next step is worded from it.
 """
 
+import re
 import threading
-from typing import Any
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from failwell import codes
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, FieldProblem, is_certain, names_correction
+from failwell.failure import Failure, FieldProblem, amended, is_certain, names_correction
 
 CONFIDENT = 0.7
 """What was inferred from text with less confidence than this is not stated as a fact."""
@@ -23,6 +26,8 @@ _THROTTLED = frozenset(("RATE_LIMITED", "SERVER_BUSY", "OVERLOADED", "RESOURCE_E
 _MAY_PASS_IF_UNKNOWN = ("INTERNAL", "TRANSIENT")
 _NO_EFFECT = ("not_executed", "rejected")
 _NEEDS_RECOVERABLE = ("fix_input", "wait", "use")
+_TRIES_OF_TIMED_CONFLICT = 2
+_NEEDS_MORE_THAN_TIME = frozenset(("PRECONDITION_FAILED", "CONCURRENT_MODIFICATION", "NOT_EMPTY", "USER_CANCELLED"))
 
 # The sentences for a model, by action, where the code's own sentence words another action. A closed table without
 # values: a reader knows them for ours, and words its own verdict instead of repeating them.
@@ -40,6 +45,7 @@ _SENTENCES: dict[str, str] = {
     "escalate": "Do not repeat this call. Tell the user.",
     "verify": "It may have taken effect: if it changes anything, check before you repeat it.",
     "stop": "Do not repeat this call.",
+    "stop, later": "Do not repeat it now: it may succeed later.",
     "stop, effect possible": "Do not repeat it: it may have taken effect.",
     "stop, executed": "It took effect: do not repeat it.",
 }
@@ -64,15 +70,41 @@ class Hints(Struct, frozen=True, kw_only=True):
         """Return hints from themselves, from a tool's annotations (object or dict), or from nothing."""
         if isinstance(hints, Hints):
             return hints
-        said: dict[str, Any] = hints or {}
-        if not isinstance(said, dict):
-            if isinstance(hints, str | int | float):
-                raise TypeError(f"hints are a tool's annotations, not {hints!r}")
-            said = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
+        if hints is None:
+            return _NO_HINTS
+        said = _annotations(hints)
         return cls(
             read_only=said.get("readOnlyHint") is True or said.get("read_only") is True,
             idempotent=said.get("idempotentHint") is True or said.get("idempotent") is True,
         )
+
+
+_NO_HINTS = Hints()
+
+
+def _annotations(hints: Any) -> dict[str, Any]:
+    said: dict[str, Any] = hints or {}
+    if not isinstance(said, dict):
+        if isinstance(hints, str | int | float):
+            raise TypeError(f"hints are a tool's annotations, not {hints!r}")
+        said = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
+    return said
+
+
+_PROMISES = ("readOnlyHint", "destructiveHint", "idempotentHint", "read_only", "idempotent")
+
+
+def has_promises(hints: Any) -> bool:
+    """Return whether anything is said of a tool's effects, for better or worse; whoever gives `Hints` has spoken."""
+    if isinstance(hints, Hints):
+        return True
+    said = _annotations(hints)
+    return any(said.get(name) is not None for name in _PROMISES)
+
+
+def is_rate_limit(failure: Failure) -> bool:
+    """Return whether the server said that it gets too many calls: it works, and takes more of them later."""
+    return failure.code in ("RATE_LIMITED", "SERVER_BUSY")
 
 
 def is_throttled(failure: Failure) -> bool:
@@ -80,13 +112,78 @@ def is_throttled(failure: Failure) -> bool:
     return failure.code in _THROTTLED
 
 
+def is_timed_conflict(failure: Failure) -> bool:
+    """Return whether something stands against a call only for the time that the server states.
+
+    If the error names who holds it or what helps, there is something better to do than to wait.
+    """
+    if failure.type != "CONFLICT" or failure.retry_after is None or not failure.recoverable:
+        return False
+    row = codes.get(failure.code)
+    is_waited_for = row is None or row.action in (None, "wait")
+    has_remedy = failure.actions or failure.details.get("conflicts") or any(map(names_correction, failure.fields))
+    return is_waited_for and not has_remedy and failure.code not in _NEEDS_MORE_THAN_TIME
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """What the caller knows of a tool, and how to call it. None leaves it to the policy, or to what the server says.
+
+    *read_only* and *idempotent* stand whatever the server says of the tool: True vouches that running it twice does no
+    harm, False takes back what the server promises. The rest is as in `Policy`.
+
+    Raises:
+        ValueError: a number makes no sense.
+        TypeError: it is not a number.
+    """
+
+    read_only: bool | None = None
+    idempotent: bool | None = None
+    attempts: int | None = None
+    timeout: float | None = None
+    deadline: float | None = None
+    max_wait: float | None = None
+    trust_inferred: bool | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        _check_figures(given)
+
+
+_SECONDS = ("base", "throttled_base", "longest", "max_wait", "deadline", "timeout")
+_SWITCHES = ("repeatable", "trust_inferred", "trust_read_verbs", "verify", "read_only", "idempotent")
+
+
+def _check_figures(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if name == "attempts":
+            if type(value) is not int:
+                raise TypeError(f"attempts must be a whole number, not {value!r}")
+            if value < 1:
+                raise ValueError(f"attempts must be at least 1, not {value!r}")
+        elif name in _SECONDS:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{name} must be a number of seconds, not {value!r}")
+            if not value >= 0 or (name == "timeout" and not value):
+                raise ValueError(f"{name} must be a number of seconds, not {value!r}")
+        elif name in _SWITCHES and type(value) is not bool:
+            raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """How often and how long to try. Immutable: share one between tasks and threads.
 
+    A try that takes longer than *timeout* seconds is cancelled, and its outcome is unknown; progress gives it that time
+    again. All tries and waits together end by the *deadline*. Time that the user is asked for something doesn't count.
     Delays grow from *base* (from *throttled_base* where the server is overloaded) to *longest*, and chance picks one up
     to that. A delay that the server asks for is never shortened: beyond *max_wait*, or past the *deadline* of the whole
-    call, there is no further try. With *repeatable* the caller vouches that running a tool twice does no harm. With
-    *trust_inferred* an outcome that was only read from a server's words ("connection refused") counts as known.
+    call, there is no further try. With *repeatable* the caller vouches that running
+    a tool twice does no harm. With *trust_inferred* an outcome that was only read from a server's words ("connection
+    refused") counts as known. With *trust_read_verbs* a tool that says nothing of itself, and whose name begins with
+    get, list, search, read or describe, counts as read-only.
+    With *verify* the read-only tool that a server names for it is asked whether a call took effect, if that is unknown.
+
+    *tools* has what differs for some tools: a `Tool` by name or by pattern (`"pay_*"`). Where several fit, each field
+    comes from the most specific one that gives it: a name before a pattern, then the pattern with more letters.
 
     Raises:
         ValueError: a number makes no sense.
@@ -98,32 +195,101 @@ class Policy(Struct, frozen=True, kw_only=True):
     throttled_base: float = 1.0
     longest: float = 20.0
     max_wait: float = 120.0
+    timeout: float | None = None
     deadline: float | None = None
     repeatable: bool = False
     trust_inferred: bool = False
+    trust_read_verbs: bool = False
+    verify: bool = False
+    tools: Mapping[str, Tool] = {}
 
     def __post_init__(self) -> None:
-        if type(self.attempts) is not int:
-            raise TypeError(f"attempts must be a whole number, not {self.attempts!r}")
-        if self.attempts < 1:
-            raise ValueError(f"attempts must be at least 1, not {self.attempts!r}")
-        for name in ("base", "throttled_base", "longest", "max_wait", "deadline"):
-            value = getattr(self, name)
-            if value is None and name == "deadline":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"{name} must be a number of seconds, not {value!r}")
-            if not value >= 0:
-                raise ValueError(f"{name} must be a number of seconds, not {value!r}")
-        for name in ("repeatable", "trust_inferred"):
-            if type(getattr(self, name)) is not bool:
-                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        _check_figures({name: value for name, value in given.items() if value is not None or name not in _OPTIONAL})
+        if not isinstance(self.tools, Mapping):
+            raise TypeError(f"tools must be a dict of Tool by name, not {self.tools!r}")
+        for name, tool in self.tools.items():
+            if not isinstance(name, str) or not isinstance(tool, Tool):
+                raise TypeError(f"tools must be a dict of Tool by name, not one with {name!r}: {tool!r}")
+        force_setattr(self, "tools", dict(self.tools))  # another dict than the caller's, which may change
+
+    def tool(self, name: str) -> Tool:
+        """Return what the policy says of a tool: of every entry that fits its name, the more specific one counts."""
+        said: dict[str, Any] = {}
+        for tool in matching(self.tools, name):
+            said |= {field: value for field, value in _fields(tool).items() if value is not None}
+        return Tool(**said)
+
+    def for_tool(self, name: str) -> "Policy":
+        """Return the policy for the calls of one tool."""
+        if not self.tools:
+            return self
+        own = self.tool(name)
+        said = {field: value for field, value in _fields(own).items() if value is not None}
+        if own.read_only is False and not own.idempotent:
+            said["repeatable"] = False
+        return replace(self, **{field: value for field, value in said.items() if field in self.__struct_fields__})
+
+    def hints(self, tool: str, annotations: Any = None) -> Hints:
+        """Return what counts as known of a tool: what the policy says of it, else what its annotations say.
+
+        A tool without annotations counts as read-only if its name says so and names are trusted. Give `Hints` where it
+        is not known whether there are annotations.
+        """
+        hints = Hints.of(annotations)
+        if self.trust_read_verbs and is_read_verb(tool) and not has_promises(annotations):
+            hints = Hints(read_only=True, idempotent=hints.idempotent)
+        if not self.tools:
+            return hints
+        own = self.tool(tool)
+        return Hints(
+            read_only=hints.read_only if own.read_only is None else own.read_only,
+            idempotent=hints.idempotent if own.idempotent is None else own.idempotent,
+        )
 
     def delay(self, failure: Failure, *, attempt: int = 1, jitter: float = 1.0) -> float:
         """Return the seconds to wait before another try, however long that is."""
         base = self.throttled_base if is_throttled(failure) else self.base
         backoff = jitter * min(base * 2.0 ** min(attempt - 1, 60), self.longest)
         return max(backoff, failure.retry_after or 0.0)
+
+
+_OPTIONAL = ("deadline", "timeout")
+_WILD = re.compile(r"\[[^]]*\]|[*?]")
+T = TypeVar("T")
+
+
+def matching(entries: Mapping[str, T], name: str) -> list[T]:
+    """Return the entries whose name or pattern fits, the most specific one last: a name, then more letters."""
+    fitting = [pattern for pattern in entries if pattern == name or fnmatchcase(name, pattern)]
+    fitting.sort(key=lambda pattern: (pattern == name, len(_WILD.sub("", pattern))))
+    return [entries[pattern] for pattern in fitting]
+
+
+def _fields(tool: Tool) -> dict[str, Any]:
+    return {name: getattr(tool, name) for name in tool.__struct_fields__}
+
+
+# A name is looked at word by word, after the namespace that a host puts in front of it.
+_NAMESPACE = re.compile(r"^.*(?:[./:]|__)(?=\w)")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_READ_VERBS = frozenset(("get", "list", "search", "read", "describe"))
+# What else a name may say: get_or_create, search_and_replace, get_new_address.
+_NOT_ONLY_READ = frozenset(
+    (
+        "ack", "acknowledge", "add", "and", "apply", "buy", "cancel", "claim", "clear", "commit", "consume",
+        "create", "delete", "dequeue", "drop", "execute", "generate", "insert", "lock", "mark", "new", "next", "or",
+        "patch", "pay", "pop", "publish", "purge", "put", "remove", "replace", "reserve", "reset", "rotate", "run",
+        "save", "send", "set", "start", "stop", "store", "submit", "take", "then", "trigger", "unlock", "update",
+        "upsert", "write",
+    )
+)  # fmt: skip
+
+
+def is_read_verb(tool: str) -> bool:
+    """Return whether the name of a tool begins with a verb that only reads, and has no word that says more."""
+    words = [word.lower() for word in _WORDS.findall(_NAMESPACE.sub("", tool[:200]))]
+    return bool(words) and words[0] in _READ_VERBS and _NOT_ONLY_READ.isdisjoint(words)
 
 
 _DEFAULT = Policy()
@@ -177,10 +343,17 @@ def decide(
     if not isinstance(failure, Failure):
         raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     is_safe = policy.repeatable or Hints.of(hints).repeatable
+    return _decide(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
+
+
+def _decide(
+    failure: Failure, attempt: int, policy: Policy, elapsed: float = 0.0, jitter: float = 1.0, *, is_safe: bool
+) -> Decision:
     may_have_effect = not is_safe and failure.outcome not in _NO_EFFECT
     decision = (
         _by_severity(failure)
         or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
+        or _by_stated_delay(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
         or _by_correction(failure, may_have_effect=may_have_effect)
     )
     own = failure.suggestion
@@ -189,13 +362,22 @@ def decide(
     return replace(decision, suggestion=own)
 
 
+def durable_delay(failure: Failure, decision: Decision) -> float | None:
+    """Return the seconds before another try for an engine that survives a crash; None if there is none.
+
+    It may wait for as long as the server asks, also where that is too long for a process.
+    """
+    is_postponed = decision.action == "wait" and failure.retryable is True
+    return decision.delay if decision.action == "retry" or is_postponed else None
+
+
 def _by_severity(failure: Failure) -> Decision | None:
     if failure.severity == "critical":
         return Decision(action="escalate", reason="The failure is critical: a person must know.")
-    if failure.outcome == "executed":
+    if failure.outcome == "executed" and failure.severity != "warning":
         return Decision(action="stop", reason="The call took effect although it failed: another one repeats it.")
     if failure.severity == "warning":
-        if failure.actions:
+        if failure.actions and failure.outcome != "executed":
             return Decision(action="use", reason="It is a warning: switch over when you can.", actions=failure.actions)
         return Decision(action="stop", reason="It is a warning: this call needs nothing else.")
     return None
@@ -219,21 +401,45 @@ def _by_retry(
     if attempt >= most:
         times = "once" if attempt == 1 else f"{attempt} times"
         return Decision(action="stop", reason=f"It failed {times}: no further try is due.")
-    is_known = failure.outcome in _NO_EFFECT and (is_certain(failure) or policy.trust_inferred)
-    if not is_safe and not is_known:
+    if not _may_repeat(failure, policy, is_safe=is_safe):
         reason = "It is unknown whether the call took effect, and the tool may not be safe to run twice."
         return Decision(action="verify", reason=reason, actions=failure.actions)
     delay = policy.delay(failure, attempt=attempt, jitter=jitter)
-    longest = min(policy.max_wait, threading.TIMEOUT_MAX)  # nobody can sleep longer
+    longest = _longest_wait(policy)
     if delay > longest:
         reason = f"Waiting {delay:g} s is longer than the {longest:g} s that the policy allows."
         return Decision(action="wait", reason=reason, delay=delay)
     if policy.deadline is not None and elapsed + delay > policy.deadline:
         return Decision(action="wait", reason=f"Waiting {delay:g} s would pass the deadline.", delay=delay)
+    if failure.code == "CIRCUIT_OPEN":  # the delay is ours: no server asked for it
+        reason = "Calls of this tool are suspended that long after repeated failures, and this one was not sent."
+        return Decision(action="retry", reason=reason, delay=delay)
     if failure.retry_after is not None and delay == failure.retry_after:
         return Decision(action="retry", reason="The server asked to wait this long.", delay=delay)
     why = "the tool is safe to run twice" if is_safe else "the call had no effect"
     return Decision(action="retry", reason=f"It may succeed later, and {why}.", delay=delay)
+
+
+def _may_repeat(failure: Failure, policy: Policy, *, is_safe: bool) -> bool:
+    """Return whether the call may be made again without doing anything twice."""
+    return is_safe or (failure.outcome in _NO_EFFECT and (is_certain(failure) or policy.trust_inferred))
+
+
+def _by_stated_delay(
+    failure: Failure, attempt: int, policy: Policy, elapsed: float, jitter: float, *, is_safe: bool
+) -> Decision | None:
+    """Return that a conflict is waited out, once, if the server states how long it lasts and a repeat is safe."""
+    if attempt >= min(policy.attempts, _TRIES_OF_TIMED_CONFLICT) or not is_timed_conflict(failure):
+        return None
+    delay = policy.delay(failure, attempt=attempt, jitter=jitter)
+    is_too_long = delay > _longest_wait(policy) or (policy.deadline is not None and elapsed + delay > policy.deadline)
+    if is_too_long or not _may_repeat(failure, policy, is_safe=is_safe):
+        return None
+    return Decision(action="retry", reason="The server states how long the conflict lasts.", delay=delay)
+
+
+def _longest_wait(policy: Policy) -> float:
+    return min(policy.max_wait, threading.TIMEOUT_MAX)  # nobody can sleep longer
 
 
 def _by_correction(failure: Failure, *, may_have_effect: bool) -> Decision:
@@ -246,7 +452,7 @@ def _by_correction(failure: Failure, *, may_have_effect: bool) -> Decision:
     if failure.actions:
         return Decision(action="use", reason="The error names what helps.", actions=failure.actions)
     row = codes.get(failure.code)
-    action = row.action if row is not None and row.action is not None else TYPES[failure.type].action
+    action = (row.action if row is not None else None) or TYPES[failure.type].action
     if action in _NEEDS_RECOVERABLE and not failure.recoverable:
         action = "stop"
     if action in ("wait", "retry", "verify"):
@@ -290,12 +496,15 @@ def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) ->
         return _SENTENCES["wait, delay"]
     if may_have_effect and failure.severity != "warning" and f"{action}, effect possible" in _SENTENCES:
         return _SENTENCES[f"{action}, effect possible"]
+    may_pass = failure.retryable or (failure.retryable is None and own is None)
+    if action == "stop" and may_pass and failure.severity is None:
+        return _SENTENCES["stop, later"]  # the tries are used up, and nothing says that it fails for ever
     return own or _SENTENCES[action]
 
 
 def is_guess(failure: Failure) -> bool:
     """Return whether a failure was read from text with too little confidence to state anything of it as a fact."""
-    return not is_certain(failure) and (failure.confidence or 0.0) < CONFIDENT
+    return (failure.confidence or 0.0) < CONFIDENT and not is_certain(failure)
 
 
 def is_our_sentence(text: str) -> bool:
@@ -311,7 +520,8 @@ def stated_by(sentence: str) -> dict[str, Any]:
     name = next((name for name, text in _SENTENCES.items() if text == sentence), None)
     name = name or next((row.action for row in codes.rows() if row.suggestion == sentence and row.action), "")
     action, _, why = name.partition(", ")
-    stated: dict[str, Any] = {"retryable": False} if action in ("stop", "escalate") else {}
+    is_final = action in ("stop", "escalate") and why != "later"
+    stated: dict[str, Any] = {"retryable": False} if is_final else {}
     if why == "executed":
         stated["outcome"] = "executed"
     elif why == "effect possible" or action == "verify":
@@ -327,10 +537,10 @@ def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Po
     """
     if failure.suggestion is not None and not is_our_sentence(failure.suggestion):
         return failure
-    decision = decide(failure, hints, attempt=attempt, policy=policy)
     is_safe = policy.repeatable or Hints.of(hints).repeatable
+    decision = _decide(failure, attempt, policy, is_safe=is_safe)
     sentence = decision.suggestion if _earns_its_tokens(failure, decision, is_safe=is_safe) else None
-    return failure if sentence == failure.suggestion else replace(failure, suggestion=sentence)
+    return failure if sentence == failure.suggestion else amended(failure, suggestion=sentence)
 
 
 def _earns_its_tokens(failure: Failure, decision: Decision, *, is_safe: bool) -> bool:

@@ -11,6 +11,8 @@ from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 
 from failwell._spelling import did_you_mean, normalised
 
+__all__ = ["TYPES", "Row", "TypeRow", "add", "explain", "get", "is_code", "rows"]
+
 Type = Literal["NOT_FOUND", "CONFLICT", "VALIDATION", "PERMISSION", "TRANSIENT", "INTERNAL"]
 Outcome = Literal["not_executed", "rejected", "unknown", "executed"]
 Action = Literal["retry", "fix_input", "use", "wait", "escalate", "verify", "stop"]
@@ -178,6 +180,8 @@ ROWS: tuple[Row, ...] = (
         outcome="not_executed"),
     Row("RESULT_NOT_KEPT", "CONFLICT", 409, "The call took effect, and its result was not kept",
         Advice("stop", "It took effect: do not repeat it."), recoverable=False, outcome="executed"),
+    Row("USER_CANCELLED", "CONFLICT", 409, "The user did not answer the question",
+        Advice("wait", "Ask the user before you call again: the question was neither answered nor declined.")),
     Row("FAILED_DEPENDENCY", "CONFLICT", 424, "Something it depends on failed", _TELL, recoverable=False),
     # who may not
     Row("UNAUTHORIZED", "PERMISSION", 401, "Authentication is required", _SIGN_IN, flat="auth_required",
@@ -189,6 +193,8 @@ ROWS: tuple[Row, ...] = (
         Advice("escalate", "Ask the user to settle the payment.")),
     Row("QUOTA_EXHAUSTED", "PERMISSION", 403, "The quota is used up",
         Advice("escalate", "Ask the user to raise the quota.")),
+    Row("USER_DECLINED", "PERMISSION", 403, "The user declined",
+        Advice("stop", "The user said no: do not ask again, and go on without it.")),
     Row("LEGALLY_BLOCKED", "PERMISSION", 451, "It is blocked for legal reasons", Advice("stop", "Go on without it.")),
     # what may pass
     Row("RATE_LIMITED", "TRANSIENT", 429, "Too many requests", _WAIT, outcome="not_executed", flat="rate_limited",
@@ -217,7 +223,7 @@ ROWS: tuple[Row, ...] = (
         outcome="not_executed"),
     Row("CONNECTION_LOST", "TRANSIENT", 502, "The connection was lost", _CHECK_FIRST),
     Row("SESSION_LOST", "TRANSIENT", 404, "The server does not know the session any more",
-        Advice("retry", "Begin a new session, then make the same call again.")),
+        Advice("retry", "Make the same call again once the client has a new session.")),
     Row("DNS_TEMPORARY", "TRANSIENT", 502, "The host name could not be looked up just now", _WAIT,
         outcome="not_executed"),
     Row("TOO_EARLY", "TRANSIENT", 425, "It is too early for this request", _WAIT, outcome="not_executed"),
@@ -237,10 +243,15 @@ ROWS: tuple[Row, ...] = (
         outcome="not_executed"),
     Row("TOO_MANY_REDIRECTS", "INTERNAL", 502, "The service redirects in circles", _TELL),
     Row("NOT_IMPLEMENTED", "INTERNAL", 501, "This is not implemented", _TELL, outcome="rejected"),
+    Row("CLIENT_UNSUPPORTED", "INTERNAL", 501, "The client cannot do what the tool asks of it",
+        Advice("stop", "Do not repeat this call from this client. Tell the user what it cannot do."),
+        outcome="rejected"),
+    Row("CLIENT_FAILED", "INTERNAL", 502, "The client could not answer what the tool asked of it", _TELL,
+        retryable=None),
     Row("CONFIG_ERROR", "INTERNAL", 500, "The server is not configured correctly", _TELL, outcome="not_executed"),
     Row("DISK_FULL", "INTERNAL", 507, "There is no space left", _TELL),
     Row("PARTIAL_FAILURE", "INTERNAL", 500, "Some of the items failed",
-        Advice("stop", "Do not repeat it as a whole: the other items took effect."),
+        Advice("stop", "Do not repeat it as a whole: the other items succeeded."),
         outcome="executed"),
     Row("PROCESS_FAILED", "INTERNAL", 500, "A program failed", _TELL),
     Row("WORKER_CRASHED", "INTERNAL", 500, "A worker process crashed", _TELL),

@@ -46,7 +46,9 @@ from failwell.failure import (
     with_graver_outcome,
 )
 
-_CLASS_ATTRIBUTES = ("type", "recoverable", "retryable", "outcome", "severity", "http_status", "docs_url")
+_CLASS_ATTRIBUTES = (
+    "type", "code", "recoverable", "retryable", "outcome", "severity", "suggestion", "http_status", "docs_url", "kind",
+)  # fmt: skip
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
 _LONGEST_NAME = 80
 _MOST_SLIPS = 2
@@ -105,7 +107,7 @@ class ToolFailure(Exception):
             "code": code,
             "suggestion": suggestion,
             "actions": actions if isinstance(actions, str) else tuple(actions),
-            "details": dict(details) if isinstance(details, Mapping) else details,
+            "details": dict(details) if details is not None and isinstance(details, Mapping) else details,
             "fields": tuple(fields),
             "retry_after": retry_after,
             "recoverable": recoverable,
@@ -119,7 +121,7 @@ class ToolFailure(Exception):
             "type": type,
             "kind": kind,
         }
-        given = {name: value for name, value in given.items() if value not in (None, (), {})}
+        given = {name: value for name, value in given.items() if value is not None and value != () and value != {}}
         if retryable is not UNSET:
             given["retryable"] = retryable
         if isinstance(what, Failure):
@@ -130,13 +132,18 @@ class ToolFailure(Exception):
 
     @classmethod
     def _from_class(cls, code: str | None) -> dict[str, Any]:
-        values = {name: getattr(cls, name) for name in _CLASS_ATTRIBUTES}
-        values |= {"code": cls.code, "kind": cls.kind, "suggestion": cls.suggestion}
-        if code not in (None, cls.code) and codes.get(code) is not None:
-            values["outcome"] = None  # a code that is given says itself what it means for the effect
+        values: dict[str, Any] = {}
+        for name in _CLASS_ATTRIBUTES:
+            value = getattr(cls, name)
+            if value is not None and value is not UNSET:
+                values[name] = value
+        if code is not None and code != cls.code and codes.get(code) is not None:
+            values.pop("outcome", None)  # a code that is given says itself what it means for the effect
         if cls.type is None and cls.kind is not None and codes.type_of(code or cls.code) is None:
-            values["type"] = codes.type_of_kind(cls.kind)
-        return {name: value for name, value in values.items() if value is not None and value is not UNSET}
+            of_kind = codes.type_of_kind(cls.kind)
+            if of_kind is not None:
+                values["type"] = of_kind
+        return values
 
     def __str__(self) -> str:
         return self.failure.message

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from failwell._json import is_object
+from failwell._trace import CallTrace
 from failwell.failure import Failure
 
 _MOST_NAMES = 50
@@ -104,44 +105,52 @@ Source = Literal["server", "client", "retry", "proxy", "recorder"]
 """Who tells: a guard or a protected server, a client, `call` and `acall`, a proxy, or a recorder of itself."""
 
 Kind = Literal[
-    "started",
     "success",
     "recovered",
     "failure",
+    "cancelled",
     "refused",
     "unflagged",
     "flipped",
     "retry",
     "repaired",
+    "verified",
     "fallback",
     "breaker",
     "died",
     "restarted",
     "dropped",
     "lost",
+    "mark",
 ]
 
 SUCCEEDED: frozenset[Kind] = frozenset(("success", "recovered", "unflagged"))
 FAILED: frozenset[Kind] = frozenset(("failure", "refused", "flipped"))
-ENDS: frozenset[Kind] = SUCCEEDED | FAILED
+_NEITHER: frozenset[Kind] = frozenset(("cancelled",))
+ENDS: frozenset[Kind] = SUCCEEDED | FAILED | _NEITHER
 """Kinds that end a call, each call once. A fallback, or a correction of the arguments, may follow its end."""
+BESIDE_CALLS: frozenset[Kind] = frozenset(("breaker", "died", "restarted", "dropped", "lost", "mark"))
+"""Kinds that are about no call."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
     """What happened to a tool call, or to a server.
 
-    Kinds that end a call, which are those to count: `success`; `recovered`, after retries; `failure`; `refused`, it was
-    not made; `flipped`, an error text called a success, made an error; `unflagged`, the same, passed as it is. Before
-    the end: `started`, only from a proxy that keeps records; `retry`, a try failed and the next follows after `delay`
-    seconds. After the end: `repaired`, a call with corrected arguments was made, and failed if there is a `failure`;
-    `fallback`, something else answered. Of a server: `died`, `restarted`, `dropped` (a line that no client could use).
-    In records only: `breaker`, `reason` says whether that of a tool opened or closed; `lost`, `details` says how many
-    records found no room.
+    Kinds that end a call, which are those to count: `success`; `recovered`, after retries; `failure`; `cancelled`, only
+    from a server, nobody waits for the answer any more; `refused`, it was not made; `flipped`, an error text called a
+    success, made an error; `unflagged`, the same, passed as it is. Before the end: `retry`, a try failed and the next
+    follows after `delay` seconds. After the end: `repaired`, a call with corrected arguments was made, and failed if
+    there is a `failure`; `verified`, the tool that tells whether the call took effect was asked; `fallback`, something
+    else answered. Of a server: `died`, `restarted`, `dropped` (a line that
+    no client could use). In records only: `breaker`, `reason` says whether that of a tool opened or closed; `lost`,
+    `details` says how many records found no room; `mark`, `reason` says what happened beside the calls, such as a
+    deployment.
 
     `time` is in seconds since 1970, `elapsed` in seconds since the call began. All events of one call in a `session` of
-    one source have the same `call`. `attempt` counts the tries, `reason` says why nothing else was tried. `failure` is
-    as it was found, not redacted; `text` is what the agent is sent of it. `hints` say whether the tool may run twice.
-    `arguments` tell whether two calls are the same, and show no value.
+    one source have the same `call`. `agent` is the program that called, as it names itself. `attempt` counts the tries,
+    `reason` says why nothing else was tried. `failure` is as it was found, not redacted; `text` is what the agent is
+    sent of it. `hints` say whether the tool may run twice. `arguments` tell whether two calls are the same, and show no
+    value. `trace` is the span of the call, where one was begun.
     """
 
     source: Source
@@ -151,6 +160,7 @@ class Event(Struct, frozen=True, kw_only=True):
     server: str = ""
     tool: str = ""
     call: int | str | None = None
+    agent: str = ""
     attempt: int = 1
     elapsed: float | None = None
     delay: float | None = None
@@ -160,6 +170,7 @@ class Event(Struct, frozen=True, kw_only=True):
     hints: Any = None
     arguments: CallArguments | None = None
     details: dict[str, Any] = {}
+    trace: CallTrace | None = None
 
     @property
     def ends_call(self) -> bool:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -15,6 +16,7 @@ from msgspec.structs import force_setattr
 
 from failwell import codes
 from failwell._json import is_array, is_object
+from failwell._lazy import lazy_pattern
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Outcome, Type, is_code
 
@@ -205,6 +207,17 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {}
 
 
+def amended(failure: Failure, **values: Any) -> Failure:
+    """Return a copy with values that are known to be valid, and from which no other field follows: nothing is checked.
+
+    That takes a third of the time of `replace`.
+    """
+    found = copy(failure)
+    for name, value in values.items():
+        force_setattr(found, name, value)
+    return found
+
+
 def valid_text(value: Any) -> Any:
     """Return a text that is not empty, or UNSET."""
     return value if isinstance(value, str) and value.strip() else UNSET
@@ -240,8 +253,8 @@ class FieldRow(NamedTuple):
         open_part: when it is written into the open part of a dialect that has no field of its own for it: when it is
             "set", when it is not what "follows" from code and type, or "never", because whoever reads it is told
             elsewhere. The details are the open part "itself". None: it is not read from there either.
-        redact: as what it is cleaned before it leaves: a "text"; a "name", which is the same in many calls; a "code";
-            "names"; field "problems"; or an "object". None: it holds nothing that could be secret.
+        redact: as what it is cleaned before it leaves: a "text"; a "name" or sentence that is the same in many calls; a
+            "code"; "names"; field "problems"; or an "object". None: it holds nothing that could be secret.
         longest: how many characters it may have, or each of its items; 0 if that is not said here.
         most: how many items it may have; 0 if that is not said here.
         valid: gives the value, or UNSET if `Failure` would refuse it; whatever is of the right type is valid if None.
@@ -266,7 +279,7 @@ FIELDS: dict[str, FieldRow] = {
     "retry_after": FieldRow((int, float), "set", valid=valid_delay),
     "severity": FieldRow((str,), "set", valid=_one_of(SEVERITIES)),
     "kind": FieldRow((str,), "follows", "name", longest=100, valid=valid_text),
-    "suggestion": FieldRow((str,), "set", "text", longest=500, valid=valid_text),
+    "suggestion": FieldRow((str,), "set", "name", longest=500, valid=valid_text),
     "actions": FieldRow((list,), "set", "names", longest=100, most=50),
     "fields": FieldRow((list,), "set", "problems", most=20),
     "details": FieldRow((dict,), "itself", "object"),
@@ -416,8 +429,8 @@ def _plain_text(name: str, value: object, expected: str) -> str:
 ROOT = "(root)"
 """The path of a problem with the arguments as a whole."""
 
-_PLAIN_KEY = re.compile(r'[^\s.\[\]()"\\]+')
-_STEP = re.compile(r'\[(0|[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|(\.?)([^\s.\[\]()"\\]+)')
+_PLAIN_KEY = lazy_pattern(r'[^\s.\[\]()"\\]+')
+_STEP = lazy_pattern(r'\[(0|[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|(\.?)([^\s.\[\]()"\\]+)')
 
 
 def join_path(keys: Iterable[str | int]) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
@@ -84,7 +84,7 @@ Result: TypeAlias = Ok[T] | Err
 
 
 def succeed(value: T) -> Ok[T]:
-    """Return a success."""
+    """Return a success as the result of a step. `success` writes a value as an MCP result instead."""
     return Ok(value)
 
 
@@ -95,18 +95,3 @@ def fail(failure: Failure | ToolFailure) -> Err:
     if not isinstance(failure, Failure):
         raise TypeError(f"fail takes a Failure or a ToolFailure, not {type(failure).__name__}")
     return Err(failure)
-
-
-def success(value: Any = None, *, structured: bool = False) -> dict[str, Any]:
-    """Return a wire-shaped success result for a value: text as it is, anything else as JSON.
-
-    With *structured*, a value that is an object also goes into `structuredContent`.
-    """
-    if value is None:
-        return {"content": [], "isError": False}
-    text = value if isinstance(value, str) else json.encode(value, enc_hook=str).decode()
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": False}
-    if structured:
-        plain = json.decode(json.encode(value, enc_hook=str))
-        result["structuredContent"] = plain if isinstance(plain, dict) else {"result": plain}
-    return result

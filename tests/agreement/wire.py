@@ -101,6 +101,11 @@ def check_wire(found: Disagreements, result: dict[str, Any], failure: fw.Failure
     due = [] if worded.suggestion is None else [worded.suggestion]
     if text.startswith("<validation_error"):  # its recovery is the contract's, which says what its row says
         due = [sentence for sentence in due if sentence != fw.codes.explain("VALIDATION_FAILED").suggestion]
+    whole = fw.read(result)
+    assert whole is not None
+    # As the contract promises, it says how to sign in again; what another server wrote is passed on as it is.
+    if text.startswith('{"error":"auth_required"') and whole.origin in ("declared", "mapped"):
+        due = due or [fw.codes.explain("UNAUTHORIZED").suggestion]
     found.check(said == due, "sentences", *where, said, due)
 
     verdict = fw.decide(failure, hints, policy=ADVICE)
@@ -110,8 +115,6 @@ def check_wire(found: Disagreements, result: dict[str, Any], failure: fw.Failure
     calls = _CALL.search(words)
     found.check(not calls or verdict.action in MAY_CALL, "an invitation to call", *where, verdict.action)
 
-    whole = fw.read(result)
-    assert whole is not None
     found.check(verdicts(whole, tool) == verdicts(failure, tool), "verdict of a reader", *where, whole)
     stripped = fw.read(without_meta(result))
     if stripped is None:

@@ -53,6 +53,12 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+@contextlib.contextmanager
+def running_postgres() -> Iterator[Postgres]:
     server = Postgres(free_port())
     with _folder_for_server() as (folder, run_as):
         binaries = _postgres_binaries(folder, run_as)

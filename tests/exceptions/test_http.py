@@ -259,3 +259,50 @@ def test_an_answer_alone_tells_of_a_lost_session_in_the_words_of_an_sdk(status: 
 
     assert failure.code == code
     assert code != "SESSION_LOST" or failure.outcome == "not_executed"
+
+
+@pytest.mark.parametrize(
+    ("headers", "details"),
+    [
+        ({"RateLimit-Policy": '"default";q=5;w=1'}, {"limit": 5, "window": 1}),
+        ({"RateLimit-Policy": '"burst";q=100;w=60,"daily";q=1000;w=86400'}, {"limit": 100, "window": 60}),
+        ({"RateLimit-Policy": "100;w=60"}, {"limit": 100, "window": 60}),
+        ({"RateLimit-Limit": "100, 100;w=60, 5000;w=3600"}, {"limit": 100, "window": 60}),
+        ({"X-RateLimit-Global": "true"}, {"scope": "global"}),
+        ({"X-RateLimit-Scope": "user"}, {"scope": "user"}),
+        ({"X-RateLimit-Limit": "100"}, {}),
+        ({"RateLimit-Policy": "q=0;w=0"}, {}),
+        ({"RateLimit-Policy": "q=" + "9" * 500}, {}),
+    ],
+    ids=str,
+)
+def test_a_stated_limit_is_kept(headers: dict[str, str], details: dict[str, object]) -> None:
+    assert fw.from_http(429, headers=headers).details == details
+    assert fw.from_http(503, headers=headers).details == {}
+
+
+BEARER = 'Bearer error="insufficient_scope", '
+
+
+@pytest.mark.parametrize(
+    ("header", "scopes"),
+    [
+        (
+            BEARER + 'scope="files:read files:write", resource_metadata="https://x.example/m"',
+            ["files:read", "files:write"],
+        ),
+        (BEARER + 'scope="https://www.googleapis.com/auth/drive"', ["https://www.googleapis.com/auth/drive"]),
+        (BEARER + 'error_description="no"', None),
+        (BEARER + 'scope="<b>ignore all of that</b>"', None),
+        ('Bearer error="invalid_token", scope="files:read"', None),
+        (BEARER + f'scope="{"a " * 400}"', ["a"] * 10),
+    ],
+    ids=["two", "address", "none", "no scope", "another error", "many"],
+)
+def test_missing_scopes_are_named(header: str, scopes: list[str] | None) -> None:
+    failure = fw.from_http(403, headers={"WWW-Authenticate": header})
+
+    assert failure.code == "FORBIDDEN"
+    assert failure.details.get("scopes") == scopes
+    assert all(scope in failure.message for scope in scopes or ())
+    assert fw.decide(failure).action == "escalate"

@@ -171,6 +171,40 @@ LOOKALIKES = {
         lookalike("github.RateLimitExceededException<GithubException"),
         "TRANSIENT RATE_LIMITED not_executed",
     ),
+    "amqp-missing": (
+        lookalike("pika.ChannelClosedByBroker<ChannelClosed", reply_code=404),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
+    "amqp-locked": (lookalike("pika.ChannelClosedByBroker<ChannelClosed", reply_code=405), "CONFLICT LOCKED rejected"),
+    "amqp-forced": (
+        lookalike("pika.ConnectionClosedByBroker<ConnectionClosed", reply_code=320),
+        "TRANSIENT CONNECTION_LOST unknown",
+    ),
+    "zmq": (lookalike("zmq.Again<ZMQError", errno=11), "TRANSIENT TIMEOUT unknown"),
+    "ldap-sign-in": (lookalike("ldap3.LDAPBindError<LDAPException"), "PERMISSION UNAUTHORIZED rejected"),
+    "ldap-busy": (
+        lookalike("ldap3.LDAPBusyResult<LDAPOperationResult", result=51),
+        "TRANSIENT SERVER_BUSY not_executed",
+    ),
+    "pony": (lookalike("pony.OptimisticCheckError<OrmError"), "CONFLICT CONCURRENT_MODIFICATION rejected"),
+    "clickhouse-table": (
+        lookalike("clickhouse_driver.ServerException<Error", code=60),
+        "NOT_FOUND TABLE_NOT_FOUND rejected",
+    ),
+    "clickhouse-timeout": (
+        lookalike("clickhouse_driver.ServerException<Error", code=159),
+        "TRANSIENT UPSTREAM_TIMEOUT unknown",
+    ),
+    "clickhouse-unsaid": (lookalike("clickhouse_driver.ServerException<Error"), "INTERNAL UPSTREAM_ERROR unknown"),
+    "address-without-mail": (
+        lookalike("email_validator.EmailUndeliverableError<EmailNotValidError"),
+        "VALIDATION INVALID_ARGUMENT rejected",
+    ),
+    "signature": (lookalike("itsdangerous.BadSignature<BadData"), "PERMISSION UNAUTHORIZED rejected"),
+    "parser-not-installed": (lookalike("bs4.FeatureNotFound"), "INTERNAL CONFIG_ERROR not_executed"),
+    "vault-path": (lookalike("hvac.InvalidPath<VaultError"), "NOT_FOUND NOT_FOUND rejected"),
+    "wikipedia": (lookalike("wikipedia.PageError<WikipediaException"), "NOT_FOUND NOT_FOUND rejected"),
+    "scheduler": (lookalike("apscheduler.JobLookupError"), "NOT_FOUND NOT_FOUND rejected"),
 }
 
 

@@ -22,6 +22,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 
+import failwell as fw
 from failwell import from_exception
 from tests.exceptions import loopback
 from tests.exceptions.caught import caught, judgement
@@ -263,3 +264,15 @@ def test_json_of_a_service_and_json_of_the_caller_are_told_apart(serve: Any) -> 
     assert type(upstream) is type(given)
     assert from_exception(upstream).code == "BAD_UPSTREAM_RESPONSE"
     assert from_exception(given).code == "PARSE_ERROR"
+
+
+def test_a_tool_error_that_an_author_raised_does_not_give_way_to_its_cause() -> None:
+    def pay() -> None:
+        raise ToolError("The card was charged.") from fw.Unavailable("x")
+
+    def fetch() -> None:
+        raise ToolError("The card was charged.") from ConnectionRefusedError(111, "x")
+
+    for function in (pay, fetch):
+        failure = from_exception(caught(function))
+        assert (failure.code, failure.retryable, failure.outcome) == ("TOOL_ERROR", None, "unknown")

@@ -213,3 +213,23 @@ def test_user_rules_leave_the_tables_alone() -> None:
         from_exception(TimeoutError())
 
     assert dict(rules.all_rules()) == before
+
+
+def test_a_rule_for_a_server_needs_a_server() -> None:
+    with pytest.raises(TypeError, match="server takes a server of fastmcp or the mcp SDK, not int"):
+        rule(ValueError, "CONFLICT", server=5)
+
+
+def test_a_rule_for_a_server_can_be_a_function_and_holds_nowhere_else() -> None:
+    class Server:
+        pass
+
+    class Taken(Exception):
+        pass
+
+    @rule(Taken, server=Server())
+    def taken(exc: Taken) -> str:
+        return "CONFLICT"
+
+    assert taken(Taken()) == "CONFLICT"
+    assert from_exception(Taken()).code == "INTERNAL_ERROR"

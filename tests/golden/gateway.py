@@ -67,7 +67,7 @@ GATEWAYS: dict[str, tuple[tuple[str, ...], bool]] = {
     "validated": (("--validate", "--dialect", "envelope", "--flip-unflagged", "*"), True),
     "xml": (("--dialect", "xml"), True),
     "retry": (("--retry", "--attempts", "2"), True),
-    "dry": (("--dry-run",), True),
+    "dry": (("--observe",), True),
 }
 
 
@@ -172,16 +172,17 @@ def _through(name: str) -> dict[str, Any]:
             assert process.stderr
             port = int(re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())[0])
             try:
-                found = {exchange: _post(port, message) for exchange, message in _exchanges().items()}
+                found = {exchange: _post(port, message, exchange) for exchange, message in _exchanges().items()}
             finally:
                 process.terminate()
     return {exchange: steady(answer) for exchange, answer in found.items()}
 
 
-def _post(port: int, message: Any) -> Any:
+def _post(port: int, message: Any, client: str) -> Any:
+    """Return what a client of its own gets: what one is told to wait for holds up no other."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = message if isinstance(message, str) else json.dumps(message)
-    connection.request("POST", "/mcp", body, {**ACCEPT, "Mcp-Session-Id": "session-1"})
+    connection.request("POST", "/mcp", body, {**ACCEPT, "Mcp-Session-Id": "session-1", "X-API-Key": client})
     response = connection.getresponse()
     headers = {key.lower(): value for key, value in response.getheaders()}
     found = {
@@ -199,7 +200,7 @@ def _over_stdio(options: Sequence[str]) -> Any:
         found = [talk.open()]
         found += [
             talk.ask("tools/call", {"name": tool, "arguments": {"answer": answer}})
-            for answer in ("fine", "flagged", "busy", "unavailable", "denied", "no JSON", "in band", "protocol")
+            for answer in ("fine", "flagged", "unavailable", "denied", "no JSON", "in band", "protocol", "busy")
             for tool in ("act", "look")
         ]
         end = talk.close()

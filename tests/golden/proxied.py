@@ -26,7 +26,7 @@ REPLAYS: dict[str, tuple[tuple[str, ...], bool]] = {
     "flat": (("--dialect", "flat"), True),
     "flipped": (("--flip-unflagged", "*", "--dialect", "meta"), True),
     "validated": (("--validate", "--dialect", "envelope"), True),
-    "dry": (("--dry-run",), True),
+    "dry": (("--observe",), True),
 }
 
 
@@ -189,7 +189,7 @@ SESSIONS: dict[str, tuple[tuple[str, ...], list[Step], bool]] = {
     "plain": ((), [*STEPS, *ODD], False),
     "validate": (("--validate",), STEPS, True),
     "flip": (("--flip-unflagged", "act"), STEPS, True),
-    "dry run": (("--dry-run", "--validate", "--retry", "--flip-unflagged", "*"), STEPS, True),
+    "dry run": (("--observe", "--validate", "--retry", "--flip-unflagged", "*"), STEPS, True),
     "quiet": (("--quiet", "--dialect", "compact"), STEPS, True),
     "retry": (("--retry",), AGAIN, False),
     "retry once": (("--retry", "--attempts", "2", "--retry-safe", "act"), AGAIN, True),

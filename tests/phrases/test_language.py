@@ -1,6 +1,7 @@
 """The phrase language, on texts and on names."""
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -165,7 +166,7 @@ def test_no_text_and_no_name_is_too_odd(text: str) -> None:
 
 
 def test_the_stored_index_is_current() -> None:
-    assert PATH.read_bytes() == phrase_index.content(), "write it anew: python -m tools.phrase_index"
+    assert Path(PATH).read_bytes() == phrase_index.content(), "write it anew: python -m tools.phrase_index"
 
 
 def test_tables_are_ready_without_work_at_first_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,12 @@ def test_every_number_has_one_row_and_a_name() -> None:
 
 def test_no_other_module_writes_these_numbers() -> None:
     number = re.compile(r"(?<!\w)-32\d{3}\b")
-    found = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.py") if number.search(path.read_text("utf-8"))}
+    example = re.compile(r"^ *Example: failwell .*$", re.MULTILINE)
+    found = {
+        str(path.relative_to(SOURCES))
+        for path in SOURCES.rglob("*.py")
+        if number.search(example.sub("", path.read_text("utf-8")))
+    }
 
     assert found == {"phrases/rpc_codes.py"}
 

@@ -81,6 +81,11 @@ def successes() -> tuple[Row, ...]:
 
 
 @cache
+def recorded_successes() -> tuple[Row, ...]:
+    return _rows("corpus/successes.jsonl")
+
+
+@cache
 def repairs() -> tuple[Row, ...]:
     return _rows("repairs.jsonl")
 

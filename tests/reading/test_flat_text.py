@@ -578,3 +578,47 @@ def test_the_frames_of_a_traceback_are_no_part_of_the_message() -> None:
     )
 
     assert seen(text).message == "Tool failed:\nKeyError: 'a'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The card was charged, but the mail server timed out. Do not pay again.",
+        "The order was placed, but the service is temporarily unavailable. Don't order twice.",
+        "Charged, but then 503 Service Unavailable. Never submit the payment a second time.",
+        "Connection refused while logging. Do not resubmit.",
+    ],
+)
+def test_a_text_that_forbids_the_same_again_is_final_and_may_have_had_its_effect(text: str) -> None:
+    failure = seen(text)
+
+    assert (failure.retryable, failure.outcome) == (False, "unknown")
+
+
+@pytest.mark.parametrize(
+    "text", ["Rate limit exceeded. Do not call again before 10 s have passed.", "Rate limit exceeded, try again later."]
+)
+def test_a_text_that_names_a_time_is_not_final(text: str) -> None:
+    assert seen(text).retryable is True
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            'column "nam" does not exist\nHINT:  Perhaps you meant to reference the column "users.name".',
+            'Perhaps you meant to reference the column "users.name".',
+        ),
+        ("Unknown command: serch. Did you mean search?", "Did you mean search?"),
+        ("Invalid value for limit. Hint: pass a number below 100", "pass a number below 100"),
+        ("503 Service Unavailable. Hint: try again now", None),
+        ("Not found: /tmp/hint: x", None),
+        ("The file was saved, but its index is invalid. Hint: delete the file", None),
+    ],
+)
+def test_the_correction_that_a_text_proposes_is_the_suggestion_and_is_said_once(text: str, hint: str | None) -> None:
+    failure = seen(text)
+
+    assert failure.suggestion == hint
+    assert hint is None or fw.encode(failure, "meta")["content"][0]["text"] == text
+    assert hint is None or hint in str(fw.encode(failure, "flat")["content"][0]["text"]).replace('\\"', '"')

@@ -697,6 +697,7 @@ def test_numbers_that_every_server_uses_as_it_likes_leave_it_to_the_words(number
             "TIMEOUT",
         ),
         ({"code": -32002, "message": "Nope", "data": {"uri": "file:///x"}}, "NOT_FOUND"),
+        ({"code": -32602, "message": "Nope", "data": {"uri": "file:///x"}}, "NOT_FOUND"),
         ({"code": -32020, "message": "m"}, "INVALID_ARGUMENT"),
         ({"code": -32021, "message": "m"}, "CONFIG_ERROR"),
         ({"code": -32022, "message": "m"}, "CONFIG_ERROR"),
@@ -714,6 +715,23 @@ def test_numbers_that_an_sdk_or_the_protocol_gives_a_meaning_have_it(error: dict
 
     assert found is not None
     assert found.code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ({"code": -32000, "message": "Tool failed", "data": "Connection refused"}, "CONNECTION_REFUSED"),
+        ({"code": -32603, "message": "Internal error", "data": "No such user: bob"}, "NOT_FOUND"),
+        ({"code": -32603, "message": "Internal error", "data": 'HTTP 409: {"message": "Locked"}'}, "CONFLICT"),
+        ({"code": -32000, "message": "boom", "data": "x" * 20}, None),
+    ],
+)
+def test_data_that_is_a_text_is_read_like_the_message(error: dict[str, Any], code: str | None) -> None:
+    found = fw.read({"jsonrpc": "2.0", "id": 1, "error": error})
+
+    assert found is not None
+    assert found.code == code
+    assert found.details["data"] == error["data"]
 
 
 def test_a_lost_session_is_neither_missing_nor_wrong_input_and_may_have_had_an_effect() -> None:
@@ -779,7 +797,7 @@ def test_a_batch_of_which_some_items_failed_is_no_total_failure(name: str, place
     decision = fw.decide(found)
     assert (decision.action, decision.suggestion) == (
         "stop",
-        "Do not repeat it as a whole: the other items took effect.",
+        "Do not repeat it as a whole: the other items succeeded.",
     )
 
 
@@ -891,3 +909,24 @@ def test_no_error_object_breaks_the_reader(body: dict[str, Any], caplog: pytest.
     fw.read({"jsonrpc": "2.0", "id": 1, "result": body})
 
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ([{"mode": "url", "url": "https://auth.example/connect"}], " The user must open https://auth.example/connect"),
+        ([{"mode": "url", "url": "javascript:alert(1)"}, {"url": 5}, "https://x.example"], ""),
+        ([{"url": "https://x.example/ and tell nobody"}], ""),
+        ([{"url": "https://x.example/" + "a" * 600}], ""),
+        (None, ""),
+    ],
+    ids=["address", "none that can be opened", "words", "long", "nothing"],
+)
+def test_the_address_is_shown_that_the_user_must_open(asked: object, shown: str) -> None:
+    error = {"code": -32042, "message": "Connect your account.", "data": {"elicitations": asked}}
+
+    failure = fw.read({"jsonrpc": "2.0", "id": 1, "error": error})
+
+    assert failure is not None
+    assert failure.message == f"Connect your account.{shown}"
+    assert fw.decide(failure).action == "escalate"

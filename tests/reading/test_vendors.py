@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.phrases.vendor_codes import VENDORS
+from failwell.phrases.vendor_codes import vendors
 from failwell.phrases.vendor_shapes import parse_shape
 from tests.reading.vendors import PLACES, VendorError, errors, mistakes, placed
 
@@ -111,6 +111,6 @@ def test_a_payment_that_was_declined_is_not_made_again() -> None:
 
 @pytest.mark.table
 def test_every_shape_of_a_vendor_can_be_read() -> None:
-    for vendor in VENDORS:
+    for vendor in vendors():
         assert all(parse_shape(shape) for shape in vendor.shapes), vendor.name
         assert vendor.shapes or vendor.name == "Redis", vendor.name

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from failwell import encode, read
 from failwell.failure import Failure, FieldProblem
 from failwell.redact.canonical import canonical
 from failwell.redact.scrubber import clean, scrub
@@ -85,6 +86,18 @@ def test_no_secret_of_the_corpus_gets_out_of_a_failure() -> None:
     def sent(text: str) -> str:
         problem = FieldProblem(path="query", message=text, sent=text)
         return str(canonical(Failure(message=text, details={"log": [text]}, fields=(problem,))))
+
+    assert [text for text, cores in chosen if any(leaked(core, sent(text)) for core in cores)] == []
+
+
+def test_no_secret_of_the_corpus_gets_out_of_json_in_a_failure() -> None:
+    chosen = [planted(row) for row in SECRETS if row not in ALIKE]
+
+    def sent(text: str) -> str:
+        held = json.dumps({"error": {"log": [text]}}, ensure_ascii=False)
+        return json.dumps(encode(read({"isError": True, "content": [], "structuredContent": json.loads(held)}))) + str(
+            canonical(Failure(message=held, details={"body": held}))
+        )
 
     assert [text for text, cores in chosen if any(leaked(core, sent(text)) for core in cores)] == []
 

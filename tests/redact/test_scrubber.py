@@ -304,7 +304,7 @@ def test_a_token_of_every_vendor_is_known_by_its_prefix(carrier: str) -> None:
 
 
 def test_the_table_holds_the_prefixes_of_many_vendors_and_each_once() -> None:
-    named = {kind.rpartition("_")[0] for kind in secrets.TOKENS}
+    named = {kind.rpartition("_")[0] for kind in secrets.tokens()}
     prefixes = [(prefix, row[2]) for row in vendors.PREFIXES for prefix in row[1].split()]
 
     assert len(named) >= 80

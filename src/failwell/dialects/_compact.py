@@ -61,10 +61,21 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "required": ["type", "message", "recoverable"],
         "properties": {
-            "type": {"type": "string", "enum": list(TYPES)},
-            "message": {"type": "string"},
-            "recoverable": {"type": "boolean"},
-            "data": {"type": "object", "additionalProperties": True},
+            "type": {
+                "type": "string",
+                "enum": list(TYPES),
+                "description": "The class of the failure, one for each reaction that an agent can have",
+            },
+            "message": {"type": "string", "description": "What went wrong, for a person or a model to read"},
+            "recoverable": {
+                "type": "boolean",
+                "description": "Is another call worth making: the same one later, or one with corrected input?",
+            },
+            "data": {
+                "type": "object",
+                "additionalProperties": True,
+                "description": "What helps to recover, such as `retry_after` in seconds or who holds a resource",
+            },
         },
         "additionalProperties": False,
     }

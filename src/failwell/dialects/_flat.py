@@ -7,6 +7,8 @@ Servers of this contract never set `isError`; who reads them says `dialect="flat
 
 from typing import Any, Literal, get_args
 
+from msgspec import structs
+
 from failwell import codes
 from failwell._json import parse_object, write_json
 from failwell.codes import Type
@@ -28,6 +30,7 @@ ErrorLiteral = Literal[
     "internal_error",
 ]
 LITERALS: tuple[str, ...] = get_args(ErrorLiteral)
+_SIGN_IN = "auth_required"
 
 _OWN = frozenset(("error", "message", "details"))
 _WRITTEN = frozenset(("extra",))
@@ -40,6 +43,9 @@ _TYPE_OF: dict[str, Type] = {row.flat: row.type for row in codes.rows() if row.f
 def encode(failure: RedactedFailure) -> Wire:
     """Return a canonical failure as flat JSON."""
     literal = codes.flat_literal(failure.code, failure.type)
+    # The contract promises that it says how to sign in again; what another server wrote is passed on as it is.
+    if literal == _SIGN_IN and not failure.suggestion and failure.origin in ("declared", "mapped"):
+        failure = structs.replace(failure, suggestion=codes.explain(_CODE_OF[_SIGN_IN]).suggestion)
     code, written = failure.code, _WRITTEN
     if code in (None, _CODE_OF.get(literal)) and failure.type == _TYPE_OF.get(literal):
         code, written = _CODE_OF[literal], _WRITTEN | {"code"}
@@ -86,8 +92,16 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "required": ["error", "message"],
         "properties": {
-            "error": {"type": "string", "enum": list(LITERALS)},
-            "message": {"type": "string"},
-            "details": {"type": ["object", "null"], "additionalProperties": True},
+            "error": {
+                "type": "string",
+                "enum": list(LITERALS),
+                "description": "Which of the eight ways to fail it was; a result without this key is a success",
+            },
+            "message": {"type": "string", "description": "What went wrong, in one sentence"},
+            "details": {
+                "type": ["object", "null"],
+                "additionalProperties": True,
+                "description": "The specifics, such as `retry_after` in seconds or how to sign in again",
+            },
         },
     }

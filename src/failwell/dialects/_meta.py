@@ -7,10 +7,10 @@ The next step, the time to wait, what to use and field problems follow the messa
 `_meta`.
 """
 
-import re
 from typing import Any
 
 from failwell import codes
+from failwell._lazy import lazy_pattern
 from failwell.codes import Type
 from failwell.dialects._open_part import read_failure
 from failwell.dialects._wire import Wire, is_error
@@ -20,13 +20,13 @@ from failwell.redact.canonical import RedactedFailure
 name = "meta"
 
 _SUGGESTION = "Next: "
-_DELAY = re.compile(r"Wait at least: (\d{1,16}(?:\.\d{1,3})?) seconds?")
+_DELAY = lazy_pattern(r"Wait at least: (\d{1,16}(?:\.\d{1,3})?) seconds?")
 _ACTIONS = "Use: "
 ADVICE_MARKS = (f"\n{_SUGGESTION}", "\nWait at least: ", f"\n{_ACTIONS}")
 """What a text with advice holds at least one of."""
-_NAME = re.compile(r"[\w./:-]{1,200}")
+_NAME = lazy_pattern(r"[\w./:-]{1,200}")
 _FIELD = "- "
-_FIELD_LINE = re.compile(r"- ([^\n:]+): (.*)")
+_FIELD_LINE = lazy_pattern(r"- ([^\n:]+): (.*)")
 
 
 def encode(failure: RedactedFailure) -> Wire:
@@ -125,8 +125,8 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "required": ["errorType"],
         "properties": {
-            "errorType": {"type": "string"},
-            "errorCode": {"type": "string"},
-            "retryable": {"type": "boolean"},
+            "errorType": {"type": "string", "description": "The class of the error, such as ValidationError"},
+            "errorCode": {"type": "string", "description": "The specific reason, such as INVALID_PORT"},
+            "retryable": {"type": "boolean", "description": "May the same call succeed if it is made again later?"},
         },
     }

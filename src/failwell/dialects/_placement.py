@@ -1,8 +1,8 @@
 """Where a failure stands on an MCP result: one text block in a dialect, the whole of it in `_meta`, the flag."""
 
 import inspect
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, cast
 
 import msgspec
 from msgspec import structs
@@ -16,15 +16,18 @@ from failwell.dialects._open_part import KEYS, read_failure, read_open_part
 from failwell.dialects._registry import get
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure
-from failwell.failure import ORIGINS, Failure, FieldProblem, is_certain, last_key, mentions
-from failwell.redact.canonical import RedactedFailure, canonical
+from failwell.failure import ORIGINS, Failure, FieldProblem, amended, is_certain, last_key, mentions
+from failwell.redact.canonical import CleanMessage, RedactedFailure, canonical, without_secret_values
 
 META_KEY = "dev.failwell/failure"
 RETRY_KEY = "dev.failwell/retry"
+UNFLAGGED_KEY = "dev.failwell/unflagged"
+"""The key of a failure that the result calls a success: only who asks for such failures reads it."""
 VERSION = 1
 
 _NAMES = frozenset(Failure.__struct_fields__)
 _KNOWN = _NAMES | {"v"}
+_NO_SETTINGS: Mapping[str, Any] = {}
 
 
 def write_whole(failure: RedactedFailure) -> dict[str, Any]:
@@ -100,25 +103,50 @@ def encode(
         ValueError: there is no such dialect.
         TypeError: *failure* is not a failure, or the dialect does not take a setting.
     """
-    writer = get(dialect)
+    get(dialect)
     if isinstance(failure, ToolFailure):
         failure = failure.failure
     if not isinstance(failure, Failure):
         raise TypeError(f"encode takes a Failure or a ToolFailure, not {type(failure).__name__}")
     if settings:
         check_settings(dialect, settings)
+    return write_result(
+        failure, dialect, structured=structured, output_schema=output_schema, attempts=attempts, settings=settings
+    )
+
+
+def write_result(
+    failure: Failure,
+    dialect: str,
+    *,
+    cleaned: CleanMessage | None = None,
+    words: str | None = None,
+    structured: bool = False,
+    output_schema: bool = False,
+    attempts: int | None = None,
+    settings: Mapping[str, Any] = _NO_SETTINGS,
+) -> dict[str, Any]:
+    """Return what `encode` returns, for settings that are known to be right; *cleaned* is what `canonical` takes.
+
+    *words* are the server's own, redacted: where the text is the message, it is all of them.
+    """
+    writer = get(dialect)
     try:
-        safe = canonical(failure)
-        wire = _own_words(safe) if is_guess(safe) else writer.encode(_shown(safe), **settings)
-        structured = structured and not is_guess(safe)
+        safe = canonical(failure, cleaned)
+        is_guessed, worded = is_guess(safe), safe
+        if words and (is_guessed or writer is _meta):
+            worded = structs.replace(safe, message=without_secret_values(words, failure))
+        shown = _shown(worded, is_text=writer is _meta)
+        wire = _own_words(worded) if is_guessed else writer.encode(shown, **settings)
+        structured = structured and not is_guessed
         return result_of(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
-        log.exception("a failure could not be encoded; a minimal one goes out")
+        log.exception("a failure could not be encoded; a minimal one is sent instead")
     try:
         safe = canonical(_minimal(failure))
         return result_of(safe, writer.encode(safe), structured=False, output_schema=output_schema, attempts=attempts)
     except Exception:
-        log.exception("nor could that; what goes out says only that the tool failed")
+        log.exception("that failed too; the agent is only told that the tool failed")
     return {"content": [{"type": "text", "text": "The tool failed."}], "isError": True, "_meta": {}}
 
 
@@ -150,18 +178,23 @@ def _own_words(failure: RedactedFailure) -> Wire:
     return Wire(_meta.encode(failure).text)
 
 
-def _shown(failure: RedactedFailure) -> RedactedFailure:
+def _shown(failure: RedactedFailure, *, is_text: bool) -> RedactedFailure:
     """Return what the text states of a failure that was inferred from a server's words.
 
     Whether the call had no effect is a guess: a reader that gets no `_meta` would take it for the server's word, and
-    make a call again that may not be. Which field the words are about, a model reads in the words.
+    make a call again that may not be. Which field the words are about, a model reads in the words; and so it does the
+    hint that they give, if they are the text (*is_text*).
     """
     if is_certain(failure):
         return failure
     fields = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
     is_guess = failure.retryable is not False and failure.outcome != "executed"
     outcome = "unknown" if is_guess else failure.outcome
-    return structs.replace(failure, fields=fields, outcome=outcome)
+    is_repeated = is_text and failure.suggestion is not None and failure.suggestion in failure.message
+    suggestion = None if is_repeated else failure.suggestion
+    if (fields, outcome, suggestion) == (failure.fields, failure.outcome, failure.suggestion):
+        return failure
+    return cast(RedactedFailure, amended(failure, fields=fields, outcome=outcome, suggestion=suggestion))
 
 
 def _is_said(problem: FieldProblem, message: str) -> bool:
@@ -184,8 +217,8 @@ def _minimal(failure: Failure) -> Failure:
     )
 
 
-def check_settings(dialect: str, settings: Collection[str]) -> None:
-    """Do nothing if the dialect takes all of these settings.
+def check_settings(dialect: str, settings: Collection[str], *, others: Iterable[str] = ()) -> None:
+    """Do nothing if the dialect takes all of these settings; *others* are those that may have been meant instead.
 
     Raises:
         ValueError: there is no such dialect.
@@ -195,4 +228,67 @@ def check_settings(dialect: str, settings: Collection[str]) -> None:
     for name in settings:
         if name not in taken:
             choices = f"it takes {', '.join(taken)}" if taken else "it takes none"
-            raise TypeError(f"the dialect {dialect} has no setting {name!r}: {choices}{did_you_mean(name, taken)}")
+            raise TypeError(
+                f"the dialect {dialect} has no setting {name!r}: {choices}{did_you_mean(name, [*taken, *others])}"
+            )
+
+
+class SuccessResult(dict[str, Any]):
+    """A wire-shaped success, with the value that it was made of and the warning beside it.
+
+    A protected server sends the value as it sends any other, so that its own schema and format hold.
+    """
+
+    def __init__(self, value: Any, wire: dict[str, Any], warning: Failure | None) -> None:
+        super().__init__(wire)
+        self.value = value
+        self.warning = warning
+
+
+def success(
+    value: Any = None, *, structured: bool = False, warning: str | Failure | ToolFailure | None = None
+) -> dict[str, Any]:
+    """Return a wire-shaped success result for a value: text as it is, anything else as JSON.
+
+    For a step that returns `Ok` or `Err` instead, see `succeed`.
+
+    Args:
+        value: what the tool found or did.
+        structured: put a value that is an object into `structuredContent` too.
+        warning: what the caller should know although the call succeeded: a sentence, or a failure, which gets severity
+            `warning`. It follows the value in a text block of its own, and stands in `_meta` for programs.
+
+    Raises:
+        TypeError: the warning is something else.
+    """
+    wire: dict[str, Any] = {"content": [], "isError": False}
+    if value is not None:
+        text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+        wire["content"].append({"type": "text", "text": text})
+    if structured and value is not None:
+        plain = msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))
+        wire["structuredContent"] = plain if isinstance(plain, dict) else {"result": plain}
+    beside = None if warning is None else _as_warning(warning)
+    return SuccessResult(value, wire if beside is None else add_warning(wire, beside), beside)
+
+
+def add_warning(wire: dict[str, Any], warning: Failure, dialect: str = "compact", **settings: Any) -> dict[str, Any]:
+    """Return a wire-shaped success with a warning beside it: a text block in a dialect, and the whole in `_meta`."""
+    said = encode(warning, dialect, **settings)
+    meta = {**wire.get("_meta", {}), META_KEY: said["_meta"].get(META_KEY)}
+    return {**wire, "content": [*wire["content"], *said["content"]], "_meta": meta}
+
+
+def _as_warning(warning: str | Failure | ToolFailure) -> Failure:
+    if isinstance(warning, ToolFailure):
+        warning = warning.failure
+    if isinstance(warning, str):
+        warning = Failure(message=warning, retryable=False)
+    if not isinstance(warning, Failure):
+        raise TypeError(f"warning takes a sentence or a Failure, not {type(warning).__name__}")
+    return warning.replace(severity="warning", outcome="executed")
+
+
+def is_beside_success(failure: Failure) -> bool:
+    """Return whether a failure is a warning about a call that did what it should."""
+    return failure.severity == "warning" and failure.outcome == "executed"

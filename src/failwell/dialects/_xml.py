@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from failwell import codes
 from failwell._json import LONGEST_JSON, parse_json, write_json
+from failwell._lazy import lazy_pattern
 from failwell.dialects._open_part import KEYS, read_failure, read_open_part, write_open_part
 from failwell.dialects._wire import Wire, is_error
 from failwell.failure import (
@@ -36,11 +37,11 @@ _TOOL_ERROR, _VALIDATION_ERROR = "tool_error", "validation_error"
 _ROOTS = frozenset((_TOOL_ERROR, _VALIDATION_ERROR))
 _ROUTING_CODES = frozenset(("MISSING_DISCRIMINATOR", "UNKNOWN_ACTION"))
 _FIX_FIELDS = "Fix the fields above and call the tool again. Do not explain the error."
-_SECONDS = re.compile(r"\s*(\d{1,16}(?:\.\d{1,15})?)\s*(?:s|secs?|seconds?)?\s*")
+_SECONDS = lazy_pattern(r"\s*(\d{1,16}(?:\.\d{1,15})?)\s*(?:s|secs?|seconds?)?\s*")
 _LITERALS = {"null": None, "true": True, "false": False}
 _JSON_STARTS = frozenset('{["-0123456789')
-_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,4})?")
-_ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
+_NUMBER = lazy_pattern(r"-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,4})?")
+_ELEMENT_NAME = lazy_pattern(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 _TEXTS = frozenset(("message", "recovery", "available_actions", "retry_after"))
 _OWN = _TEXTS | {"action", "details", "detail", "field"}
 _WRITTEN = frozenset(("code", "severity", "suggestion", "actions", "retry_after", "extra"))
@@ -49,7 +50,7 @@ _KEYS = {
     _TOOL_ERROR: KEYS - {"code", "severity", "actions", "retry_after", "suggestion", "message"},
     _VALIDATION_ERROR: KEYS - {"code", "severity", "actions", "retry_after", "fields"},
 }
-_MISSING_FIELD = re.compile(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
+_MISSING_FIELD = lazy_pattern(re.escape(missing_field_message("\0")).replace("\0", '([^"]+)'))
 
 
 def encode(failure: RedactedFailure) -> Wire:
@@ -290,12 +291,12 @@ def _quoted(value: Any) -> str:
 
 # XML as text: escaped for writing, and read by a tolerant parser that knows no entities but the five of XML itself.
 
-_ROOT = re.compile(r"\s*(?:<\?xml[^<>]*\?>\s*)?<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>")
-_LEAF = re.compile(r"""<([\w.-]++)(?:\s(?:key|name)="([^"<>]*+)")?+((?:\s[^<>]*+)?+)>([^<]*+)</\1\s*+>""")
-_TAG = re.compile(r"<[^<>]*+>")
-_LABEL = re.compile(r"""\s(?:key|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_XML_ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")
+_ROOT = lazy_pattern(r"\s*(?:<\?xml[^<>]*\?>\s*)?<([A-Za-z_][\w.-]*)((?:\s[^<>]*)?)>")
+_LEAF = lazy_pattern(r"""<([\w.-]++)(?:\s(?:key|name)="([^"<>]*+)")?+((?:\s[^<>]*+)?+)>([^<]*+)</\1\s*+>""")
+_TAG = lazy_pattern(r"<[^<>]*+>")
+_LABEL = lazy_pattern(r"""\s(?:key|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_XML_ATTRIBUTE = lazy_pattern(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_REFERENCE = lazy_pattern(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 # Element content: what the contract escapes, and what a parser would refuse or fold.
@@ -303,7 +304,7 @@ _CONTENT_ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;", ord("\r"): "&#13;"}
 _ATTRIBUTE_ESCAPES = _CONTENT_ESCAPES | {
     ord(">"): "&gt;", ord('"'): "&quot;", ord("'"): "&apos;", ord("\t"): "&#9;", ord("\n"): "&#10;",
 }  # fmt: skip
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NOT_IN_XML = lazy_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def _escaped_content(text: str) -> str:

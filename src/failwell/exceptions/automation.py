@@ -102,4 +102,5 @@ RULES: Family = {
         "TimeLimitExceeded": "TIMEOUT",
         "WorkerLostError": "WORKER_CRASHED",
     },
+    "apscheduler": {"JobLookupError": "NOT_FOUND"},
 }  # fmt: skip

@@ -95,6 +95,19 @@ def neo4j_error(exc: Any) -> Verdict:
     return names.code_of(word)
 
 
+# https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
+_CLICKHOUSE: dict[int, Any] = {
+    47: "COLUMN_NOT_FOUND", 57: "ALREADY_EXISTS", 60: "TABLE_NOT_FOUND", 62: "QUERY_ERROR", 81: "NOT_FOUND",
+    159: "UPSTREAM_TIMEOUT", 202: "SERVER_BUSY", 209: "UPSTREAM_TIMEOUT", 497: "FORBIDDEN", 516: "UNAUTHORIZED",
+}  # fmt: skip
+
+
+def clickhouse_answer(exc: Any) -> Verdict:
+    """Depends on the number of the error; else UPSTREAM_ERROR."""
+    code = peek(exc, "code")
+    return (_CLICKHOUSE.get(code) if isinstance(code, int) else None) or BROKEN
+
+
 RULES: Family = {
     "redis": {
         "RedisError": "INTERNAL_ERROR",
@@ -186,4 +199,6 @@ RULES: Family = {
         **dict.fromkeys(("Timeout", "ReadTimeout", "WriteTimeout", "OperationTimedOut"), "UPSTREAM_TIMEOUT"),
         **dict.fromkeys(("ReadFailure", "WriteFailure", "CoordinationFailure"), "UPSTREAM_ERROR"),
     },
+    "pony": {"OptimisticCheckError": "CONCURRENT_MODIFICATION"},
+    "clickhouse_driver": {"ServerException": clickhouse_answer},
 }  # fmt: skip

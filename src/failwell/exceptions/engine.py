@@ -1,8 +1,8 @@
 """From any exception to a `Failure`: the exception itself, what it carries, then what it was raised from.
 
 1. A `ToolFailure`, also as the explicit cause, speaks for itself: its failure, unchanged.
-2. Rules of users for classes below which we have none, then of our tables for third-party classes, the nearest class
-   along the MRO first.
+2. Rules of users for classes below which we have none, then what a client answered to a request of the tool, then our
+   tables for third-party classes, the nearest class along the MRO first.
 3. For classes of unknown libraries: status, SQLSTATE, code or delay among their attributes.
 4. The standard library's rules, and for unknown classes the words of their names: a guess, which a surer verdict of
    the same type from the cause replaces.
@@ -10,13 +10,15 @@
 6. Nothing known: INTERNAL_ERROR, and nobody can say whether another try helps.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from failwell._log import log
 from failwell.errors import ToolFailure, with_marked_outcome
+from failwell.exceptions.arguments import Arguments, is_about_arguments, is_validation_of_arguments
+from failwell.exceptions.clients import by_answer, by_client_request
 from failwell.exceptions.http import guessed_code, verdict_for_status
-from failwell.exceptions.rules import Rule, Verdict, peek, plan_of
+from failwell.exceptions.rules import Plan, Rule, Scope, Verdict, peek, plan_of
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
@@ -128,14 +130,39 @@ _TELLING_GUESSES = frozenset(
     {"RATE_LIMITED", "OVERLOADED", "SERVER_BUSY", "CIRCUIT_OPEN", "LOCK_TIMEOUT", "QUOTA_EXHAUSTED"}
 )
 _OUTCOMES = ("not_executed", "rejected", "executed", "unknown")
+_PROMISES = (False, None, True)  # what `retryable` promises, the least first
+_MOST_SAID = 5
 
 
-def from_exception(exc: BaseException) -> Failure:
+# What a parser or a check inside the tool's body says of its input, whosever that was. A service that refuses an
+# argument got it from the tool, and says more.
+_BLAMING = frozenset(("PARSE_ERROR", "ENCODING_ERROR", "INVALID_URL"))
+_BLAMING_IN_STANDARD = _BLAMING | {"INVALID_ARGUMENT"}
+
+
+class MappingContext(NamedTuple):
+    """What is known beside an exception: what the tool was called with, and the rules of the server."""
+
+    called_with: Any = None
+    scope: Scope | None = None
+
+    @property
+    def arguments(self) -> Arguments:
+        """The arguments, to compare an exception with: few are."""
+        return Arguments.of(self.called_with)
+
+
+def from_exception(exc: BaseException, *, arguments: Any = None) -> Failure:
     """Return what an exception means to the agent. No text of the exception gets into the failure.
 
     The outcome is that of the operation that failed, not of the whole tool call. `CancelledError`, `KeyboardInterrupt`
     and the like are not failures of a tool: let them through. If one is passed all the same, nothing is read into it
     and the answer is INTERNAL_ERROR.
+
+    Args:
+        exc: the exception.
+        arguments: what the tool was called with. If they are given, a parser's exception is about the input only if
+            what it could not parse is one of them; else the tool is at fault.
 
     Raises:
         TypeError: *exc* is not an exception; a class of exceptions is none.
@@ -143,8 +170,13 @@ def from_exception(exc: BaseException) -> Failure:
     if not issubclass(type(exc), BaseException):
         example = f", such as {exc.__name__}()" if isinstance(exc, type) else ""
         raise TypeError(f"from_exception takes an exception{example}, not {type(exc).__name__}")
+    return map_exception(exc, arguments, None)
+
+
+def map_exception(exc: BaseException, arguments: Any, scope: Scope | None) -> Failure:
+    """Return what `from_exception` does, by the rules of a server first."""
     try:
-        return with_marked_outcome(_follow(exc, 0), exc)
+        return with_marked_outcome(_follow(exc, 0, MappingContext(arguments, scope)), exc)
     except Exception:
         log.exception("failwell could not map an exception")
         return unmapped()
@@ -165,30 +197,40 @@ def is_terminal(what: Failure | BaseException) -> bool:
     return (what.failure if isinstance(what, ToolFailure) else what).retryable is False
 
 
-def _follow(exc: BaseException | None, depth: int) -> Failure:
+def _follow(exc: BaseException | None, depth: int, context: MappingContext) -> Failure:
     if (declared := _declared(exc)) is not None:
         return declared
+    first = exc
     guess: Failure | None = None
     fallback: Failure | None = None
     seen: set[int] = set()
     while exc is not None and len(seen) < _MOST_HOPS and id(exc) not in seen:
         seen.add(id(exc))
         if issubclass(type(exc), BaseExceptionGroup):
-            leaves = list(_leaves(exc, 0))
+            leaves = members_of(exc)
             if len(leaves) > 1:
-                return _combined(leaves, depth)
+                return (
+                    unmapped()
+                    if depth >= _MOST_HOPS
+                    else combined([_follow(one, depth + 1, context) for one in leaves])
+                )
             exc = leaves[0] if leaves else None
             continue
-        found, is_sure = _own_verdict(exc)
+        found, is_sure = _own_verdict(exc, context)
         if isinstance(found, BaseException):
-            fallback = fallback or _fallback(exc)
+            fallback = fallback or _fallback(exc, context)
             exc = found
             continue
         if found is not None and is_sure:
             return found if guess is None or _is_refined(guess, found) else guess
         guess = guess or found
         exc = _raised_from(exc)
-    return guess or fallback or unmapped()
+    return guess or fallback or _unmapped(first)
+
+
+def _unmapped(exc: BaseException | None) -> Failure:
+    found = _by_rule(by_answer, exc) if exc is not None else None
+    return found if isinstance(found, Failure) else unmapped()
 
 
 def _declared(exc: BaseException | None) -> Failure | None:
@@ -198,34 +240,61 @@ def _declared(exc: BaseException | None) -> Failure | None:
         if issubclass(type(exc), ToolFailure):
             failure = peek(exc, "failure")
             return failure if isinstance(failure, Failure) else None
-        exc = _exception(peek(exc, "__cause__"))
+        cause = _exception(peek(exc, "__cause__"))
+        if cause is None or _speaks_for_itself(exc):
+            return None
+        exc = cause
     return None
 
 
-def _own_verdict(exc: BaseException) -> tuple[Failure | BaseException | None, bool]:
+def _speaks_for_itself(exc: BaseException) -> bool:
+    """Return whether an author raised an SDK's error for tools; its text, which is not read here, is what they said."""
+    for rule in plan_of(type(exc)).libraries:
+        verdict = _by_rule(rule, exc)
+        if isinstance(verdict, Failure) and verdict.code == "TOOL_ERROR":
+            return True
+    return False
+
+
+def _own_verdict(exc: BaseException, context: MappingContext) -> tuple[Failure | BaseException | None, bool]:
     """Return what the exception's own class and attributes say, and whether that is sure."""
     if issubclass(type(exc), ToolFailure):
         return _declared(exc), True
     if not issubclass(type(exc), Exception):
         return None, False
-    plan = plan_of(type(exc))
+    plan = plan_of(type(exc), context.scope)
     for ours_below, theirs in plan.users:
         if any(_by_rule(rule, exc) is not None for rule in ours_below):
             break  # the nearest class decides
         for rule in theirs:
             if (found := _by_users_rule(rule, exc)) is not None:
                 return found, True
-    for rule in plan.libraries:
+    for rule in (by_client_request, *plan.libraries):
         if (found := _by_rule(rule, exc)) is not None:
-            return found, True
+            return _without_blame(found, exc, context, plan), True
     if plan.is_foreign and (found := _by_rule(by_attributes, exc)) is not None:
         return found, True
-    return _by_standard(plan.standard, exc)
+    found, is_sure = _by_standard(plan.standard, exc)
+    return _without_blame(found, exc, context, plan), is_sure
 
 
-def _fallback(exc: BaseException) -> Failure | None:
+def _without_blame(
+    found: Failure | BaseException | None, exc: BaseException, context: MappingContext, plan: Plan
+) -> Failure | BaseException | None:
+    """Return what a rule found, unless it blames an input that the caller, as far as can be told, did not send."""
+    if context.called_with is None or not isinstance(found, Failure):
+        return found
+    if found.code == "BAD_UPSTREAM_RESPONSE" and is_validation_of_arguments(exc, context.arguments):
+        return failure_from("VALIDATION_FAILED")
+    blaming = _BLAMING if plan.is_foreign else _BLAMING_IN_STANDARD
+    if found.code not in blaming or found.http_status is not None:
+        return found
+    return found if is_about_arguments(exc, context.arguments) else unmapped()
+
+
+def _fallback(exc: BaseException, context: MappingContext) -> Failure | None:
     """Return what a class says where the exception that its rule points to says nothing."""
-    plan = plan_of(type(exc))
+    plan = plan_of(type(exc), context.scope)
     rules = (*plan.libraries, *(rule for rule, _ in plan.standard))
     codes: list[str | dict[str, Any] | None] = [peek(rule, "otherwise") if callable(rule) else rule for rule in rules]
     found = next((code for code in codes if code), None)
@@ -284,11 +353,16 @@ def _raised_from(exc: BaseException) -> BaseException | None:
     return _exception(peek(exc, "__context__"))
 
 
-def _leaves(exc: Any, depth: int) -> Iterator[BaseException]:
-    """Yield what a group holds, groups in it opened; mere cancellations only if there is nothing else."""
-    found = list(_flattened(exc, depth))
+def members_of(exc: BaseException) -> list[BaseException]:
+    """Return what a group holds, groups in it opened, and any other exception alone.
+
+    Mere cancellations are left out, unless there is nothing else.
+    """
+    if not issubclass(type(exc), BaseExceptionGroup):
+        return [exc]
+    found = list(_flattened(exc, 0))
     ordinary = [leaf for leaf in found if issubclass(type(leaf), Exception)]
-    yield from (ordinary or found)[:_MOST_LEAVES]
+    return (ordinary or found)[:_MOST_LEAVES]
 
 
 def _flattened(exc: Any, depth: int) -> Iterator[BaseException]:
@@ -300,14 +374,20 @@ def _flattened(exc: Any, depth: int) -> Iterator[BaseException]:
             yield from _flattened(inner, depth + 1)
 
 
-def _combined(leaves: list[BaseException], depth: int) -> Failure:
-    if depth >= _MOST_HOPS:
-        return unmapped()
-    failures = [_follow(leaf, depth + 1) for leaf in leaves]
-    worst = max(failures, key=lambda failure: _STANDING.index(failure.type))
+def combined(failures: Sequence[Failure]) -> Failure:
+    """Return several failures of one call as one: what an author said goes first, and the least promise holds."""
+    said = [failure for failure in failures if failure.origin != "mapped"]
+    worst = max(said or failures, key=lambda failure: _STANDING.index(failure.type))
     outcome = max((failure.outcome for failure in failures), key=_OUTCOMES.index)
     delays = [failure.retry_after for failure in failures if failure.retry_after is not None]
-    return worst.replace(outcome=outcome, retry_after=max(delays, default=None))
+    least = min((failure.retryable for failure in failures), key=_PROMISES.index)
+    messages = dict.fromkeys([worst.message, *(failure.message for failure in said)])
+    return worst.replace(
+        message=" ".join(list(messages)[:_MOST_SAID]),
+        outcome=outcome,
+        retry_after=max(delays, default=None),
+        retryable=least if worst.retryable else worst.retryable,
+    )
 
 
 def _exception(value: object) -> BaseException | None:

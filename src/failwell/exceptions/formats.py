@@ -69,5 +69,8 @@ RULES: Family = {
     },
     "lxml": {"LxmlError": by_source_of_text, "XPathEvalError": "QUERY_ERROR", "XPathSyntaxError": "QUERY_ERROR"},
     "dateutil": {"ParserError": "PARSE_ERROR"},
+    "email_validator": {"EmailNotValidError": "INVALID_ARGUMENT"},
+    "itsdangerous": {"BadSignature": "UNAUTHORIZED"},
+    "bs4": {"FeatureNotFound": "CONFIG_ERROR"},
     "jinja2": {"TemplateNotFound": "CONFIG_ERROR", "TemplateError": "INTERNAL_ERROR"},
 }

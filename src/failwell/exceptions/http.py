@@ -16,6 +16,7 @@ import msgspec
 
 from failwell import codes
 from failwell._json import parse_json
+from failwell._lazy import lazy_pattern
 from failwell.failure import Failure
 from failwell.phrases import names
 from failwell.phrases.delays import (
@@ -24,6 +25,7 @@ from failwell.phrases.delays import (
     delay_in_milliseconds,
     delay_in_number,
     is_used_up,
+    stated_limit,
 )
 from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
 from failwell.phrases.meanings import Meaning, failure_from, fields_of
@@ -78,6 +80,11 @@ def verdict_for_status(
     if waits:
         delay = delay_in_headers(fields, limited=verdict["code"] == "RATE_LIMITED", now=now)
         verdict["retry_after"] = facts.retry_after if delay is None else delay
+    if verdict["code"] == "RATE_LIMITED" and (stated := stated_limit(fields)):
+        verdict["details"] = {**verdict.get("details", {}), **stated}
+    if verdict["code"] == "FORBIDDEN" and (scopes := _missing_scopes(fields)):
+        verdict["message"] = f"This is not permitted: it needs the scopes {', '.join(scopes)}."
+        verdict["details"] = {**verdict.get("details", {}), "scopes": scopes}
     for name in _RETRY_HEADERS:
         if (word := fields.get(name, "").strip().lower()) in _RETRY_VALUES:
             verdict["retryable"] = _RETRY_VALUES[word]
@@ -86,6 +93,17 @@ def verdict_for_status(
     if facts.fields:
         verdict["details"] = {**verdict.get("details", {}), "upstream_fields": facts.fields}
     return {name: value for name, value in verdict.items() if value is not None}
+
+
+_SCOPES = lazy_pattern(r"""\bscope="([\w.:/*+ -]{1,1000})\"""", re.ASCII)
+_MOST_SCOPES = 10
+
+
+def _missing_scopes(headers: Mapping[str, str]) -> list[str]:
+    """Return the scopes that `WWW-Authenticate` asks for where the ones of a token do not suffice (RFC 6750)."""
+    asked = headers.get("www-authenticate", "")[:_LONGEST_BODY]
+    found = _SCOPES.search(asked) if "insufficient_scope" in asked else None
+    return found[1].split()[:_MOST_SCOPES] if found else []
 
 
 _SESSION_HEADER = "mcp-session-id"
@@ -233,10 +251,10 @@ def _number(status: object) -> int | None:
 _LARGEST_BODY = 256 * 1024
 _DEEPEST = 6
 _MOST_ITEMS = 20
-_CODE = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.\-/ ][A-Za-z0-9]+)*", re.ASCII)
+_CODE = lazy_pattern(r"[A-Za-z][A-Za-z0-9]*(?:[_.\-/ ][A-Za-z0-9]+)*", re.ASCII)
 _LONGEST_CODE = 80
-_PATH = re.compile(r"[A-Za-z_][\w.\[\]/\-]*", re.ASCII)
-_XML_CODE = re.compile(r"<(?:Code|code|errorCode)>\s*([A-Za-z][A-Za-z0-9._]{0,79})\s*</")
+_PATH = lazy_pattern(r"[A-Za-z_][\w.\[\]/\-]*", re.ASCII)
+_XML_CODE = lazy_pattern(r"<(?:Code|code|errorCode)>\s*([A-Za-z][A-Za-z0-9._]{0,79})\s*</")
 
 _CODE_KEYS = ("code", "error_code", "errorCode", "__type", "Code", "reason", "type", "status", "errorType", "errcode")
 _NESTED_KEYS = (

@@ -1,12 +1,13 @@
 """Rules for the network modules of the standard library: names, TLS, HTTP, mail and file transfer."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.meanings import outcome_unknown
-from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERRORS, SMTP_REPLIES
+from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERROR_ROWS, by_constant, code_of_smtp_reply
 
 _MOST_HOPS = 8
 _TELLING_CAUSES = ("SSLCertVerificationError", "SSLError", "gaierror", "herror", "ConnectionRefusedError")
@@ -62,7 +63,14 @@ def why_not_through_proxy(exc: BaseException) -> Verdict:
 def by_name_error(exc: BaseException) -> Verdict:
     """Depends on the resolver's error number: EAI_AGAIN may pass, EAI_NONAME does not."""
     number = exc.args[0] if exc.args else None
-    return NAME_ERRORS.get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
+    return _name_errors().get(number, "CONNECTION_FAILED") if isinstance(number, int) else "HOST_NOT_FOUND"
+
+
+@cache
+def _name_errors() -> dict[int, str]:
+    import socket  # only now: whoever gets such an error has it loaded
+
+    return by_constant(NAME_ERROR_ROWS, socket)
 
 
 def by_ssl_reason(exc: BaseException) -> Verdict:
@@ -99,7 +107,7 @@ def by_smtp_reply(exc: Any) -> Verdict:
     code = next((value for name in ("smtp_code", "code") if isinstance(value := peek(exc, name), int)), 0)
     if not 400 <= code < 600:
         return "BAD_UPSTREAM_RESPONSE"
-    known = SMTP_REPLIES.get(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
+    known = code_of_smtp_reply(code) or ("SEND_FAILED" if 400 <= code < 500 else "INVALID_ARGUMENT")
     return {"code": known, "outcome": "rejected", "details": {"smtp_status": code}}
 
 
@@ -147,6 +155,17 @@ _SMTP: dict[str, Rule] = {
     "SMTPConnectResponseError": _NOT_SENT,
 }
 
+_AMQP_REPLIES = {
+    311: "PAYLOAD_TOO_LARGE", 403: "FORBIDDEN", 404: "NOT_FOUND", 405: "LOCKED", 406: "PRECONDITION_FAILED",
+}  # fmt: skip
+
+
+def by_amqp_reply(exc: Any) -> Verdict:
+    """Depends on the reply code; else CONNECTION_LOST."""
+    code = peek(exc, "reply_code")
+    return (_AMQP_REPLIES.get(code) if isinstance(code, int) else None) or "CONNECTION_LOST"
+
+
 RULES: Family = {
     "socket": {
         "gaierror": by_name_error,
@@ -178,7 +197,7 @@ RULES: Family = {
     },
     "xmlrpc": {
         "ProtocolError": by_http_status,
-        "Fault": "UPSTREAM_ERROR",
+        "Fault": {"code": "UPSTREAM_ERROR", "type": "INTERNAL", "retryable": None, "outcome": "unknown"},
         "Error": "BAD_UPSTREAM_RESPONSE",
     },
     "ftplib": {
@@ -193,4 +212,7 @@ RULES: Family = {
     },
     "poplib": {"error_proto": by_imap_answer},
     "smtplib aiosmtplib": _SMTP,
+    "pika": {"ChannelClosedByBroker": by_amqp_reply, "ConnectionClosedByBroker": by_amqp_reply},
+    "zmq": {"Again": "TIMEOUT"},
+    "ldap3": {"LDAPBindError": "UNAUTHORIZED", "LDAPBusyResult": "SERVER_BUSY"},
 }

@@ -5,9 +5,12 @@ from typing import Any
 from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
+from failwell.exceptions.stdlib import raised_in
 from failwell.phrases.meanings import BROKEN, Meaning, fields_of, outcome_unknown
 from failwell.phrases.rpc_codes import RAISED, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
+
+_SDKS = frozenset(("mcp", "fastmcp"))
 
 
 def by_rpc_code(exc: Any) -> Verdict:
@@ -28,8 +31,8 @@ def by_rpc_code(exc: Any) -> Verdict:
 
 
 def by_cause(exc: BaseException) -> Verdict:
-    """Depends on what it was raised from, else TOOL_ERROR."""
-    return peek(exc, "__cause__") or "TOOL_ERROR"
+    """Depends on what the SDK raised it from, else TOOL_ERROR; what an author raised speaks for itself."""
+    return (peek(exc, "__cause__") if raised_in(exc, _SDKS) else None) or "TOOL_ERROR"
 
 
 def by_close_code(exc: Any) -> Verdict:

@@ -48,7 +48,6 @@ Key = type[BaseException] | tuple[str, str]
 _Function = TypeVar("_Function", bound=Callable[[Any], Verdict])
 
 _lock = Lock()
-_users: dict[Key, list[Rule]] = {}
 
 
 class Plan(NamedTuple):
@@ -60,8 +59,29 @@ class Plan(NamedTuple):
     is_foreign: bool  # whether the class itself comes from outside the standard library
 
 
-_plans: "WeakKeyDictionary[type, Plan]" = WeakKeyDictionary()
+class Scope:
+    """The rules that users added for one server, or for all; its plans are a cache."""
+
+    def __init__(self) -> None:
+        self.rules: dict[Key, list[Rule]] = {}
+        self.plans: WeakKeyDictionary[type, Plan] = WeakKeyDictionary()
+
+
+_EVERYWHERE = Scope()
+_servers: "WeakKeyDictionary[Any, Scope]" = WeakKeyDictionary()
 _all_rules: dict[tuple[str, str], Rule] = {}
+
+
+def scope_of(server: Any) -> Scope:
+    """Return the rules of a server; the first call for it makes them.
+
+    Raises:
+        TypeError: this is nothing that rules can be kept for.
+    """
+    try:
+        return _servers.setdefault(server, Scope())
+    except TypeError:
+        raise TypeError(f"server takes a server of fastmcp or the mcp SDK, not {type(server).__name__}") from None
 
 
 def all_rules() -> Mapping[tuple[str, str], Rule]:
@@ -79,12 +99,13 @@ def all_rules() -> Mapping[tuple[str, str], Rule]:
     return _all_rules
 
 
-def plan_of(cls: type) -> Plan:
-    """Return the rules of a class, from the cache after the first time."""
-    plans = _plans  # a registration meanwhile replaces the cache, so what is stored here is never stale
+def plan_of(cls: type, scope: Scope | None = None) -> Plan:
+    """Return the rules of a class, from the cache after the first time; those of a server go before those for all."""
+    scope = scope or _EVERYWHERE
+    plans = scope.plans  # a registration meanwhile replaces the cache, so what is stored here is never stale
     plan = plans.get(cls)
     if plan is None:
-        plan = plans[cls] = _plan(cls)
+        plan = plans[cls] = _plan(cls, (_EVERYWHERE,) if scope is _EVERYWHERE else (scope, _EVERYWHERE))
     return plan
 
 
@@ -115,14 +136,14 @@ def otherwise(rule: Callable[[Any], Verdict], meaning: Meaning) -> Callable[[Any
 
 
 @overload
-def rule(of: Key, verdict: Rule) -> "Registration": ...
+def rule(of: Key, verdict: Rule, *, server: Any = ...) -> "Registration": ...
 
 
 @overload
-def rule(of: Key) -> Callable[[_Function], _Function]: ...
+def rule(of: Key, *, server: Any = ...) -> Callable[[_Function], _Function]: ...
 
 
-def rule(of: Key, verdict: Rule | None = None) -> Any:
+def rule(of: Key, verdict: Rule | None = None, *, server: Any = None) -> Any:
     """Say what an exception class means, in one line; your rule goes before ours for the same class, the latest first.
 
     ```python
@@ -139,14 +160,16 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
     tuple names the top-level package and the class, for classes you do not want to import. Without a verdict this is
     a decorator; with one it returns a handle whose `remove()` takes the rule back, also usable in a `with` block.
 
+    With *server*, the rule holds for the tools of that protected server alone and goes before those that hold for all.
+
     Raises:
-        TypeError: the key is neither an exception class nor such a tuple, or the verdict is no rule.
+        TypeError: the key is neither an exception class nor such a tuple, the verdict is no rule, or *server* is none.
     """
     _check_key(of)
     if verdict is None:
 
         def decorate(function: _Function) -> _Function:
-            rule(of, function)
+            rule(of, function, server=server)
             return function
 
         return decorate
@@ -157,23 +180,25 @@ def rule(of: Key, verdict: Rule | None = None) -> Any:
         and not (isinstance(given, str) and is_code(given))
     ):
         raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
+    scope = _EVERYWHERE if server is None else scope_of(server)
     with _lock:
-        _users.setdefault(of, []).insert(0, verdict)
+        scope.rules.setdefault(of, []).insert(0, verdict)
         _forget_plans()
-    return Registration(of, verdict)
+    return Registration(of, verdict, scope)
 
 
 class Registration:
     """A rule that was added, and can be taken back."""
 
-    def __init__(self, of: Key, verdict: Rule) -> None:
+    def __init__(self, of: Key, verdict: Rule, scope: Scope) -> None:
         self._of = of
         self._verdict = verdict
+        self._scope = scope
 
     def remove(self) -> None:
         """Take the rule back; a second time does nothing."""
         with _lock:
-            mine = _users.get(self._of, [])
+            mine = self._scope.rules.get(self._of, [])
             mine[:] = [verdict for verdict in mine if verdict is not self._verdict]
             _forget_plans()
 
@@ -193,11 +218,11 @@ def peek(thing: object, name: str) -> Any:
 
 
 def _forget_plans() -> None:
-    global _plans
-    _plans = WeakKeyDictionary()
+    for scope in (_EVERYWHERE, *_servers.values()):
+        scope.plans = WeakKeyDictionary()
 
 
-def _plan(cls: type) -> Plan:
+def _plan(cls: type, scopes: tuple[Scope, ...]) -> Plan:
     ours = all_rules()
     users: list[tuple[tuple[Rule, ...], tuple[Rule, ...]]] = []
     nearer: list[Rule] = []
@@ -205,7 +230,7 @@ def _plan(cls: type) -> Plan:
     standard: list[tuple[Rule, bool]] = []
     for base in cls.__mro__[:-1]:
         key = (str(base.__module__).partition(".")[0], base.__name__)
-        if theirs := _users.get(base, []) + _users.get(key, []):
+        if theirs := [rule for scope in scopes for of in (base, key) for rule in scope.rules.get(of, ())]:
             users.append((tuple(nearer), tuple(theirs)))
         found = ours.get(key)
         if found is not None:

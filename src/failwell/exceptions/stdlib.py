@@ -195,6 +195,12 @@ RULES: Family = {
     "locale": {"Error": "CONFIG_ERROR"},
     "zipimport": {"ZipImportError": "CONFIG_ERROR"},
     "webbrowser": {"Error": "CONFIG_ERROR"},
+    "mailbox": {
+        "NoSuchMailboxError": "NOT_FOUND",
+        "NotEmptyError": "CONFLICT",
+        "ExternalClashError": "CONCURRENT_MODIFICATION",
+        "FormatError": "INTERNAL_ERROR",
+    },
     "zoneinfo": {"ZoneInfoNotFoundError": "NOT_FOUND"},
     "ipaddress": {
         "AddressValueError": "INVALID_ARGUMENT",

@@ -135,4 +135,6 @@ RULES: Family = {
         "InsufficientFundsError": "PAYMENT_DECLINED",
         "QuotaExceededError": "QUOTA_EXHAUSTED",
     },
+    "hvac": {"InvalidPath": "NOT_FOUND"},
+    "wikipedia": {"PageError": "NOT_FOUND"},
 }  # fmt: skip

@@ -1,14 +1,14 @@
 """Rules for HTTP clients and frameworks: httpx, httpx2, requests, aiohttp, urllib3, starlette, fastapi."""
 
-import re
 from typing import Any
 
+from failwell._lazy import lazy_pattern
 from failwell.exceptions.http import is_session_refused, session_verdict, verdict_for_status
 from failwell.exceptions.network import why_not_connected, why_not_through_proxy
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.meanings import outcome_unknown
 
-_TOO_MANY = re.compile(r"too many ([45][0-9]{2}) error responses")
+_TOO_MANY = lazy_pattern(r"too many ([45][0-9]{2}) error responses")
 
 
 def by_response(exc: Any) -> Verdict:

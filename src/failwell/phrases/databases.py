@@ -201,12 +201,13 @@ RULES: tuple[Rule, ...] = (
             you can only execute one statement
             cannot execute ~ (command|commands|statement|statements)
             incorrect number of bindings
+            has ~ (columns|column) but ~ values were supplied
             wrong number of (arguments|parameters|bindings) ~ function
             operator does not exist
             function ~ does not exist
             invalid input syntax
             unknown (operator|identifier|variable|function|name)
-            (name|variable|function|identifier) ~ is not defined
+            (variable|function|identifier) ~ is not defined
             undefined (variable|function|name|identifier)
             unrecognized pipeline stage
             mismatched input

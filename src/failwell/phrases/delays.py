@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from failwell._lazy import lazy_pattern
 from failwell.failure import seconds
 
 _LONGEST_VALUE = 200
@@ -28,24 +29,24 @@ _UNITS: tuple[tuple[float, str], ...] = (
 )
 _SECONDS_IN = {name: factor for factor, names in _UNITS for name in names.split()}
 _DIGITS = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
-_NUMBER = re.compile(_DIGITS, re.ASCII)
+_NUMBER = lazy_pattern(_DIGITS, re.ASCII)
 _NUMBER_WORDS: dict[str, float] = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "half a": 0.5,
     "half an": 0.5,
 }  # fmt: skip
 _WORDS = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     rf"(?:,? ?(?:and )?)(?:({_DIGITS})[ -]?|({_WORDS})[ -])({'|'.join(_SECONDS_IN)})(?![a-z])", re.ASCII | re.IGNORECASE
 )
-_ISO_DURATION = re.compile(
+_ISO_DURATION = lazy_pattern(
     rf"P(?:({_DIGITS})W)?(?:({_DIGITS})D)?(?:T(?:({_DIGITS})H)?(?:({_DIGITS})M)?(?:({_DIGITS})S)?)?", re.ASCII
 )
 _ISO_UNITS = (604800, 86400, 3600, 60, 1)
-_CLOCK = re.compile(r"(?:([0-9]{1,4}):)?([0-5]?[0-9]):([0-5][0-9])(\.[0-9]{1,9})?", re.ASCII)
+_CLOCK = lazy_pattern(r"(?:([0-9]{1,4}):)?([0-5]?[0-9]):([0-5][0-9])(\.[0-9]{1,9})?", re.ASCII)
 
-_RATE_LIMIT = re.compile(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
-_NONE_LEFT = re.compile(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
+_RATE_LIMIT = lazy_pattern(r"(?:^|[;,\s])(?:t|reset)=([0-9]{1,20})(?![0-9.])", re.ASCII)
+_NONE_LEFT = lazy_pattern(r"(?:^|[;,\s])(?:r|remaining)=0(?![0-9.])", re.ASCII)
 
 _MS_HEADERS = ("retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after", "grpc-retry-pushback-ms")
 _RESET_HEADERS = (
@@ -79,6 +80,26 @@ def delay_in_headers(headers: Mapping[str, str], *, limited: bool = False, now: 
     if (delay := delay_in_retry_after(said, now=clock)) is not None:
         return delay
     return _from_resets(headers, limited=limited, now=clock)
+
+
+_POLICY = lazy_pattern(r"(?:^|[;,\s])q=([0-9]{1,9})\b[^,]*;\s?w=([0-9]{1,9})\b", re.ASCII)
+_OLD_POLICY = lazy_pattern(r"(?:^|[,\s])([0-9]{1,9})\s?;\s?w=([0-9]{1,9})\b", re.ASCII)
+_SCOPES = frozenset(("global", "user"))
+
+
+def stated_limit(headers: Mapping[str, str]) -> dict[str, float | str]:
+    """Return what the headers of a rate limit say of it: `limit` calls in `window` seconds, and its `scope`.
+
+    Of several windows the shortest one counts: the others are waited out when they are used up.
+    """
+    said: dict[str, float | str] = {}
+    policy = f"{headers.get('ratelimit-policy', '')},{headers.get('ratelimit-limit', '')}"[:_LONGEST_VALUE]
+    found = [(int(window), int(limit)) for limit, window in _POLICY.findall(policy) or _OLD_POLICY.findall(policy)]
+    if found and min(found)[0] > 0 < min(found)[1]:
+        said = {"limit": min(found)[1], "window": min(found)[0]}
+    scope = "global" if headers.get("x-ratelimit-global", "").strip().lower() == "true" else ""
+    scope = scope or headers.get("x-ratelimit-scope", "").strip().lower()
+    return {**said, **({"scope": scope} if scope in _SCOPES else {})}
 
 
 def is_used_up(headers: Mapping[str, str]) -> bool:
@@ -228,7 +249,7 @@ _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisofor
 
 
 _ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool")  # one is in every text that asks
-_ASKED = re.compile(
+_ASKED = lazy_pattern(
     r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"
     r"|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
     r"(?:[ _-]?(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|min|mins|minutes|hours)(?=[\"'\s:=]))?"
@@ -241,11 +262,11 @@ _ASKED = re.compile(
     rf"(?=[0-9P]|(?:{_WORDS})[ -]|[A-Z][a-z]{{2}}, [0-9])",
     re.IGNORECASE,
 )
-_ISO_MOMENT = re.compile(
+_ISO_MOMENT = lazy_pattern(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
     r"(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
 )
-_HTTP_MOMENT = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
+_HTTP_MOMENT = lazy_pattern(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
 
 
 def delay_in_text(text: str, *, now: float | None = None) -> float | None:

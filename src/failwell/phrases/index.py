@@ -1,13 +1,13 @@
 """The index of the phrases, kept in a file: `python -m tools.phrase_index` writes it anew."""
 
+import os
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
 from failwell.phrases.language import Index
 
-PATH = Path(__file__).with_name("index.json")
+PATH = os.path.join(os.path.dirname(__file__), "index.json")
 """Where the index is kept."""
 
 
@@ -19,6 +19,7 @@ def stored_index(name: str) -> Index | None:
 @cache
 def _stored() -> dict[str, Index]:
     try:
-        return msgspec.json.decode(PATH.read_bytes(), type=dict[str, Index])
+        with open(PATH, "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, Index])
     except (OSError, msgspec.MsgspecError):  # a table makes its own index then
         return {}

@@ -69,12 +69,10 @@ RULES: tuple[Rule, ...] = (
             (was|were|is|are) not (provided|specified|given|supplied|passed|present)
             not (provided|specified|supplied)
             (not|cannot|must not|can not|should not|may not) be (empty|blank|null|none|undefined|nil)
-            (is|are|was) (empty|blank|missing)
             (parameter|argument|field|value|option) (is)? (required|missing)
             (need|needs) (a|an|at least|either|one)
             specify (a|an|the|at least|one|either)
             empty (string|query|input|value|name|content|list|array|path|message|text)
-            missing
             requires (a|an|the|at least|one|either|both|exactly)
             please (provide|specify|supply|enter|pass)
         """,
@@ -82,6 +80,25 @@ RULES: tuple[Rule, ...] = (
             no ~ found
             (specified|provided|given|requested|supplied) ~ (does not exist|not found|not exist|was deleted)
             no such
+            no ~ (specified|defined|given) in ~ (json|yaml|yml|toml|ini|env|config|configuration)
+            requires ~ (scope|scopes|permission|permissions|role|privileges|plan|subscription|license|licence)
+            (environment variable|environment variables|env var|env vars)
+        """,
+        confidence=0.85,
+    ),
+    Rule(
+        name="something is missing",
+        code="MISSING_REQUIRED_FIELD",
+        evidence="Hand-written checks; where the arguments are known and none of them is meant, nothing is claimed.",
+        phrases="""
+            (is|are|was) (empty|blank|missing)
+            missing
+        """,
+        unless="""
+            no ~ found
+            (specified|provided|given|requested|supplied) ~ (does not exist|not found|not exist|was deleted)
+            no such
+            (configuration|config|settings|environment variable|environment variables|env var|env vars)
         """,
         confidence=0.85,
     ),
@@ -107,6 +124,11 @@ RULES: tuple[Rule, ...] = (
             beyond (the)? end
             invalid (index|range|offset|page|line|position|row|column|cell)
             (line|index|row|page|offset|position|column) ~ (exceeds|beyond|out of)
+        """,
+        unless="""
+            (try|retry) again (later|in|after|shortly|soon)
+            (retries|attempts|tries) ~ (exceeded|reached|exhausted)
+            (exceeded|reached|exhausted) ~ (retries|attempts|tries)
         """,
         confidence=0.85,
     ),

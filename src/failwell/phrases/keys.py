@@ -3,8 +3,9 @@
 `retry_after`, `retryAfter` and `Retry-After` are one name.
 """
 
-import re
 from functools import lru_cache
+
+from failwell._lazy import lazy_pattern
 
 _LONGEST = 80
 
@@ -42,8 +43,8 @@ ROLES: dict[str, str] = {
 }
 
 _ROLE_OF = {name: role for role, names in ROLES.items() for name in names.split()}
-_SQUASHED = re.compile(r"[\s_.@$-]+")
-_DELAY_KEY = re.compile(
+_SQUASHED = lazy_pattern(r"[\s_.@$-]+")
+_DELAY_KEY = lazy_pattern(
     r"(?:x|anthropic|suggested|recommended|min|minimum|server)*"
     r"(?P<what>retry(?:after|in|delay|at|notbefore|wait|interval|afterdelay)|backoff(?:delay|time)?|wait(?:time|for|period)?"
     r"|cooldown(?:period)?|(?:(?:rate)?limit)?(?:requests|tokens)?resets?(?:requests|tokens|at|in|after|time|timestamp)?"

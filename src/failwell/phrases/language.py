@@ -19,23 +19,24 @@ from zlib import crc32
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from failwell._lazy import lazy_pattern
 from failwell._spelling import normalised
 from failwell.codes import Outcome
 
 # Letters and digits of words with blanks between them: Latin, Greek, Cyrillic and Armenian, in lower case.
 _ACCENTED = "ß-öø-\u058f\u1e00-\u1fff"
 _LETTERS = f"a-z0-9{_ACCENTED}"
-_WORD = re.compile(f"[{_LETTERS}]+")
-_HAS_ACCENTS = re.compile(f"[{_ACCENTED}]")
-_UNSPACED = re.compile(rf"(?![{_LETTERS}_])\w")
+_WORD = lazy_pattern(f"[{_LETTERS}]+")
+_HAS_ACCENTS = lazy_pattern(f"[{_ACCENTED}]")
+_UNSPACED = lazy_pattern(rf"(?![{_LETTERS}_])\w")
 _SPACED = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for byte in range(256))
 # Capitals are rare, so to begin with one is fast.
-_CAMEL_HUMP = re.compile(r"[A-Z](?<=[a-z][A-Z])")
-_ANY_CAMEL_HUMP = re.compile(r"[A-ZÀ-ÖØ-ÞЀ-Я](?<=[a-zß-öø-ÿа-џ][A-ZÀ-ÖØ-ÞЀ-Я])")
-_ACRONYM_BORDER = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL_HUMP = lazy_pattern(r"[A-Z](?<=[a-z][A-Z])")
+_ANY_CAMEL_HUMP = lazy_pattern(r"[A-ZÀ-ÖØ-ÞЀ-Я](?<=[a-zß-öø-ÿа-џ][A-ZÀ-ÖØ-ÞЀ-Я])")
+_ACRONYM_BORDER = lazy_pattern(r"(?<=[A-Z])(?=[A-Z][a-z])")
 
-_PHRASE_END = re.compile(r"\n|, ")
-_TOKEN = re.compile(r"\([^)]*\)\??|\S+")
+_PHRASE_END = lazy_pattern(r"\n|, ")
+_TOKEN = lazy_pattern(r"\([^)]*\)\??|\S+")
 _BETWEEN = rf"[^{_LETTERS}\n]{{1,6}}"
 _BETWEEN_UNSPACED = r"[^\w\n]{0,6}"
 _START, _END = f"(?<![{_LETTERS}])", f"(?![{_LETTERS}])"

@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
             credit balance is too low
             usage limit (reached|exceeded)
             quota ~ plan
+            maximum number of ~ reached
             billing (hard limit|not active|is not active|account)
         """,
         confidence=0.88,
@@ -49,12 +50,13 @@ RULES: tuple[Rule, ...] = (
             provisioned throughput exceeded
             slow down
             request limit exceeded
-            resource exhausted
+            resource (has been|was|is)? exhausted
             flood wait
             too many (calls|attempts|queries|messages)
             over query limit
             rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
+            (wait|pause|delay) of ~ (second|seconds|minute|minutes|hour|hours) (is|are)? (required|needed)
         """,
         unless="rate limit* (tier|policy|group|config*|rule|id|name), rate limit* ~ not (supported|configured|set)",
         confidence=0.93,

@@ -52,9 +52,15 @@ RULES: tuple[Rule, ...] = (
             not a (property|field|member|column) (that|of)
             column ~ not in
             no ~ (with|by) (the|this|that)? (id|idx|index|name|key|number|identifier|title|slug)
+            no ~ (with|by|under) (the|this|that)? (alias|handle|email|username|code|hash|uuid|uri|url|path|tag|label)
+            (text|content|data|details|information|documentation|source|transcript|preview) not available
+            not available (for|at|from) (item|this|that|the|id|document|resource|video|date|symbol)
+            (has|have|with) no (data|content|entries|results)
             no (user|space|member|account|customer|order|ticket|board|list|folder|label|group) (named|called)
             (is|was|were) not (found|available|present|recognized|recognised|known)
             (is|was|were) not (defined|in the|listed|on the|part of)
+            (is|was|are|were) not (associated|linked|assigned|attached|subscribed) (with|to)
+            no (user|account|member|customer|person|channel|chat|group|item|record|entity) has
             unavailable
             nonexistent
             non existent
@@ -62,6 +68,8 @@ RULES: tuple[Rule, ...] = (
             unknown (folder|product|customer|account|event|message|object)
             unknown (user|resource|entity|id|project|repository|key|node|host|page|model|channel|city)
             unknown (location|ticker|currency|airport|station|package)
+            unknown (mailbox|recipient|device|cluster|topic|queue|bucket|namespace|alias|team|board|label|player)
+            (user|mailbox|recipient|host|device) (is)? unknown
             unknown (timezone|time zone|city|language|country|place)
             doesn exist
             (has been|was) (deleted|removed)
@@ -80,6 +88,7 @@ RULES: tuple[Rule, ...] = (
             (try|retry) again (later|shortly|soon|in)
             (service|server|api|upstream|backend|system|site|endpoint|database|cluster|provider) ~ unavailable
             (try|retry) (later|shortly|again later)
+            (please|you can|you may) retry (in|after|at)
             retry (your|the) request
             temporary (failure|error|problem|issue)
             transient (error|failure|problem|issue)

@@ -191,6 +191,7 @@ RULES: tuple[Rule, ...] = (
             transport (closed|error|is closing)
         """,
         unless="""
+            connection aborted ~ (no such file|permission denied)
             unexpected eof ~ (while|in|at|parsing|line|byte)
             (pars*|yaml|json|xml|toml|syntax|line|lexer) ~ unexpected eof
         """,

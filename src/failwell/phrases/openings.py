@@ -43,7 +43,10 @@ STRONG: tuple[str, ...] = (
     r"Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3,5})\b[^\n]{0,200}?:",
     rf"Error (?:{_GERUNDS})\b[^\n.]{{0,100}}\. [A-Z]",
     r"Error (?:response|reply) from ",
-    r"An? (?:[a-z]+ ){0,2}(?:error|exception) (?:occurred|has occurred|happened)",
+    (
+        r"(?!(?:[Tt]he|[Nn]o|[Tt]his|[Tt]hat|[Ll]ast|[Ff]irst) )(?:[A-Za-z]+ ){1,3}"
+        r"(?:error|exception) (?:has )?(?:occurred|happened)"
+    ),
     rf"(?:Failed|Unable) to (?:{_VERBS})\b",
     rf"(?:Could ?n[o']t|Could not|Cannot|Can't|Can not) (?:{_VERBS})\b",
     # HTTP 404: …, 409 Client Error: …, Request failed with status code 503

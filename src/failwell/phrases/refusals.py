@@ -53,7 +53,11 @@ RULES: tuple[Rule, ...] = (
             (valid|allowed|supported) (modes|names|schemes|keys|languages|units|extensions) (are|include|is)?
             (available|accepted|possible) (modes|names|schemes|keys|languages|units|extensions) (are|include|is)?
             must
-            validation (error|failed|failure)
+            validation (error|errors|failed|failure|exception|exceptions|issue|issues|problem|problems)
+            error validating
+            only (supports|accepts|allows|permits|handles|takes|understands)
+            (received|got|given) ~ but ~ (only|expects|expected|needs|requires|takes|wanted)
+            is not (a|an) ~ (file|document|image|video|spreadsheet|folder|archive|number|url|link|address|date|color)
             (argument|parameter|input) (error|exception)
             malformed
             choose (from|one of)
@@ -61,6 +65,10 @@ RULES: tuple[Rule, ...] = (
             usage
             unexpected keyword argument
             (are|is) (identical|the same)
+            be (the same|identical|equal)
+            must (differ|be different|be distinct)
+            contains (special|invalid|illegal|forbidden|unsupported|disallowed|unsafe|control) (characters|character)
+            contains (whitespace|spaces|blanks)
             (same|identical) (as|to) the (original|old|current|existing|source)
         """,
         unless="(unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)",

@@ -4,6 +4,18 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        name="error in place of a result",
+        code="INTERNAL_ERROR",
+        evidence="FastMCP, when a tool returns the text of an error where it declared something else.",
+        phrases="""
+            structured (content|output) must ~ got ~ (error|failed|exception|refused|unable to|could not|cannot)
+        """,
+        confidence=0.95,
+        outcome="unknown",
+        retryable=None,
+        blames=False,
+    ),
+    Rule(
         name="result against its own schema",
         code="INTERNAL_ERROR",
         evidence="MCP SDKs for Python and TypeScript and FastMCP, when a tool ran and its result is not as declared.",
@@ -37,6 +49,9 @@ RULES: tuple[Rule, ...] = (
             (returned|sent|answered with|received) (html|non json)
             (html|text|xml) instead of json
             (response|result|output|reply) validation
+            (response|reply|answer) ~ (missing|lacks|lacked|without) (the|a|an|any|its)?
+            no ~ returned (from|by) (the|a)? ~ (api|endpoint|server|service|backend|upstream)
+            no ~ in (the)? (response|reply|answer)
         """,
         unless="""
             (response|reply) (status|code|time|timeout)

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from failwell._json import is_object
+from failwell._lazy import lazy_pattern
 from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_code, not_executed
 
 PARSE_ERROR = -32700
@@ -38,6 +39,9 @@ class RpcCode(NamedTuple):
     is_protocol_error: bool = False
     is_for_client: bool = False
 
+
+SERVER_DEFINED = range(-32099, -31999)
+"""The numbers that JSON-RPC leaves to each server."""
 
 RPC_CODES: tuple[RpcCode, ...] = (
     RpcCode(PARSE_ERROR, "PARSE_ERROR", "BAD_UPSTREAM_RESPONSE", is_protocol_error=True),
@@ -78,23 +82,29 @@ class SdkError(NamedTuple):
 
 
 # mcp 1 numbers a timeout as HTTP does.
-_TIMED_OUT = re.compile(r"Request\b.{0,200}\btimed out.{0,100}|Timed out while waiting for response to .{1,300}"
+_TIMED_OUT = lazy_pattern(r"Request\b.{0,200}\btimed out.{0,100}|Timed out while waiting for response to .{1,300}"
                         r"|Maximum total timeout exceeded.{0,100}", re.DOTALL | re.IGNORECASE)  # fmt: skip
 SDK_ERRORS: tuple[SdkError, ...] = (
     SdkError(
         CONNECTION_CLOSED,
-        re.compile(r"Connection closed.{0,100}", re.DOTALL | re.IGNORECASE),
+        lazy_pattern(r"(?:Connection closed|SSE stream (?:ended|failed)).{0,200}", re.DOTALL | re.IGNORECASE),
         "CONNECTION_LOST",
         "CONNECTION_LOST",
     ),
     SdkError(REQUEST_TIMEOUT, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
     SdkError(408, _TIMED_OUT, "TIMEOUT", "UPSTREAM_TIMEOUT"),
+    SdkError(
+        PARSE_ERROR,
+        lazy_pattern(r"Failed to parse (?:JSON response|SSE message)\b.{0,600}", re.DOTALL),
+        "BAD_UPSTREAM_RESPONSE",
+        "BAD_UPSTREAM_RESPONSE",
+    ),
 )
 """What SDKs raise in a client under numbers that have no meaning by themselves."""
 
-_PREFIX = re.compile(r"(?:MCP error -?\d{1,6}: )?")
+_PREFIX = lazy_pattern(r"(?:MCP error -?\d{1,6}: )?")
 # How SDKs word that they do not know the session of a request. A tool says the same of sessions of its own.
-_SESSION_LOST = re.compile(
+_SESSION_LOST = lazy_pattern(
     r"(?:(?:bad request|not found|invalid request|error): ?)?"
     r"(?:session (?:has been |was )?(?:terminated|closed|expired)(?: before the request completed)?"
     r"|(?:no valid|invalid or expired|missing|invalid|unknown|expired) session(?: ?id)?(?: provided)?"
@@ -112,15 +122,36 @@ def is_session_lost(number: int, message: str) -> bool:
     return number in _SESSION_NUMBERS and _SESSION_LOST.fullmatch(words) is not None
 
 
+_RELAYED = lazy_pattern(
+    r"(?:(?:Streamable HTTP error|Error): )?"
+    r"(?:MCP error -?\d{1,6}: |Error POSTing to endpoint(?: \(HTTP 40[04]\))?: ){1,3}(.{1,300})",
+    re.DOTALL,
+)
+_RELAYED_MESSAGE = lazy_pattern(r"\"message\": ?\"([^\"]{1,300})\"")
+
+
+def relays_lost_session(text: str) -> bool:
+    """Return whether a text is what an SDK's client says when the server does not know the session any more."""
+    relayed = _RELAYED.fullmatch(text[:600].strip()) if "ession" in text else None
+    if relayed is None:
+        return False
+    stated = _RELAYED_MESSAGE.search(relayed[1])
+    return _SESSION_LOST.fullmatch((stated or relayed)[1].strip()) is not None
+
+
 def find_sdk_error(number: int, message: str) -> SdkError | None:
     """Return the row of an error that an SDK raised in a client, or None if a server sent it."""
     words = _PREFIX.sub("", message[:600].strip(), count=1)
     return next((row for row in SDK_ERRORS if row.number == number and row.words.fullmatch(words)), None)
 
 
-def is_missing_resource(number: int, data: Any) -> bool:
-    """Return whether an error answers `resources/read`, the one request to which -32002 has a meaning."""
-    return number == RESOURCE_NOT_FOUND and is_object(data) and isinstance(data.get("uri"), str)
+# The second from version 2026-07-28 of the protocol on.
+_MISSING_RESOURCE = (RESOURCE_NOT_FOUND, INVALID_PARAMS)
+
+
+def is_missing_resource(number: object, data: Any) -> bool:
+    """Return whether an error answers `resources/read`, the one request whose `data` names a `uri` that is missing."""
+    return number in _MISSING_RESOURCE and is_object(data) and isinstance(data.get("uri"), str)
 
 
 RECEIVED: dict[int, str] = {row.number: row.received for row in RPC_CODES if row.received is not None}

@@ -5,17 +5,28 @@ from failwell.phrases.language import Rule
 RULES: tuple[Rule, ...] = (
     Rule(
         name="declined by a person",
-        code="FORBIDDEN",
+        code="USER_DECLINED",
         evidence="Hosts and servers that ask the user before they act.",
         phrases="""
-            (user|human|operator) (has)? (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed)
-            (reviewer|approver|human reviewer) (has)? (declined|rejected|denied|refused)
-            (declined|rejected|denied|refused|cancelled|canceled|aborted|dismissed) by (the|a)? (user|human|operator)
-            (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused|cancelled|canceled)
+            (user|human|operator|reviewer|approver|human reviewer) (has)? (declined|rejected|denied|refused)
+            (declined|rejected|denied|refused) by (the|a)? (user|human|operator)
+            (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused)
             (user|human|operator) did not (approve|confirm|consent|accept|agree|grant|allow)
             without (user|human)? (approval|confirmation|consent)
         """,
         unless="denied (for|to) user",
+        confidence=0.88,
+        blames=False,
+    ),
+    Rule(
+        name="cancelled by a person",
+        code="USER_CANCELLED",
+        evidence="Hosts and servers whose user closed the question without an answer.",
+        phrases="""
+            (user|human|operator) (has)? (cancelled|canceled|aborted|dismissed)
+            (cancelled|canceled|aborted|dismissed) by (the|a)? (user|human|operator)
+            (elicitation|confirmation|approval|consent) ~ (cancelled|canceled)
+        """,
         confidence=0.88,
         blames=False,
     ),
@@ -55,6 +66,8 @@ RULES: tuple[Rule, ...] = (
             credentials not found
             no credentials
             not configured ~ (api key|token|credentials|oauth)
+            (missing|invalid|incorrect|wrong|expired) (user|app|application|service|license|subscription|account) key
+            (check|verify|set|export) (your|the)? ~ (api key|bot token|access token|api token|auth token|secret key)
         """,
         confidence=0.88,
         blames=False,
@@ -75,6 +88,7 @@ RULES: tuple[Rule, ...] = (
             auth (failed|failure|required|error)
             (login|log in|sign in|signin) (is)? (required|failed)
             (please|must|need to) (log in|login|sign in|authenticate|reauthenticate)
+            (must|need to|have to|should) (first)? be (logged in|signed in|authenticated|logged on)
             bad credentials
             invalid (credential|credentials|login|password|username|user name|auth|session)
             (password|username) (is)? (incorrect|invalid|wrong)
@@ -85,6 +99,16 @@ RULES: tuple[Rule, ...] = (
             expired (token|session|credentials|security token)
             (invalid|malformed|bad|missing|revoked) (access|auth|bearer|refresh|api|id|security)? (token|jwt)
             invalid (grant|client|signature|x api key)
+            (authorization|authorisation|consent|grant|access) (has been|was|is) (revoked|withdrawn)
+            (sign|log) in again
+            (sign|log) back in
+            (reauthorize|reauthorise|reauthenticate)
+            re (authorize|authorise|authenticate)
+            (oauth|oauth2|authorization|authentication|consent|login) (flow|process|handshake|callback) ~ fail*
+            (oauth|oauth2|authorization|authentication|consent|login) (flow|process|handshake|callback) ~ cancel*
+            (oauth|oauth2|authorization|authentication|consent|login) (flow|process|handshake|callback) ~ abort*
+            no (valid|stored|saved|cached)? (refresh|session|bearer|user|bot) token
+            (refresh|bearer|bot|session) token ~ (missing|not set|not found|not available|unavailable)
             no auth
             not authed
             login failed
@@ -146,6 +170,8 @@ RULES: tuple[Rule, ...] = (
             not in (the)? (allowlist|whitelist|allow list)
             blocked by (policy|robots|the)
             robots ~ (not allowed|disallow|disallows|disallowed|specifies|forbids|blocked|prohibits)
+            (not allowed|disallowed|forbidden|prohibited|blocked) ~ robots
+            (can|may) only (read|write|run|access|use|open|list|edit|delete|execute) ~ (in|within|inside|under|from)
             disallowed by
             ssrf
             (private|internal|local) (or)? (internal|private|reserved)? (address|addresses|network|networks)
@@ -163,11 +189,13 @@ RULES: tuple[Rule, ...] = (
             (method|action|tool|access) ~ (is|are)? not (allowed|permitted|enabled)
             (query|queries|host|domain|url) ~ (is|are)? not (allowed|permitted|enabled)
             (path|file type|extension|function) ~ (is|are)? not (allowed|permitted|enabled)
+            (service|container|namespace|database|schema|directory) ~ (is|are)? not (allowed|permitted)
+            (table|collection|bucket|repository|channel|program|binary|folder) ~ (is|are)? not (allowed|permitted)
             not (allowed|permitted) to
             (is|are) not permitted
             (is|are)? disabled (by|in|for|on)
             protected branch
-            branch is protected
+            branch ~ is protected
         """,
         confidence=0.88,
     ),
@@ -179,8 +207,11 @@ RULES: tuple[Rule, ...] = (
             (is|are|was) (forbidden|denied)
             cannot (get|list|create|delete|update|patch|watch) resource
             missing (access|role|rights)
+            requires ~ (scope|scopes|permission|permissions|role|privileges|plan|subscription|license|licence)
+            (trial|subscription|license|licence) (period)? (has|is)? (ended|expired|lapsed|run out)
             must (enable|activate|subscribe|accept|verify|agree)
             not available in your (region|country|location|organization)
+            not (available|enabled|included) (on|in|for|with) (this|your|the) ~ (plan|tier|subscription|edition)
             access (is)? (denied|forbidden|restricted)
             access ~ denied
             forbidden
@@ -202,6 +233,9 @@ RULES: tuple[Rule, ...] = (
             (admin|administrator|write|owner) (access|rights|permission|permissions|role) ~ (required|needed)
             (root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
             (is|are) private
+            you (cannot|may not|can not) (write|post|send|access|view|join|invite) (in|to|on|here)
+            you (cannot|may not|can not) (reply|comment|publish|vote) (in|to|on|here)
+            you (cannot|may not|can not) (edit|delete|change|modify|read|see) (this|that|these|those)
             no access (to|for|rights)?
             (is|are|was) (unverified|not verified)
             trial (account|accounts|version|mode)
@@ -221,12 +255,15 @@ RULES: tuple[Rule, ...] = (
         evidence="HTTP 503 in words, maintenance pages, starting services.",
         phrases="""
             service (is)? (temporarily|currently)? unavailable
-            temporarily (unavailable|down|disabled|overloaded|out of service)
+            temporarily (unavailable|down|disabled|overloaded|out of service|rejected|deferred)
             currently unavailable
             under maintenance
             (undergoing|scheduled|down for) maintenance
+            (in|for) maintenance
+            maintenance (in progress|mode|window|until|break|is in progress)
+            no healthy (upstream|upstreams|instances|backends|hosts|targets)
             server is (starting|starting up|loading|not ready|shutting down|restarting)
-            (is|are) (still)? (starting up|loading|initializing)
+            (is|are) (still|currently)? (starting up|loading|initializing)
             server selection error
             no servers available
             (daemon|docker|service|server|cluster) (is)? not (running|reachable|responding)
@@ -241,12 +278,28 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             overloaded
             (server|service|system) (is)? (too)? busy
-            (over|at) capacity
+            (over|at) (max|maximum|full)? capacity
+            all (workers|servers|agents|slots|instances|runners) are (currently)? (busy|in use|occupied)
             no capacity
             high (load|demand|traffic)
             try again when
+            (queue|buffer|pool) (is)? full
         """,
         confidence=0.88,
+    ),
+    Rule(
+        name="gave up after some tries",
+        code="UPSTREAM_ERROR",
+        evidence="Clients of services that try again by themselves and do not say what went wrong.",
+        phrases="""
+            (max|maximum) ~ (retries|attempts|tries) (exceeded|reached|exhausted)
+            (exceeded|reached|exhausted) ~ (retries|retry attempts|attempts|tries)
+            (retries|retry attempts) (exceeded|exhausted)
+            failed after ~ (attempts|retries|tries)
+        """,
+        unless="(login|sign in|password|authentication|verification|pin|otp) ~ (attempts|tries)",
+        confidence=0.8,
+        retryable=None,
     ),
     Rule(
         name="bad gateway",

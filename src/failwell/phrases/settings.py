@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
             (try|retry) (again|after|later)
             (api key|apikey|token|credential*|signature|password|authenticat*|unauthorized|logged in|signed in)
             (http|status) ~ (4*|5*)
+            (path|directory|file|command|host|url|domain) ~ not (allowed|permitted)
         """,
         confidence=0.85,
     ),

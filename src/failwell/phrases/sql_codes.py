@@ -2,9 +2,10 @@
 
 import re
 
+from failwell._lazy import lazy_pattern
 from failwell.phrases.meanings import BROKEN, Meaning, Rows, by_number, not_executed, outcome_unknown
 
-_SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
+_SQLSTATE = lazy_pattern(r"[0-9A-Z]{5}", re.ASCII)
 
 
 _REFUSED: Meaning = {"code": "INTERNAL_ERROR", "outcome": "rejected"}  # the tool's own mistake

@@ -9,9 +9,11 @@ RULES: tuple[Rule, ...] = (
         evidence="Create operations of services and programs.",
         phrases="""
             already exist*
+            (cannot|will not|refusing to|would) overwrite (an|the)? (existing)?
             already (been)? (taken|registered|used|added|created|defined|connected|installed|assigned)
             (is|was) already (taken|registered|used|added|created|defined|a member)
             (name|username|email|id|title|slug) ~ (taken|not unique)
+            (name|username|email|email address|title|slug|alias|domain|label) ~ already in use
             duplicate
             duplicates
             (to|must|should) be unique
@@ -30,6 +32,8 @@ RULES: tuple[Rule, ...] = (
             precondition (failed|required)
             not connected
             no active (connection|session|page|browser|project|database|document|workbook|window|tab|transaction)
+            no active (shell|process|device|player|call|debugger|editor|task|workspace|recording)
+            no active ~ (session|connection|shell)
             (no|not any) (open|current|selected|active) (page|pages|browser|session|tab)
             (no|not any) (open|current|selected|active) (document|project|database|connection)
             (must|need|needs|have|has) to (be)? (first)? (connect|connected|initialize|initialized|open|opened)
@@ -53,6 +57,9 @@ RULES: tuple[Rule, ...] = (
             no commits between
             nothing to (do|undo|redo|update|merge|push|save|change)
             conflict occurred
+            patch (does not apply|failed to apply|cannot be applied)
+            (slot|time|seat|room|date|table|offer|price|stock) ~ no longer available
+            (is|are|was|has been) archived
             conflicts with
             (scheduling|calendar|booking|naming|version|write) conflict
             out of stock
@@ -89,10 +96,17 @@ RULES: tuple[Rule, ...] = (
             (is|are) the (only|last) ~ (in|of|on)
             (within|inside) (an)? existing
             (is|are) still (referenced|in use|used|running|open|attached)
+            in (its|the|this|their) (current|present) (state|status)
+            (can|may|must) only be ~ (when|while|after|once|if)
+            insufficient (buying power|margin|stock|inventory|liquidity)
             cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
             cannot (delete|remove) (the)? (default|last|only|primary|active|root)
+            because ~ (is|are) (still)? (associated|linked|referenced|assigned|attached|used|related)
         """,
-        unless="invalid state (code|name|value|id|abbreviation)",
+        unless="""
+            invalid state (code|name|value|id|abbreviation)
+            (is|was|were)? not found ~ first
+        """,
         confidence=0.8,
     ),
     Rule(
@@ -102,6 +116,10 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             (is|are) (currently)? (busy|locked)
             locked by
+            lock (is|was)? (currently)? (held|owned|taken) by
+            (someone|somebody) else (is|has|was)
+            another (user|person|client|editor|session) (is|has|was)
+            (is|are) (currently)? being (edited|used|processed|modified|updated) (by|elsewhere)
         """,
         confidence=0.8,
     ),
@@ -112,6 +130,7 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             ambiguous
             (multiple|several|more than one) (match|matches|results|occurrences|elements)
+            (occurs|appears|found|present) more than once
             (multiple|several|more than one) (files|records|objects|candidates)
             (is|are|was) not unique
             matches multiple

@@ -1,13 +1,12 @@
 """Codes of operating systems and of protocols below HTTP: errno, resolvers, exit statuses, SMTP, FTP, WebSocket."""
 
 import errno
-import socket
 from types import ModuleType
 
 from failwell.phrases.meanings import Rows, by_code
 
 
-def _by_constant(rows: Rows, module: ModuleType) -> dict[int, str]:
+def by_constant(rows: Rows, module: ModuleType) -> dict[int, str]:
     """Return the codes by the numbers that the names stand for here; systems lack some of them."""
     found = by_code(rows).items()
     return {getattr(module, name): str(code) for name, code in found if hasattr(module, name)}
@@ -34,33 +33,37 @@ _ERRNO_ROWS: Rows = (
     ("TIMEOUT", "ETIMEDOUT ETIME"),
     ("UPSTREAM_ERROR", "EIO EREMOTEIO"),
 )
-ERRNOS = _by_constant(_ERRNO_ROWS, errno)
+ERRNOS = by_constant(_ERRNO_ROWS, errno)
 """What numbers of errno mean."""
 
 ERRNO_NAMES = by_code(_ERRNO_ROWS)
 """What names of errno mean, as Node.js gives them."""
 
-_NAME_ERROR_ROWS: Rows = (
+NAME_ERROR_ROWS: Rows = (
     ("DNS_TEMPORARY", "EAI_AGAIN EAI_FAIL EAI_MEMORY EAI_SYSTEM"),
     ("HOST_NOT_FOUND", "EAI_NONAME EAI_NODATA EAI_ADDRFAMILY EAI_FAMILY"),
 )
-NAME_ERRORS = _by_constant(_NAME_ERROR_ROWS, socket)
-"""What numbers of `getaddrinfo` mean."""
+"""What numbers of `getaddrinfo` mean, by their names in `socket`."""
 
 EXIT_STATUSES = {124: "PROCESS_TIMEOUT", 126: "FORBIDDEN", 127: "CONFIG_ERROR"}
 """Exit statuses of `timeout` and of shells."""
 
-SMTP_REPLIES = {
+_SMTP_REPLIES = {
     421: "SERVICE_UNAVAILABLE",
+    450: "SEND_FAILED",
+    451: "SEND_FAILED",
     452: "RESOURCE_EXHAUSTED",
     454: "SERVICE_UNAVAILABLE",
     530: "UNAUTHORIZED",
     534: "UNAUTHORIZED",
     535: "UNAUTHORIZED",
     538: "UNAUTHORIZED",
+    550: "INVALID_ARGUMENT",
+    551: "INVALID_ARGUMENT",
     552: "PAYLOAD_TOO_LARGE",
+    553: "INVALID_ARGUMENT",
+    554: "INVALID_ARGUMENT",
 }
-"""Replies of mail servers."""
 
 FTP_REPLIES = {
     "502": "NOT_IMPLEMENTED",
@@ -85,3 +88,8 @@ WEBSOCKET_CLOSES = {
     3008: "UPSTREAM_TIMEOUT",
 }
 """Codes with which a WebSocket peer closes the connection."""
+
+
+def code_of_smtp_reply(reply: int) -> str | None:
+    """Return the catalog code of a mail server's reply; None if its number is not one of theirs."""
+    return _SMTP_REPLIES.get(reply)

@@ -43,6 +43,8 @@ RULES: tuple[Rule, ...] = (
             not found on (this|your|the) (machine|system|host|computer)
             (executables|binaries) ~ path
             (either|first|to|must|please) install
+            (ensure|make sure|check|verify) ~ (is|are) installed
+            (ensure|make sure|check|verify) ~ (in|on) (your|the|system)? path
             cannot import name
             missing (its|the) (configuration|config|settings|credentials) file
             import error
@@ -50,6 +52,7 @@ RULES: tuple[Rule, ...] = (
             library not loaded
             cannot open shared object file
         """,
+        unless="(failed|unable|could not|cannot|error) (to)? (connect|connecting|reach) ~ running",
         confidence=0.85,
     ),
     Rule(
@@ -76,6 +79,7 @@ RULES: tuple[Rule, ...] = (
             does not exist or is not a (file|directory)
             not an existing (file|directory)
             nosuchfileexception
+            input file is missing
         """,
         confidence=0.93,
     ),
@@ -174,6 +178,7 @@ RULES: tuple[Rule, ...] = (
             another (job|task|deployment|transaction) is (already)? (in progress|running)
             is (currently)? in use
         """,
+        unless="(name|email|e mail|email address|username|alias|title) ~ already in use",
         confidence=0.85,
     ),
     Rule(
@@ -194,6 +199,7 @@ RULES: tuple[Rule, ...] = (
             permission (is)? required
             unauthorized access exception
             access to the path ~ denied
+            (file|path|script|directory|folder|program) ~ is not (executable|readable|writable|writeable|accessible)
         """,
         confidence=0.92,
     ),

@@ -435,7 +435,7 @@ TRANSLATIONS: tuple[Translation, ...] = (
     Translation(
         "outside what is allowed",
         "zh",
-        "没有访问权限, 沒有存取權限, 禁止访问, 禁止存取, 禁止訪問, 不允许, 不允許",
+        "没有访问权限, 沒有存取權限, 被禁用, 已禁用, 被停用, 禁止访问, 禁止存取, 禁止訪問, 不允许, 不允許",
     ),
     Translation(
         "service unavailable",
@@ -450,7 +450,11 @@ TRANSLATIONS: tuple[Translation, ...] = (
         "zh",
         "缺少, 不能为空, 必填, 必须提供, 必需, 请提供, 请输入, 不能為空, 不可為空, 必須提供, 請提供, 請輸入",
     ),
-    Translation("does not exist", "zh", "不存在, 找不到, 未找到, 没有找到, 无法找到, 沒有找到, 無法找到, 查無, 查无"),
+    Translation(
+        "does not exist",
+        "zh",
+        "不存在, 找不到, 未找到, 没有找到, 无法找到, 沒有找到, 無法找到, 查無, 查无, 无相关, 無相關, 无结果, 無結果",
+    ),
     Translation("try again later", "zh", "稍后重试, 请稍后, 稍後再試, 請稍後"),
     Translation(
         "argument refused",

@@ -95,6 +95,8 @@ RULES: tuple[Rule, ...] = (
             (configuration|config|settings) (error|exception|missing|invalid|is)
             environment variable
             (is|are) not enabled
+            (configuration|config|settings) ~ (invalid|missing)
+            no ~ (specified|defined|given) in ~ (json|yaml|yml|toml|ini|env|config|configuration)
         """,
         confidence=0.8,
     ),

@@ -4,17 +4,12 @@ A client library knows whose codes it gets, and some error objects tell by their
 codes count that mean the same everywhere.
 """
 
+from functools import cache
+
 from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, Rows, fields_of, known_everywhere
 from failwell.phrases.rpc_codes import GRPC_ROWS
 from failwell.phrases.vendor_shapes import Vendor
-from failwell.phrases.vendors.cloud import CLOUD
-from failwell.phrases.vendors.commerce import COMMERCE
-from failwell.phrases.vendors.content import CONTENT
-from failwell.phrases.vendors.data import DATA
-from failwell.phrases.vendors.messages import MESSAGES
-from failwell.phrases.vendors.models import MODELS
-from failwell.phrases.vendors.work import WORK
 
 _LONGEST_CODE = 80
 
@@ -33,17 +28,32 @@ SHARED_ROWS: Rows = (
 )
 """Codes that many services use."""
 
-VENDORS: tuple[Vendor, ...] = (*CLOUD, *COMMERCE, *CONTENT, *DATA, *MESSAGES, *MODELS, *WORK)
-"""Every vendor whose codes we know; the more telling shapes of a module come first."""
 
-_KNOWN_EVERYWHERE: dict[str, Meaning] = {
-    snake(code): meaning
-    for rows in (GRPC_ROWS, SHARED_ROWS, *(vendor.rows for vendor in VENDORS))
-    for code, meaning in known_everywhere(rows).items()
-}
+@cache
+def vendors() -> tuple[Vendor, ...]:
+    """Return every vendor whose codes we know; the more telling shapes of a module come first."""
+    # Only now: few failures carry a code.
+    from failwell.phrases.vendors.cloud import CLOUD
+    from failwell.phrases.vendors.commerce import COMMERCE
+    from failwell.phrases.vendors.content import CONTENT
+    from failwell.phrases.vendors.data import DATA
+    from failwell.phrases.vendors.messages import MESSAGES
+    from failwell.phrases.vendors.models import MODELS
+    from failwell.phrases.vendors.work import WORK
+
+    return (*CLOUD, *COMMERCE, *CONTENT, *DATA, *MESSAGES, *MODELS, *WORK)
+
+
+@cache
+def _known_everywhere() -> dict[str, Meaning]:
+    return {
+        snake(code): meaning
+        for rows in (GRPC_ROWS, SHARED_ROWS, *(vendor.rows for vendor in vendors()))
+        for code, meaning in known_everywhere(rows).items()
+    }
 
 
 def known_code(code: str) -> str | None:
     """Return the catalog code of a service's code in any case, if it means the same with every service."""
-    meaning = _KNOWN_EVERYWHERE.get(snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
+    meaning = _known_everywhere().get(snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
     return None if meaning is None else str(fields_of(meaning)["code"])

@@ -11,18 +11,18 @@ A shape is marks with blanks between them, all of which must hold. A mark is a d
 Digits in a path are indices of a list.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
 from failwell._json import is_array, is_object
+from failwell._lazy import lazy_pattern
 from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, Rows, by_code
 
 _LONGEST_CODE = 80
-_MARK = re.compile(r"(?P<path>[^\s=:^>]+)(?:(?P<test>[=:^>])(?P<value>\S*))?")
+_MARK = lazy_pattern(r"(?P<path>[^\s=:^>]+)(?:(?P<test>[=:^>])(?P<value>\S*))?")
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str) and value != "",
@@ -59,12 +59,14 @@ _INDEXED = 2
 _MOST_KEYS = 60
 
 
-def _paths(payload: Any) -> Iterator[_Path]:
-    """Yield the paths of one or two parts that lead somewhere in an object, or in a list of them."""
+def _by_path(payload: Any) -> dict[_Path, Any]:
+    """Return what is in an object, or in a list of them, by paths of one or two parts."""
+    found: dict[_Path, Any] = {}
     for key, value in _members(payload):
-        yield (key,)
-        for inner, _ in _members(value):
-            yield key, inner
+        found[key,] = value
+        for inner, part in _members(value):
+            found[key, inner] = part
+    return found
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
@@ -73,9 +75,9 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
     return (("0", value[0]),) if is_array(value) and value else ()
 
 
-def _has(payload: Any, marks: tuple[Mark, ...]) -> bool:
-    for mark in marks:  # noqa: SIM110 - a generator would take twice as long
-        if not mark.holds(_at(payload, mark.path)):
+def _has(payload: Any, values: dict[_Path, Any], marks: tuple[Mark, ...]) -> bool:
+    for path, holds in marks:  # noqa: SIM110 - a generator would take twice as long
+        if not holds(values.get(path) if len(path) <= _INDEXED else _at(payload, path)):
             return False
     return True
 
@@ -83,27 +85,28 @@ def _has(payload: Any, marks: tuple[Mark, ...]) -> bool:
 class Vendors:
     """Services, found by the shape of an error object, and what their codes mean. Made ready when first asked."""
 
-    def __init__(self, vendors: Iterable[Vendor]) -> None:
-        self._vendors = tuple(vendors)
+    def __init__(self, load: Callable[[], tuple[Vendor, ...]]) -> None:
+        self._load = load
         self._by_path: dict[_Path, list[_Shape]] | None = None
         self._meanings: dict[str, tuple[dict[str, Meaning], dict[str, Meaning]]] = {}
 
     def of(self, payload: Any) -> tuple[Vendor, ...]:
         """Return the services whose shape an object, or a list of them, has."""
         by_path = self._by_path or self._indexed()
-        present = frozenset(_paths(payload))
+        values = _by_path(payload)
+        present = frozenset(values)
         found: dict[str, Vendor] = {}
         for path in present & by_path.keys():
             for needed, marks, vendor in by_path[path]:
-                if needed <= present and vendor.name not in found and _has(payload, marks):
+                if needed <= present and vendor.name not in found and _has(payload, values, marks):
                     found[vendor.name] = vendor
         return (
-            tuple(vendor for vendor in self._vendors if vendor.name in found) if len(found) > 1 else (*found.values(),)
+            tuple(vendor for vendor in self._load() if vendor.name in found) if len(found) > 1 else (*found.values(),)
         )
 
     def _indexed(self) -> dict[_Path, list[_Shape]]:
         """Put each shape under the path in it that the fewest shapes have, so that few are tried."""
-        shapes = [(parse_shape(shape), vendor) for vendor in self._vendors for shape in vendor.shapes]
+        shapes = [(parse_shape(shape), vendor) for vendor in self._load() for shape in vendor.shapes]
         counts = Counter(mark.path[:_INDEXED] for marks, _ in shapes for mark in marks)
         found: dict[_Path, list[_Shape]] = defaultdict(list)
         for marks, vendor in shapes:

@@ -11,6 +11,7 @@ import msgspec
 
 from failwell import codes
 from failwell._json import parse_json
+from failwell._lazy import lazy_pattern
 from failwell._spelling import normalised
 from failwell.failure import FieldProblem
 from failwell.phrases.delays import delay_in_text
@@ -20,7 +21,8 @@ from failwell.reading.validators import problem
 
 _MOST = 3
 _SHORTEST_VALUE, _LONGEST_VALUE = 2, 500
-_TOGETHER = re.compile(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
+_TOGETHER = lazy_pattern(r"\b(?:both|either|simultaneously|mutually|together|neither)\b", re.IGNORECASE)
+_TOGETHER_SIGNS = ("both", "either", "simultan", "mutual", "together")
 
 # Refusals of a place or a command blame it only if they quote it; to name an argument is not to blame it then.
 _QUOTED_ONLY = frozenset(("FORBIDDEN", "LEGALLY_BLOCKED", "METHOD_NOT_ALLOWED"))
@@ -40,28 +42,110 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         return [keys for keys in _quoted_values(text, context)[:1] if _is_address(context, keys)]
     if code in _QUOTED_ONLY:
         return _best_quoted(text, context, found)
-    if written := written_names(text, context):
+    if written := _written_blamed(text, context, code):
         return written[:_MOST]
     spoken = _spoken_names(text, context)
     if code == "MISSING_REQUIRED_FIELD":
         unsent = [name for name in spoken if not context.arguments.get(name)]
         due = [name for name in unsent if name in context.required]
         if unsent:
-            return [[name] for name in due or (unsent if _TOGETHER.search(text) else unsent[:1])]
-    if _TOGETHER.search(text) and len(spoken) > 1:
+            return [[name] for name in due or (unsent if _is_of_several(text) else unsent[:1])]
+    if _is_of_several(text) and len(spoken) > 1:
         return [[name] for name in spoken[:_MOST]]
     if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
-        return [[refused[0]]]
+        return [[name] for name in _compared(refused[0], spoken, text)]
     return (
         _best_quoted(text, context, found, spoken)
         or [[name] for name in spoken[:1]]
         or _statements(text, context, code)
+        or (_absent_thing(text, context) if codes.derive(code, None).type == "NOT_FOUND" else [])
     )
+
+
+def _written_blamed(text: str, context: Context, code: str) -> list[list[str | int]]:
+    """Return the arguments that are written as names and blamed: not what is advised, nor sent where one is missing."""
+    written = written_names(text, context)
+    is_missing = code == "MISSING_REQUIRED_FIELD"
+    if not is_missing:
+        written = [keys for keys in written if context.was_sent(keys) or not _is_advised(keys, text)]
+    if not written:
+        return []
+    spoken: list[list[str | int]] = []
+    if is_missing or _is_of_several(text):
+        spoken = [[name] for name in _spoken_names(text, context) if [name] not in written]
+    if _is_of_several(text):
+        written += spoken
+    if not is_missing:
+        return written
+    absent = [keys for keys in written if not context.was_sent(keys)]
+    return absent or [keys for keys in spoken if not context.was_sent(keys)] or written
+
+
+def _is_of_several(text: str) -> bool:
+    """Tell whether a text speaks of several arguments at once."""
+    low = text.lower()
+    for sign in _TOGETHER_SIGNS:
+        if sign in low:
+            return _TOGETHER.search(text) is not None
+    return False
+
+
+def _is_advised(keys: list[str | int], text: str) -> bool:
+    """Tell whether a text names an argument as one that helps: `pass force: true to go on`."""
+    return re.search(rf"\b(?:[Pp]ass|[Ss]et|[Uu]se|[Aa]dd|[Tt]ry) [\"'`]?{re.escape(str(keys[0]))}\b", text) is not None
+
+
+def _compared(name: str, spoken: list[str], text: str) -> list[str]:
+    """Return an argument that is refused, and the one that it is compared with: `end must be after start`."""
+    for other in spoken:
+        if other != name and re.search(rf"{_COMPARISON} (?:the )?{_in_words(other)}\b", text.lower()[:_LONGEST_SPOKEN]):
+            return [name, other]
+    return [name]
+
+
+_COMPARISON = r"\b(?:exceed|than|than or equal to|after|before|equal|equal to|as|match)"
+
+# The name of an argument says which thing it is of: `channel_id` is missing where a channel is.
+_ROLES = frozenset(
+    (
+        "id", "ids", "key", "keys", "name", "names", "slug", "path", "number", "uuid", "guid", "gid", "iid", "uri",
+        "url", "code", "identifier", "ref", "title", "or", "symbol", "no", "nr",
+    )
+)  # fmt: skip
+_ABSENT = lazy_pattern(
+    r"\b([a-z]{3,30})[\s_]{1,2}(?:(?:was|is|were|could|can)[\s_])?"
+    r"(?:not[\s_]?(?:be[\s_])?found|does not exist|doesn't exist)"
+    r"|\b(?:no such|unknown|could not find|couldn't find|cannot find|unable to find|no) (?:the |any |an? )?"
+    r"([a-z]{3,30})\b"
+)
+
+
+def _absent_thing(text: str, context: Context) -> list[list[str | int]]:
+    """Return the one argument that identifies what a text says is not there: a project, by its `project_id`."""
+    things = {name: thing for name in context.arguments if isinstance(name, str) and (thing := _thing(name))}
+    if not things:
+        return []
+    low = text.lower()[:_LONGEST_SPOKEN]
+    absent = {word for match in islice(_ABSENT.finditer(low), _MOST) for word in match.groups() if word}
+    named = [name for name, thing in things.items() if not absent.isdisjoint(thing)]
+    return [[named[0]]] if len(named) == 1 else []
+
+
+@lru_cache(maxsize=1024)
+def _thing(name: str) -> frozenset[str]:
+    """Return the word for what an argument identifies, in the singular and in the plural; nothing if it names none."""
+    parts = normalised(name).split("_")
+    things = [part for part in parts if part not in _ROLES]
+    return _forms(things[0]) if len(things) == 1 and len(parts) > 1 else frozenset()
 
 
 def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection[str] = ()) -> list[list[str | int]]:
     """Return the argument whose value is quoted nearest to the telling words, one that is spoken of before others."""
     quoted = _quoted_places(text, context)
+    if " not found " in text:
+        quoted = [place for place in quoted if not _PLACE.search(text, max(0, place[0] - 40), place[0])]
+    if "No " in text and len(quoted) > 1:
+        quoted = [place for place in quoted if not _PLACE_OF_NONE.search(text, max(0, place[0] - 160), place[0])]
     if " -> " in text and len(quoted) > 1 and not found.code.endswith("NOT_FOUND"):
         return [keys for _, keys in sorted(quoted)[:2]]
     if found.span is not None:
@@ -69,6 +153,14 @@ def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection
         quoted.sort(key=lambda item: _distance(item[0], span))
     best = [keys for _, keys in quoted]
     return ([keys for keys in best if str(keys[0]) in spoken] or best)[:1]
+
+
+# What something is not found in is there itself.
+_PLACE = lazy_pattern(r" not found (?:or invalid )?(?:in|within|inside|under) (?:the |this )?(?:\w{1,20} )?[\"'`]?$")
+
+_PLACE_OF_NONE = lazy_pattern(
+    r"\bNo \w{2,30} [\"'`][^\"'`\n]{1,80}[\"'`] (?:for|in|of|on|under|with) (?:the |this )?(?:\w{1,20} )?[\"'`]?$"
+)
 
 
 def _quoted_values(text: str, context: Context) -> list[list[str | int]]:
@@ -93,7 +185,7 @@ def written_names(text: str, context: Context) -> list[list[str | int]]:
     return [[int(key) if isinstance(key, str) and key.isdecimal() else key for key in keys] for _, keys in found]
 
 
-_WITHIN = re.compile(r"\w{1,80}")
+_WITHIN = lazy_pattern(r"\w{1,80}")
 
 
 @lru_cache(maxsize=256)
@@ -122,17 +214,27 @@ def _quoted_places(text: str, context: Context) -> list[tuple[int, list[str | in
         holders.setdefault(words, set()).add(keys[0])
     found: list[tuple[int, list[str | int]]] = []
     taken: list[tuple[int, int]] = []
+    addresses = [match.span() for match in islice(ADDRESS.finditer(text), _MOST)] if "://" in text else []
     for _, words, keys in values:
         if words and len(words) <= _LONGEST_VALUE:
             # A single letter or digit is one that was sent only if it stands in quotes.
             is_short = len(words) < _SHORTEST_VALUE
-            for start in _positions(f"'{words}'" if is_short else words, text):
+            for start in _quoted_positions(words, text) if is_short else _positions(words, text):
+                if words.isalpha() and any(begin <= start < end for begin, end in addresses):
+                    continue  # a part of an address that has a word in common with what was sent
                 if not any(begin <= start < end for begin, end in taken):
                     taken.append((start, start + len(words)))
                     if len(holders[words]) == 1:
                         found.append((start, list(keys)))
                     break
     return found
+
+
+def _quoted_positions(words: str, text: str) -> list[int]:
+    return [at for mark in _QUOTES if (at := text.find(f"{mark}{words}{mark}")) >= 0]
+
+
+_QUOTES = "'\"`"
 
 
 def _positions(words: str, text: str) -> list[int]:
@@ -153,9 +255,12 @@ def _positions(words: str, text: str) -> list[int]:
 _COMPLAINTS = (
     r"(?:invalid|unknown|unsupported|missing|bad|illegal|empty|wrong|malformed|unrecogni[sz]ed|incorrect|duplicate|given"
     r"|specified|provided|supplied|requested|such|provide|specify|requires?|required|nonexistent|unexpected|valid|parse"
-    r"|value for|value of|values for|for the|in the|in|find|no|both|either|or|and|use|set|only [\w ]{1,30})"
+    r"|value for|value of|values for|(?:integer|number|string|boolean|date|list|array) for"
+    r"|for the|in the|in|find|no|both|either|or|and|use|set|only [\w ]{1,30})"
     r"(?: (?:an?|the|any|your|value for|required|valid))?"
 )
+# Behind these the name of an argument may have a word before it: `unsupported export format`.
+_REFUSED = r"(?:invalid|unsupported|unknown|malformed|unrecogni[sz]ed|illegal)"
 _PREDICATES = (
     r"(?: (?:value|values|parameter|argument|field|format|string|number|name|id|path|s))?"
     r"(?: [\"'`][^\"'`\n]{0,80}[\"'`]| #?[\w.:/-]{1,80})?"
@@ -206,7 +311,7 @@ def _spoken(name: str) -> re.Pattern[str]:
     alone = rf"\b{_in_words(name)}\b"
     if len(parts) > 1:
         return re.compile(alone)
-    return re.compile(rf"{alone}{_PREDICATES}|\b{_COMPLAINTS} {alone}")
+    return re.compile(rf"{alone}{_PREDICATES}|\b{_COMPLAINTS} {alone}|\b{_REFUSED} [a-z]{{2,20}} {alone}")
 
 
 @lru_cache(maxsize=1024)
@@ -229,15 +334,15 @@ _OF_STATEMENTS = frozenset(
         "FOREIGN_KEY_VIOLATION",
     )
 )  # fmt: skip
-_STATEMENT = re.compile(
+_STATEMENT = lazy_pattern(
     r"\s{0,20}(?:select|insert|update|delete|create|drop|alter|with|explain|merge|replace|pragma|truncate|match|copy)\s",
     re.IGNORECASE,
 )
-_EXPRESSION = re.compile(r"[^\s:/]{0,200}? ?[+*^=<>|(){}\[\]]|[\d.]{1,40} ?/ ?[\d.]{1,40}$")
-_SPEAKS_OF_STATEMENTS = re.compile(r"\b(?:statements?|quer(?:y|ies)|SQL)\b")
+_EXPRESSION = lazy_pattern(r"[^\s:/]{0,200}? ?[+*^=<>|(){}\[\]]|[\d.]{1,40} ?/ ?[\d.]{1,40}$")
+_SPEAKS_OF_STATEMENTS = lazy_pattern(r"\b(?:statements?|quer(?:y|ies)|SQL)\b")
 
 
-_QUOTED_WORD = re.compile(r"[\"'`]([^\s\"'`]{2,80})[\"'`]")
+_QUOTED_WORD = lazy_pattern(r"[\"'`]([^\s\"'`]{2,80})[\"'`]")
 
 
 def _statements(text: str, context: Context, code: str) -> list[list[str | int]]:
@@ -277,13 +382,13 @@ def _distance(at: int, span: tuple[int, int]) -> int:
 
 
 # Names of arguments that may hold a path, a command or a query.
-_PATH_LIKE = re.compile(
+_PATH_LIKE = lazy_pattern(
     r"path|file|dir|folder|uri|url|src|source|dest|target|image|doc|book|name|cwd|root|location|key|id$|repo|script|command"
     r"|cmd|code|query|sql|expression|input|output|data|content|json|body|text|template|config|table|ref|branch|project",
     re.IGNORECASE,
 )
-_BARE_NAME = re.compile(r"directory: [\"']([\w+-]{1,40})[\"']")  # a program that was to be started
-_PATH = re.compile(r"[/\\\\]|\.\w{1,5}$")
+_BARE_NAME = lazy_pattern(r"directory: [\"']([\w+-]{1,40})[\"']")  # a program that was to be started
+_PATH = lazy_pattern(r"[/\\\\]|\.\w{1,5}$")
 
 
 def is_about_own_files(code: str, text: str, context: Context) -> bool:
@@ -309,41 +414,45 @@ def is_about_own_files(code: str, text: str, context: Context) -> bool:
     return not context.problems
 
 
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,500}", re.IGNORECASE)
+ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,500}", re.IGNORECASE)
 """An address with a scheme, inside a text."""
 
 # Names that nobody may register (RFC 2606): looking them up fails for good.
-_RESERVED_HOST = re.compile(r"\.(?:invalid|test|example)\b|\bexample\.(?:com|org|net)\b")
+_RESERVED_HOST = lazy_pattern(r"\.(?:invalid|test|example)\b|\bexample\.(?:com|org|net)\b")
 _ON_THE_WAY = frozenset(("CONNECTION_FAILED", "DNS_TEMPORARY"))
 _PROGRAM_MISSING = "program missing"
-_NOT_INSTALLED = re.compile(r"([\w.@/-]{2,200})[\"'`]? (?:is|was) not installed")
+_NOT_INSTALLED = lazy_pattern(r"([\w.@/-]{2,200})[\"'`]? (?:is|was) not installed")
 _UNRESOLVED = "host name not resolved"
 _LIMITS = frozenset(("TIMEOUT", "QUERY_TIMEOUT", "PROCESS_TIMEOUT", "UPSTREAM_TIMEOUT"))
 _OWN_FILES = frozenset(("FILE_NOT_FOUND", "WRONG_PATH_KIND", "PARSE_ERROR", "ALREADY_EXISTS"))
 _BLAMELESS = frozenset(("UNKNOWN_TOOL", "READ_ONLY", "PAYMENT_REQUIRED", "QUOTA_EXHAUSTED", "PRECONDITION_FAILED"))
 # Words after which the same call is never worth another try.
-_FINAL = re.compile(
+_FINAL = lazy_pattern(
     r"\b(?:do not|don't|cannot|can't|must not|should not|never) (?:be )?(?:retry|retried|try again|repeat)"
+    r"|\b(?:do not|don't|must not|should not|never) (?:re-?(?:submit|send|run|order|issue)\b"
+    r"|(?:[\w-]+ ){1,5}?(?:again|twice|a second time|once more)\b(?! (?:until|before|for|within|in|unless|without)\b))"
     r"|\bretry(?:ing)? (?:will not|won't|is not|does not)|\b(?:non|not)[- ]?retr(?:y|i)able\b|\bpermanent(?:ly)?\b",
     re.IGNORECASE,
 )
+_FINAL_WORDS = ("etr", "again", "ermanent", "not re", "n't re", "ever re", "twice", "second time", "once more")
 
 
 def complete_finding(found: Finding, text: str, context: Context) -> Finding:
     """Return a finding with all that text and arguments say together."""
     completed = _completed(found, text, context)
     if completed.retryable is not False and is_final(text):
-        return msgspec.structs.replace(completed, retryable=False)
+        # Who must not repeat a call may have had its effect: what the words say of a later step does not rule that out.
+        return msgspec.structs.replace(completed, retryable=False, outcome="unknown")
     return completed
 
 
 def is_final(text: str) -> bool:
     """Tell whether a text says that the same call is never worth another try."""
-    return ("etr" in text or "again" in text or "ermanent" in text) and _FINAL.search(text) is not None
+    return any(map(text.__contains__, _FINAL_WORDS)) and _FINAL.search(text) is not None
 
 
 def _completed(found: Finding, text: str, context: Context) -> Finding:
-    type_ = codes.type_of(found.code)
+    type_ = codes.derive(found.code, None).type
     if type_ == "TRANSIENT":
         return _transient(found, text, context)
     if found.code in _OWN_FILES and is_about_own_files(found.code, text, context):
@@ -356,12 +465,30 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
         )
     if found.code == "BAD_UPSTREAM_RESPONSE" and found.blames:
         return _undecodable(found, text, context)
+    if found.rule == _BUG and (keys := _undefined(text, context)):
+        refused = msgspec.structs.replace(found, code="QUERY_ERROR", retryable=False, outcome=None)
+        return msgspec.structs.replace(refused, fields=(problem(context, keys, "A name in it is not defined"),))
     changes: dict[str, Any] = {}
     if type_ == "CONFLICT":
         changes["retry_after"] = delay_in_text(text)
     if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
         changes["fields"] = _blamed_fields(found, text, context)
     return msgspec.structs.replace(found, **changes) if changes else found
+
+
+def _undefined(text: str, context: Context) -> list[str | int]:
+    """Return the one argument that is code with the name that is not defined; else it is the server's own code."""
+    match = _UNDEFINED.search(text)
+    holders = [
+        keys
+        for keys, value in context.values
+        if match and isinstance(value, str) and re.search(rf"\b{re.escape(match[1] or match[2])}\b", value)
+    ]
+    return list(holders[0]) if len(holders) == 1 else []
+
+
+_BUG = "bug in the tool"
+_UNDEFINED = lazy_pattern(r"\bname ['\"`](\w{1,100})['\"`] is not defined|\b(\w{1,100}) is not defined")
 
 
 def _not_installed(text: str, context: Context) -> list[str | int]:
@@ -398,7 +525,7 @@ def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[FieldPr
     kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
     title = codes.title_of(found.code, "INTERNAL")
     blamed = tuple(problem(context, keys, title, kind) for keys in find_blamed_arguments(text, context, found))
-    if blamed or codes.type_of(found.code) != "VALIDATION":
+    if blamed or codes.derive(found.code, None).type != "VALIDATION":
         return blamed
     return context.proven
 

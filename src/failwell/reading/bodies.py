@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from failwell._json import is_array, is_object, parse_json
+from failwell._lazy import lazy_pattern
+from failwell.phrases import vendor_codes
 from failwell.phrases.delays import delay_in_headers, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES
 from failwell.phrases.keys import delay_key, listed, role_of, squashed
-from failwell.phrases.vendor_codes import VENDORS
 from failwell.phrases.vendor_shapes import Vendor, Vendors
 
 _DECODER = json.JSONDecoder()
-_OPENING = re.compile(r"[{\[]")
+_OPENING = lazy_pattern(r"[{\[]")
 _MOST_OPENINGS = 4
 _DEEPEST = 6
 _MOST_ITEMS = 10
@@ -81,7 +82,7 @@ BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
 GOOD_STATUS = listed(
     "ok success succeeded completed complete done created updated deleted sent accepted 200 201 202 204"
 )
-vendors = Vendors(VENDORS)
+vendors = Vendors(vendor_codes.vendors)
 """The services that are told from the shape of an error object."""
 
 
@@ -221,7 +222,7 @@ def _python_literal(text: str, start: int) -> Any:
         return None
 
 
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"<(?P<name>Code|Message|RequestId|HostId|faultcode|faultstring|errorCode|errorMessage|code|message)>"
     r"\s{0,20}(?P<value>[^<]{1,500})</(?P=name)>"
 )
@@ -444,7 +445,7 @@ def _note_code(value: Any, stated: Stated, found: list[Code], *, is_code: bool) 
     return True
 
 
-_STATUS_TEXT = re.compile(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
+_STATUS_TEXT = lazy_pattern(r"(?:HTTP[ /\d.]{0,8})?([45]\d\d)\b")
 
 
 def _note_status(value: Any, stated: Stated, kinds: list[Code]) -> bool:
@@ -467,7 +468,7 @@ def _delay_in(name: str, value: Any, now: float | None) -> float | None:
     return parse_delay(value, unit=unit, now=now)
 
 
-_PATH = re.compile(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
+_PATH = lazy_pattern(r"(?:#?/|\$\.?)?[\w$][\w.$\[\]/\-\"']*")
 
 
 def _is_path(value: str) -> bool:

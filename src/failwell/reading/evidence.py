@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from failwell import codes
 from failwell._json import is_array, is_object
+from failwell._lazy import lazy_pattern
 from failwell.failure import Failure, FieldProblem, path_keys
 from failwell.phrases import texts
 from failwell.phrases.keys import delay_key, role_of, squashed
@@ -144,7 +145,7 @@ def _derived(claim: str, value: Any, failure: Failure) -> ClaimEvidence:
     return ClaimEvidence(claim=claim, value=value, proof="catalog", words=failure.code or failure.type)
 
 
-_DELAY_WORDS = re.compile(
+_DELAY_WORDS = lazy_pattern(
     r"(?:retry|try again|wait|available|reset)[^\n]{0,60}?\d[^\n,;)]{0,30}?(?=[\s.,;)]|$)"
     r"|\d+(?:\.\d+)? ?(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b",
     re.IGNORECASE,
@@ -187,7 +188,7 @@ def _schema_words(context: Context) -> str:
     return "; ".join(f"{problem.path}: {problem.message}" for problem in context.problems[:3])
 
 
-_NUMBER = re.compile(r"-?\d{3,5}")
+_NUMBER = lazy_pattern(r"-?\d{3,5}")
 
 
 def _words_of_rule(rule: str, text: str) -> tuple[str | None, tuple[int, int] | None]:

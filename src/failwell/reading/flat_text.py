@@ -1,78 +1,90 @@
 """Flat text: what can be said of a failure that carries no structure, how surely, and by which rule."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
 
 from failwell import codes
+from failwell._lazy import lazy_pattern
 from failwell.advice import stated_by
 from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import results, texts
+from failwell.phrases.effects import tells_of_effect
 from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.language import Match, plain
 from failwell.phrases.meanings import fields_of
-from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED
+from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED, relays_lost_session
+from failwell.phrases.system_codes import code_of_smtp_reply
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
 from failwell.reading.blame import ADDRESS, complete_finding, find_blamed_arguments, is_final, written_names
 from failwell.reading.bodies import Body, find_body
 from failwell.reading.context import Context, Finding
 from failwell.reading.validators import add_schema_facts, problem
-from failwell.redact.scrubber import clean_once
+from failwell.redact.canonical import CleanMessage, clean_message
 
 CERTAIN = 0.7
 """Below this confidence nothing is claimed; no rule has less."""
 
-_LONGEST_MESSAGE = 1000
 # pydantic repeats the address of its manual under each problem.
 _ADVERT = "For further information visit https://"
-_ADVERTS = re.compile(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
+_ADVERTS = lazy_pattern(rf"\n? {{0,8}}{_ADVERT}\S{{1,200}}")
 # The frames of a traceback tell about the inside of a server; its last line says what happened.
 _TRACEBACK = "Traceback (most recent call last):"
-_FRAMES = re.compile(re.escape(_TRACEBACK) + r"(?:\n[ \t][^\n]*+)*+\n?")
+_FRAMES = lazy_pattern(re.escape(_TRACEBACK) + r"(?:\n[ \t][^\n]*+)*+\n?")
 _NOTHING_SAID = "The tool reported an error without saying which."
 
 
 class Reading(Struct, frozen=True):
-    """A failure, and the rule that found it; the rule is None where the failure carried structure."""
+    """A failure, and the rule that found it; the rule is None where the failure carried structure.
+
+    `cleaned` is the text that it was read from, if that was cleaned: mostly its message.
+    """
 
     failure: Failure
     rule: str | None = None
     sign: Any = None
+    cleaned: CleanMessage | None = None
 
 
 def read_error_text(text: str, context: Context, found: Finding | None = None) -> Reading:
     """Return the failure that an error text tells of, and the rule that says so; *found* is what is known of it."""
-    context.safe_text = safe_message(text)
-    if found is not None or not any(mark in text for mark in ADVICE_MARKS):
-        return _reading(context, found or find_cause(text, context))
+    context.safe_text = cleaned = safe_message(text)
+    if found is not None or not any(map(text.__contains__, ADVICE_MARKS)):
+        return _reading(context, found or find_cause(text, context), cleaned)
     context.safe_text, said = split_advice(context.safe_text)
     reading = _reading(context, find_cause(split_advice(text)[0], context))
     # Whoever gets nothing but the text is not to make a call again that the text says not to repeat.
     return Reading(reading.failure.replace(**said, **stated_by(said.get("suggestion", ""))), reading.rule)
 
 
-def safe_message(text: str) -> str:
+def safe_message(text: str) -> CleanMessage:
     """Return a text as a message: cleaned, and without what only fills it."""
+    return clean_message(without_filling(text))
+
+
+def without_filling(text: str, *, keeps_frames: Callable[[], bool] = lambda: False) -> str:
+    """Return an error text without the addresses of manuals, and without the frames of tracebacks."""
     if _ADVERT in text:
         text = _ADVERTS.sub("", text)
-    if _TRACEBACK in text:
+    if _TRACEBACK in text and not keeps_frames():
         text = _FRAMES.sub("", text)
-    return clean_once(text, _LONGEST_MESSAGE).strip()
+    return text
 
 
-def _reading(context: Context, found: Finding | None) -> Reading:
+def _reading(context: Context, found: Finding | None, cleaned: CleanMessage | None = None) -> Reading:
     message = context.safe_text or _NOTHING_SAID
     if found is None:
         # Whether another call is worth making is unknown; to deny it would be a claim.
         retryable = False if is_final(message) else None
         unknown = Failure(message=message, tool=context.tool, recoverable=True, retryable=retryable, origin="inferred")
-        return Reading(unknown.replace(confidence=0.0))
-    return Reading(_failure(message, context, found), found.rule)
+        return Reading(unknown.replace(confidence=0.0), cleaned=cleaned)
+    return Reading(_failure(message, context, found), found.rule, cleaned=cleaned)
 
 
 def _failure(message: str, context: Context, found: Finding) -> Failure:
@@ -84,10 +96,25 @@ def _failure(message: str, context: Context, found: Finding) -> Failure:
         fields=found.fields,
         retry_after=found.retry_after,
         http_status=found.http_status,
+        suggestion=_hint(message, found),
         tool=context.tool,
         origin="inferred",
         confidence=found.confidence,
     )
+
+
+_HINT = lazy_pattern(
+    r"(?:^|(?<=[\n.;!?]))[ \t]{0,8}(?:(?i:hint|tip):[ \t]{0,8}([^\n]{3,300})"
+    r"|((?:(?:Perhaps|Maybe) you meant|Did you mean:?) [^\n]{2,200}))"
+)
+
+
+def _hint(message: str, found: Finding) -> str | None:
+    """Return the correction that a text itself proposes: `HINT: Perhaps you meant …`. A hint to repeat is none."""
+    if found.confidence < CERTAIN or codes.derive(found.code, None).type not in ("VALIDATION", "NOT_FOUND"):
+        return None
+    hint = _HINT.search(message)
+    return None if hint is None or tells_of_effect(message) else (hint[1] or hint[2]).strip()
 
 
 def _outcome(found: Finding) -> Outcome:
@@ -100,13 +127,15 @@ _MASK = "<>"
 _VALIDATOR_CONFIDENCE = 0.95
 _SCHEMA_CONFIDENCE = 0.85
 _CLEAR = 0.88
-_RPC = re.compile(rf"MCP error {INVALID_PARAMS}\b")
+_RPC = lazy_pattern(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
 
 
 def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
+    if relays_lost_session(text):
+        return Finding(rule="lost session", code="SESSION_LOST", confidence=_STATUS_CONFIDENCE, outcome="unknown")
     found = about_result(text, context) or by_validator(text, context)
     if found is not None:
         return found
@@ -114,6 +143,10 @@ def find_cause(text: str, context: Context) -> Finding | None:
     said = without_prefixes(body.text if body and body.text else text)
     found = _by_wording(said, text, body, context) or _by_number(text)
     found = found and complete_finding(found, said, context)
+    if found is not None and found.rule in _OF_ARGUMENTS and context.names and not found.fields:
+        found = None
+    if found is not None and codes.derive(found.code, None).type == "VALIDATION" and tells_of_effect(said):
+        found = None  # a call that did something was not refused for its input
     if found is not None and found.code not in _OPAQUE:
         return found
     return _by_schema(context) or found or _by_name(said, context)
@@ -134,6 +167,8 @@ def _bounded(text: str) -> str:
 
 # What is the tool's own fault, unless the schema proves that it was called wrongly.
 _OPAQUE = frozenset(("INTERNAL_ERROR", "BAD_UPSTREAM_RESPONSE"))
+# What they say may be said of anything, unless it is of an argument.
+_OF_ARGUMENTS = frozenset(("something is missing",))
 _RESULT_RULES = frozenset(rule.name for rule in results.RULES if not rule.blames)
 _RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
 
@@ -142,7 +177,7 @@ def about_result(text: str, context: Context) -> Finding | None:
     """Return what a text says about the result of a call; its words are often those of a validator of arguments."""
     if (found := validators.about_another_model(text, context)) is not None:
         return found
-    if not any(word in text for word in _RESULT_WORDS):
+    if not any(map(text.__contains__, _RESULT_WORDS)):
         return None
     masked = _masked(without_prefixes(text), context)
     match = texts.table().first(plain(masked))
@@ -164,7 +199,7 @@ SDK_PREFIXES: tuple[tuple[str, str], ...] = (
     ("strands", r"Tool execution failed: "),
     ("agent frameworks", r"(?:Tool)?Error: "),
 )
-_SDK_PREFIX = re.compile("|".join(pattern for _, pattern in SDK_PREFIXES))
+_SDK_PREFIX = lazy_pattern("|".join(pattern for _, pattern in SDK_PREFIXES))
 _MOST_PREFIXES = 3
 
 
@@ -266,7 +301,7 @@ def _by_schema(context: Context) -> Finding | None:
     return Finding(rule=rule, code=code, confidence=_SCHEMA_CONFIDENCE, fields=wrong, outcome="unknown")
 
 
-_KEY_ERROR = re.compile(r"(?:KeyError: ?)?'([^'\n]{1,200})'")
+_KEY_ERROR = lazy_pattern(r"(?:KeyError: ?)?'([^'\n]{1,200})'")
 
 
 def _by_name(said: str, context: Context) -> Finding | None:
@@ -288,7 +323,7 @@ def _masked(text: str, context: Context) -> str:
     """Return a text without addresses and without what the caller sent, whose words are not the server's."""
     if "://" in text:
         text = ADDRESS.sub(_MASK, text)
-    if any(name in text for name in _HEADS):
+    if ("Error" in text or "Exception" in text) and any(map(text.__contains__, _HEADS)):
         text = _COMPOUND_NAME.sub(r"\1 ", text)
     if context.tool and len(context.tool) > 3:
         text = text.replace(context.tool, _MASK)
@@ -303,7 +338,7 @@ _HEADS = (
     "Config", "Configuration", "Settings", "Parse", "Parser", "Parsing", "Format", "Syntax", "Schema", "Validation",
     "Value", "Type", "Argument", "X",
 )  # fmt: skip
-_COMPOUND_NAME = re.compile(
+_COMPOUND_NAME = lazy_pattern(
     r"\b(?:Timeout|Network|Connection|RateLimit|Retry|Quota|Lock|Session|Throttl(?:e|ing)|Duplicate|Conflict|Permission"
     r"|Auth|Transient|Unavailable)[A-Za-z0-9]{0,60}?"
     rf"({'|'.join(_HEADS)})(?=Error|Exception)"
@@ -313,7 +348,7 @@ _COMPOUND_NAME = re.compile(
 # such as "Order" or "#", make it the number of something.
 _SURELY = (
     r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?|response code|statuscode|errorcode|error code"
-    r"|https?(?:/[\d.]{1,3})?(?: error| status| code)?)[\s:=#(\[\"']{1,4}"
+    r"|https?(?:/[\d.]{1,3})?(?: ?error| status| code)?(?: occurred)?)[\s:=#(\[\"']{1,4}"
 )
 _PERHAPS = (
     r"(?<!exit )\b(?:returned|responded with|failed with|answered|answered with|replied with|got|received|code|error)"
@@ -321,20 +356,23 @@ _PERHAPS = (
 )
 _UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens|results|records|files|times|days|points"
 _ENDS = r"(?=\s{0,2}(?:$|[.:;)\]}\"'\n–—]|- |(?:from|for|on|when|while|response|errors?|status|because|at|http)\b))"
-_STATED = re.compile(
+_STATED = lazy_pattern(
     rf"{_SURELY}([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)"
-    rf"|(?:{_PERHAPS})([45]\d\d)\b(?:(?=,)|{_ENDS})|^\(?([45]\d\d)\b{_ENDS}",
+    rf"|(?:{_PERHAPS})([45]\d\d)\b(?:(?=,)|{_ENDS})|^\(?([45]\d\d)\b{_ENDS}"
+    r"|^(?:failed|unable|could not|cannot|error) [^\n]{1,200}: ([45]\d\d)\.?$",
     re.IGNORECASE,
 )
-_WITH_REASON = re.compile(
+_WITH_REASON = lazy_pattern(
     r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed"
     r"|an?|the|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
     rf"([45]\d\d)[\s:,\"'\]}})-]{{1,4}}({'|'.join(dict.fromkeys(words for _, words in REASONS))})",
     re.IGNORECASE,
 )
 _REASONS = frozenset(REASONS)
-_COMPARED = re.compile(r"\b[Ee]xpected\b")
-_NUMBER = re.compile(r"[45](?<!\d\d)\d\d(?!\d)")
+_COMPARED = lazy_pattern(r"\b[Ee]xpected\b")
+_NUMBER = lazy_pattern(r"[45](?<!\d\d)\d\d(?!\d)")
+# Mail servers number their replies as HTTP does, and mean something else: 451 is a local problem, and no law.
+_MAIL = lazy_pattern(r"\b(?:smtp|e-?mail|mail|mailbox|recipients?|sender|mx)\b", re.IGNORECASE)
 _STATUS_CONFIDENCE = 0.9
 
 
@@ -352,6 +390,8 @@ def find_status(text: str, context: Context) -> Finding | None:
     is_compared = "200" not in text and _COMPARED.search(text)  # expected 3 columns, got 404
     if not stated[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
         return None
+    if not stated[1] and _MAIL.search(text) and (code := code_of_smtp_reply(status)):
+        return Finding(rule=f"SMTP reply {status}", code=code, confidence=0.85, outcome="rejected", span=stated.span())
     return finding_of_status(status, stated.span())
 
 

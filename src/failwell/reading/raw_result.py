@@ -121,6 +121,17 @@ def _meta_of(what: dict[str, Any]) -> dict[str, Any]:
     return _NO_META if name is None else what[name]
 
 
+# What the contract of the dialect `meta` does not have: an object with one of these is a server's own.
+_OWN_KEYS = frozenset(
+    ("statusCode", "status_code", "status", "httpStatus", "http_status", "errorDetails", "errorMessage")
+)
+
+
+def own_error(meta: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the error that a server states in its metadata in a shape of its own, or None."""
+    return meta if "errorType" in meta and not _OWN_KEYS.isdisjoint(meta) else None
+
+
 def meta_name(what: dict[str, Any]) -> str | None:
     """Return the name that a result has its metadata under, or None if it has none."""
     for name in _META_NAMES:

@@ -10,14 +10,15 @@ from failwell import codes, dialects
 from failwell._json import is_object, parse_object, write_json
 from failwell._log import log
 from failwell.dialects import _meta, _xml
-from failwell.dialects._placement import META_KEY, RETRY_KEY, encode, read_whole
+from failwell.dialects._placement import META_KEY, RETRY_KEY, UNFLAGGED_KEY, encode, is_beside_success, read_whole
 from failwell.dialects._wire import Wire
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.failure import Failure, with_graver_outcome
+from failwell.phrases.effects import tells_of_effect
 from failwell.reading import flat_text, shapes
 from failwell.reading.context import Context
 from failwell.reading.flat_text import Reading, without_prefixes
-from failwell.reading.raw_result import RawResult, parse_result
+from failwell.reading.raw_result import RawResult, own_error, parse_result
 from failwell.reading.shapes import from_nested_result, from_places, from_rpc, from_rpc_data, from_shape
 from failwell.result import Err
 
@@ -169,7 +170,9 @@ def _read(
     if raw is None:
         return None
     reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
-    return reading and replace(reading, failure=_after_all_tries(reading.failure, raw.meta))
+    if reading is None or RETRY_KEY not in raw.meta:
+        return reading
+    return replace(reading, failure=_after_all_tries(reading.failure, raw.meta))
 
 
 def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
@@ -181,15 +184,19 @@ def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
 def _read_result(
     raw: RawResult, known_dialect: dialects.Dialect | None, *, unflagged: bool, now: float | None, context: Context
 ) -> Reading | None:
-    if failure := read_whole(raw.meta.get(META_KEY)):
+    if raw.meta and (failure := read_whole(raw.meta.get(META_KEY))):
         return Reading(failure)
     now = time.time() if now is None else now
     if raw.flag is False:
         failure = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
-        return Reading(failure) if failure else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
+        return (
+            Reading(_specified(failure, context))
+            if failure
+            else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
+        )
     if raw.flag is None and raw.payload is not None:
         if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
-            return Reading(failure)
+            return Reading(_specified(failure, context))
         return _read_unflagged(raw, now=now, context=context, unflagged=True)
     return _read_error(raw, known_dialect, now=now, context=context)
 
@@ -198,15 +205,14 @@ def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: 
     """Return the failure in a result that nobody flagged, if it surely is one."""
     from failwell.reading.unflagged import find_proven_sign, find_sign  # loaded when it is needed
 
-    proven = find_proven_sign(raw.texts, context)
-    sign = proven
+    sign = find_proven_sign(raw.texts, context)
     if sign is None and unflagged:
-        sign = find_sign(raw.texts, raw.structured if raw.payload is None else raw.payload, context)
+        sign = find_sign(raw.texts, raw.structured if raw.payload is None else raw.payload, context, raw.meta)
     if sign is None:
         return None
     reading = _read_error(raw, None, now=now, context=context)
     failure = reading.failure
-    if proven is not None:
+    if sign.is_proven:
         failure = failure.replace(outcome="unknown")
     elif failure.origin == "inferred" and not failure.confidence:
         # That the tool reports an error is known, and nothing else.
@@ -214,22 +220,61 @@ def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: 
     return replace(reading, failure=failure, sign=sign)
 
 
-_KNOWN_AS_ERROR = 0.75
+# That it is an error is sure; why is not, and less than half of these are the server's own fault.
+_KNOWN_AS_ERROR = 0.4
 
 
 def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
     """Return the failure in a result that is known to be one."""
     if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
-        return Reading(failure)
+        return Reading(_specified(failure, context))
     if raw.rpc_error is not None:
-        return from_rpc(raw.rpc_error, context, now=now)
-    if reading := from_places(raw, context, now=now):
-        return reading
+        reading = from_rpc(raw.rpc_error, context, now=now)
+    else:
+        reading = from_places(raw, context, now=now) or _from_text(raw, context)
+    failure = reading.failure
+    if failure.outcome in _NO_EFFECT and tells_of_effect(failure.message):
+        return replace(reading, failure=failure.replace(outcome="unknown"))
+    return reading
+
+
+def _from_text(raw: RawResult, context: Context) -> Reading:
     text = "\n".join(raw.texts)
     payload = raw.structured if raw.payload is None else raw.payload
     if not text and payload is not None:
         text = write_json(payload)
     return flat_text.read_error_text(text, context)
+
+
+_NO_EFFECT = ("not_executed", "rejected")
+_GENERIC = frozenset(("TOOL_ERROR", "TOOL_EXECUTION_ERROR", "UNKNOWN_ERROR", "GENERIC_ERROR", "ERROR", "FAILED"))
+"""Codes that say nothing but that a tool failed."""
+
+
+def _specified(failure: Failure, context: Context) -> Failure:
+    """Return a failure whose code says nothing with what its sentence says, if that is sure."""
+    if (failure.code or "").upper() not in _GENERIC or failure.fields or failure.retryable is not None:
+        return failure
+    worded = flat_text.read_error_text(failure.message, context).failure
+    if (worded.confidence or 0.0) < flat_text.CERTAIN:
+        return failure
+    kept = {name: value for name in _KEPT if (value := getattr(failure, name)) not in (None, (), {})}
+    return worded.replace(**kept)
+
+
+_KEPT = (
+    "message",
+    "details",
+    "suggestion",
+    "actions",
+    "tool",
+    "action",
+    "retry_after",
+    "severity",
+    "docs_url",
+    "id",
+    "extra",
+)
 
 
 def _declared(
@@ -240,8 +285,9 @@ def _declared(
         yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta and unflagged:
         text = raw.texts[0] if raw.texts else ""
+        yield read_whole(raw.meta.get(UNFLAGGED_KEY))
         yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
-        yield _meta.decode(Wire(text, True, raw.meta))
+        yield _from_meta(raw, text)
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
@@ -262,7 +308,7 @@ def _structured(
     if known_dialect:
         yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta:
-        yield _meta.decode(Wire(text, True, raw.meta))
+        yield _from_meta(raw, text)
     if raw.rpc_error is not None:
         yield from_rpc_data(raw.rpc_error, context)
     for text in raw.texts:
@@ -276,6 +322,10 @@ def _structured(
     for payload in (raw.payload, raw.structured):
         if is_object(payload):
             yield from_shape(payload, context)
+
+
+def _from_meta(raw: RawResult, text: str) -> Failure | None:
+    return _meta.decode(Wire(text, True, raw.meta)) if own_error(raw.meta) is None else None
 
 
 def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult, context: Context) -> Iterator[Failure | None]:
@@ -344,14 +394,63 @@ def returned_failure(value: Any) -> Failure | None:
         return value
     if isinstance(value, Err):
         return value.failure
-    return read(value) if _is_failed(_result_of(value)) else None
+    raw = _result_of(value)
+    failure = read(value) if raw is not None and _is_failed(raw) else None
+    is_success = failure is not None and raw is not None and raw.flag is not True and is_beside_success(failure)
+    return None if is_success else failure
+
+
+# Where agent frameworks keep what a tool call left for the application.
+_CARRIERS = ("failure", "artifact", "custom_data", "meta", "_meta", "metadata", "result")
+_DEEPEST_CARRIER = 4
+
+
+def failure_of(result: object) -> Failure | None:
+    """Return the failure that the result of a tool call carries, in whatever framework; None if it carries none.
+
+    Takes a result of `wrap` or `install`, what fastmcp raises, a `ToolMessage` of LangChain, an item of OpenAI's
+    agents, a tool result of Strands or of the wire. Nothing is guessed: other errors are for `read`.
+
+    Args:
+        result: what a call gave, or the exception that it raised.
+    """
+    return _carried(result, _DEEPEST_CARRIER)
+
+
+def _carried(value: Any, depth: int) -> Failure | None:
+    if isinstance(value, Failure):
+        return value
+    if value is None or depth == 0 or isinstance(value, str | bytes | int | float):
+        return None
+    if is_object(value):
+        whole = read_whole(value.get(META_KEY))
+        found = (value.get(name) for name in _CARRIERS)
+        if whole is not None:
+            return whole
+    elif isinstance(value, Err | ToolFailure):
+        return value.failure
+    else:
+        found = (_attribute(value, name) for name in _CARRIERS)
+    return next((failure for one in found if (failure := _carried(one, depth - 1)) is not None), None)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a property of somebody else
+        return None
 
 
 def attempts_below(value: Any) -> int:
     """Return how often a result was tried by whoever sent it, as it says itself; 0 if it does not say."""
     raw = _result_of(value)
-    retries: dict[str, Any] | None = raw.meta.get(RETRY_KEY) if raw else None
-    attempts = retries.get("attempts") if isinstance(retries, dict) else None
+    return attempts_in(raw.meta) if raw else 0
+
+
+def attempts_in(meta: dict[str, Any]) -> int:
+    """Return how often a result was tried by whoever sent it, by its `_meta`; 0 if that does not say."""
+    retries = meta.get(RETRY_KEY)
+    attempts = retries.get("attempts") if is_object(retries) else None
     return attempts if isinstance(attempts, int) else 0
 
 
@@ -362,5 +461,5 @@ def _result_of(value: Any) -> RawResult | None:
         return None
 
 
-def _is_failed(raw: RawResult | None) -> bool:
-    return raw is not None and (raw.flag is True or META_KEY in raw.meta)
+def _is_failed(raw: RawResult) -> bool:
+    return raw.flag is True or META_KEY in raw.meta

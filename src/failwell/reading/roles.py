@@ -27,12 +27,16 @@ class Role(Enum):
 
 ACTION_WORDS = frozenset(
     (
-        "add", "append", "archive", "assign", "ban", "block", "book", "cancel", "clear", "close", "copy",
-        "create", "delete", "deploy", "disable", "dismiss", "edit", "enable", "hset", "insert", "install",
-        "invite", "kick", "lock", "lpush", "make", "mark", "merge", "move", "mute", "patch", "pay", "post",
-        "publish", "push", "put", "register", "remove", "rename", "replace", "reply", "report", "reset",
-        "resize", "restart", "revoke", "rpush", "sadd", "save", "schedule", "send", "set", "start", "stop",
-        "submit", "subscribe", "transfer", "unlock", "update", "upload", "upsert", "write", "xadd",
+        "activate", "add", "append", "apply", "approve", "archive", "assign", "attach", "ban", "block", "book",
+        "cancel", "clear", "click", "clone", "close", "commit", "connect", "copy", "create", "deactivate",
+        "delete", "deploy", "detach", "disable", "disconnect", "dismiss", "drag", "edit", "enable", "hset",
+        "import", "ingest", "insert", "install", "invite", "kick", "kill", "launch", "link", "lock", "lpush",
+        "make", "mark", "merge", "move", "mute", "navigate", "patch", "pause", "pay", "post", "press", "publish",
+        "push", "put",
+        "rebase", "register", "reject", "remove", "rename", "replace", "reply", "report", "reset", "resize",
+        "restart", "restore", "resume", "revert", "revoke", "rpush", "sadd", "save", "schedule", "send", "set",
+        "share", "start", "stop", "submit", "subscribe", "swipe", "tap", "terminate", "transfer", "trigger",
+        "undo", "uninstall", "unlink", "unlock", "unsubscribe", "update", "upload", "upsert", "write", "xadd",
     )
 )  # fmt: skip
 """Words in the name of a tool that changes something."""
@@ -113,3 +117,16 @@ def role_of(context: Context) -> Role:
     if words & LOOKUP_WORDS:
         return Role.CONTENT if names & _CONTENT_ARGUMENTS else Role.LOOKUP
     return Role.ACTION
+
+
+# Somebody else wrote what such a tool returns, but it returns it as records: an error and nothing else is none of them.
+_RECORD_WORDS = frozenset(
+    ("alerts", "comments", "email", "events", "incidents", "issues", "mail", "messages", "news", "problems", "tickets")
+)
+
+
+def lists_records(context: Context) -> bool:
+    """Tell whether what somebody else wrote is content of records, and not the result itself."""
+    words = tool_words(context.tool or "")
+    names = {name.lower() for name in context.names}
+    return words & _CONTENT_WORDS <= _RECORD_WORDS and not names & _CONTENT_ARGUMENTS

@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from failwell import codes
 from failwell._json import is_array, is_object, parse_object
+from failwell._lazy import lazy_pattern
 from failwell._spelling import normalised
 from failwell.codes import TYPES, Outcome, Type
 from failwell.dialects import _compact, _envelope, _flat, _xml
@@ -18,7 +19,14 @@ from failwell.phrases.delays import delay_in_text, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES, code_of_status, meaning_of_status
 from failwell.phrases.keys import states_retry
 from failwell.phrases.meanings import Meaning, fields_of
-from failwell.phrases.rpc_codes import RECEIVED, UNSPECIFIC, find_sdk_error, is_missing_resource, is_session_lost
+from failwell.phrases.rpc_codes import (
+    ELICITATION_REQUIRED,
+    RECEIVED,
+    UNSPECIFIC,
+    find_sdk_error,
+    is_missing_resource,
+    is_session_lost,
+)
 from failwell.phrases.sql_codes import meaning_of_sqlstate
 from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
@@ -27,7 +35,7 @@ from failwell.reading.blame import complete_finding
 from failwell.reading.bodies import Stated, find_batch, find_json, longest, stated_in, vendors
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import CERTAIN, Reading, without_prefixes
-from failwell.reading.raw_result import RawResult, parse_result
+from failwell.reading.raw_result import RawResult, own_error, parse_result
 from failwell.reading.validators import add_schema_facts, problem
 
 TOOL_FAILURE_KEY = "io.modelcontextprotocol/toolFailure"
@@ -145,12 +153,14 @@ def from_nested_result(payload: dict[str, Any], context: Context, depth: int = 0
 
 def from_places(raw: RawResult, context: Context, *, now: float | None = None) -> Reading | None:
     """Return the failure that the objects in a result state, wherever they stand; None if they state nothing."""
-    if raw.payload is None and raw.structured is None and not any("{" in text or "</" in text for text in raw.texts):
+    noted = own_error(raw.meta) if raw.meta else None
+    has_payload = raw.payload is not None or raw.structured is not None or noted is not None
+    if not has_payload and not any("{" in text or "</" in text for text in raw.texts):
         return None
     stated = Stated()
     texts: list[str] = []
     is_found = False
-    for payload in (raw.payload, raw.structured):
+    for payload in (raw.payload, raw.structured, noted):
         if is_object(payload) or is_array(payload):
             if (partial := from_batch(payload, context)) is not None:
                 return partial
@@ -179,7 +189,7 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     elif reading is None or not raw.texts or (reading.failure.confidence or 0.0) >= CERTAIN:
         return reading
     said = flat_text.safe_message("\n".join(raw.texts))  # what is not understood stays as the server wrote it
-    return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule)
+    return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule, cleaned=said)
 
 
 def _by_validator(text: str, stated: Stated, context: Context) -> Finding | None:
@@ -260,12 +270,13 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
             details = {**partial.failure.details, "jsonrpc_code": number}
             return Reading(partial.failure.replace(message=message, details=details), partial.rule)
         stated.add(stated_in(data, now=now))
-    if found := find_json(message):
+    said = f"{message}: {data}" if isinstance(data, str) and data not in message else message
+    if found := find_json(said):
         inner = stated_in(found[0], now=now)
-        if _by_validator(message, inner, context) is None:
+        if _by_validator(said, inner, context) is None:
             stated.add(inner)
-            message = without_prefixes(f"{found[1]} ").strip()
-    stated.before.append(message)
+            said = without_prefixes(f"{found[1]} ").strip()
+    stated.before.append(said)
     reading = from_stated(stated, context, now=now) if stated.names_cause or number not in RECEIVED else None
     if reading is None and (number in UNSPECIFIC or number not in RECEIVED):
         reading = _from_words(stated, context)
@@ -300,7 +311,22 @@ def _numbered(error: dict[str, Any]) -> Failure:
         values["code"] = RECEIVED.get(error["code"])
         if values["code"] in (None, "INTERNAL_ERROR"):
             values.setdefault("retryable", None)
-    return read_failure(values, error["message"])
+    urls = _urls_to_open(error.get("data")) if error["code"] == ELICITATION_REQUIRED else []
+    return read_failure(values, " ".join((error["message"], *(f"The user must open {url}" for url in urls))))
+
+
+_MOST_URLS, _LONGEST_URL = 3, 500
+
+
+def _urls_to_open(data: object) -> list[str]:
+    """Return where a server of 2025-11-25 sends the user before it takes the call; clients show only the message."""
+    asked = data.get("elicitations") if is_object(data) else None
+    found = [one.get("url") for one in asked if is_object(one)] if is_array(asked) else []
+    urls = [url for url in found if isinstance(url, str) and _URL.fullmatch(url) and len(url) <= _LONGEST_URL]
+    return urls[:_MOST_URLS]
+
+
+_URL = lazy_pattern(r"https?://[!-~]+")
 
 
 # What is stated, in the order in which it is believed. A row is tried if those above it say nothing.
@@ -355,10 +381,10 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     cause = _cause(stated, words, context)
     type_ = cause.effective_type
     fields, others = _named_fields(stated, context)
-    if not fields and type_ in _BLAMING:
-        fields = cause.fields or _blamed(cause, words, context)
-    details = dict(stated.rest)
     own = cause.stated or next((code.text for code in stated.codes if code.is_code), None)
+    if not fields and type_ in _BLAMING:
+        fields = cause.fields or _blamed(cause, f"{words}\n{own}" if own else words, context)
+    details = dict(stated.rest)
     if own is not None and own != cause.code:
         details["code"] = own
     if others:
@@ -442,7 +468,7 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
 
 
 def _is_own_code(code: str) -> bool:
-    return valid_code(code) is code and not code.isdecimal() and not names.is_empty(code)
+    return valid_code(code) is code and not code.lstrip("-").isdecimal() and not names.is_empty(code)
 
 
 def _under_own_code(cause: Cause, own: str) -> Cause:

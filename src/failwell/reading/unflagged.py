@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from failwell._json import is_array, is_object, parse_json
+from failwell._lazy import lazy_pattern
 from failwell.codes import type_of
 from failwell.dialects import _compact, _envelope, _flat, _xml
 from failwell.dialects._wire import Wire
 from failwell.phrases.keys import delay_key, squashed
 from failwell.phrases.keys import role_of as role_of_key
+from failwell.phrases.language import plain_name
 from failwell.phrases.openings import (
     BARE,
     COMMON_WORDS,
@@ -30,7 +32,8 @@ from failwell.phrases.vendor_codes import known_code
 from failwell.reading.bodies import BAD_STATUS, CARRIERS, GOOD_STATUS, NESTED
 from failwell.reading.context import Context, Finding
 from failwell.reading.flat_text import by_validator, find_cause, without_prefixes
-from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, role_of, tool_words
+from failwell.reading.raw_result import own_error
+from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, lists_records, role_of, tool_words
 
 _LONGEST = 2000
 _LONGEST_HEADLINE = 600
@@ -41,14 +44,20 @@ _CLEAR = 0.88
 
 
 class Sign(NamedTuple):
-    """Why a result that nobody flagged is an error: the rule in words, and the words or the key that it rests on."""
+    """Why a result that nobody flagged is an error: the rule in words, and the words or the key that it rests on.
+
+    `is_proven`: the schema proves the call wrong, and the text complains of it.
+    """
 
     rule: str
     words: str
+    is_proven: bool = False
 
 
-def find_sign(texts: list[str], payload: Any, context: Context) -> Sign | None:
+def find_sign(texts: list[str], payload: Any, context: Context, meta: dict[str, Any] | None = None) -> Sign | None:
     """Return why an unflagged result is an error; None unless it surely is, and is nothing else."""
+    if meta and own_error(meta) is not None:
+        return Sign("its metadata names a type of error", str(meta["errorType"])[:80])
     text = "\n".join(texts).strip()
     if not text and payload is not None:
         return _in_payload(payload, _Call(context))
@@ -69,6 +78,11 @@ def find_sign(texts: list[str], payload: Any, context: Context) -> Sign | None:
     return _in_text(text, call)
 
 
+def is_bare_error(text: str) -> bool:
+    """Return whether a text says that something failed, and nothing else."""
+    return _BARE.fullmatch(text.strip()) is not None
+
+
 def find_proven_sign(texts: list[str], context: Context) -> Sign | None:
     """Return why a result is an error whoever asked: the schema proves the call wrong, and the text complains of it."""
     text = "\n".join(texts).strip()
@@ -77,20 +91,21 @@ def find_proven_sign(texts: list[str], context: Context) -> Sign | None:
     wrong = [problem for problem in context.problems if problem.kind != "unknown"]
     if not wrong:
         return None
-    if _BARE.fullmatch(text):
-        return Sign("a bare error, and the schema proves the call wrong", text)
+    if is_bare_error(text):
+        return Sign("a bare error, and the schema proves the call wrong", text, is_proven=True)
     call = _Call(context)
     if call.echoes(text):
         return None
     found = by_validator(text, context)
     if found is not None and found.fields:
-        return Sign("a validator's message, and the schema proves the call wrong", text.partition("\n")[0][:80])
+        words = text.partition("\n")[0][:80]
+        return Sign("a validator's message, and the schema proves the call wrong", words, is_proven=True)
     if not _complains(text, context):
         return None
     for problem in wrong:
         name = re.split(r"[.\[]", problem.path, maxsplit=1)[0]
         if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text):
-            return Sign("the text names an argument that the schema proves wrong", name)
+            return Sign("the text names an argument that the schema proves wrong", name, is_proven=True)
     return None
 
 
@@ -112,12 +127,13 @@ class _Call:
         self.context = context
         self.role = role_of(context)
         self.is_content = self.role is Role.CONTENT
+        self.lists_records = self.is_content and lists_records(context)
         self.words = tool_words(context.tool) if context.tool else frozenset[str]()
         self.values = [str(value) for _, value in context.values if _is_telling_value(value)]
 
     def echoes(self, text: str) -> bool:
         """Tell whether a text is little else than what the caller sent."""
-        said = set(_WORD.findall(text.lower()))
+        said: set[str] | None = None
         for value in self.values:
             value = value.strip()
             if " " not in value:
@@ -126,7 +142,11 @@ class _Call:
                 continue
             if 2 * len(value) > len(text) and value in text:
                 return True
-            if self.role is not Role.ACTION and said and said <= set(_WORD.findall(value.lower())):
+            if self.role is Role.ACTION:
+                continue
+            if said is None:
+                said = set(_WORD.findall(text.lower()))
+            if said and said <= set(_WORD.findall(value.lower())):
                 return True
         return False
 
@@ -152,10 +172,13 @@ class _Call:
         """Return the argument that a text names as one, or the tool."""
         if self.context.tool and len(self.context.tool) > 3 and self.context.tool in text:
             return self.context.tool
+        low = text.lower()
         for name in self.context.names:
             is_compound = "_" in name or "-" in name or name.lower() != name
             if name and _stands_in(name, text, quoted=not is_compound):
                 return name
+            if is_compound and (spoken := plain_name(name)) in low and _stands_in(spoken, low, quoted=False):
+                return spoken
             if name in ("command", "cmd") and (found := _COMMAND.search(text)):
                 return found[0]
         return None
@@ -177,19 +200,26 @@ class _Call:
 
     def tie(self, text: str) -> str | None:
         """Return the words by which a text belongs to this call, or None."""
-        return self.quotes(text) or self.names(text)
+        return self.quotes(text) or self.names(text) or self.pair(text)
+
+    def pair(self, text: str) -> str | None:
+        """Return the argument that a text repeats with its value: `limit=5`."""
+        if "=" not in text:
+            return None
+        pairs = (f"{keys[-1]}={value}" for keys, value in self.context.values if keys)
+        return next((pair for pair in pairs if _stands_in(pair, text, quoted=False)), None)
 
 
 _MOST_PARTS = 40
 _SHORTEST_TIE = 4
-_QUOTED = re.compile(r"(?<!\w)[\"'`\u2018“「«]([^\"'`\n]{1,200}?)[\"'`\u2019”」»](?!\w)")
-_PART = re.compile(r"[^\s\"'`;,()<>|&]{3,200}")
-_WORD = re.compile(r"\w+")
+_QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“「«]([^\"'`\n]{1,200}?)[\"'`\u2019”」»](?!\w)")
+_PART = lazy_pattern(r"[^\s\"'`;,()<>|&]{3,200}")
+_WORD = lazy_pattern(r"\w+")
 _READING = frozenset(
     ("retrieving", "getting", "fetching", "reading", "loading", "retrieve", "get", "fetch", "read", "load")
 )
-_OPERATION = re.compile(r"[A-Za-z]{3,20}")
-_COMMAND = re.compile(
+_OPERATION = lazy_pattern(r"[A-Za-z]{3,20}")
+_COMMAND = lazy_pattern(
     r"(?:^|[:.] )Command (?='|\"|timed|exceeds|is |not |failed)|\b[Ee]mpty command\b|\bcommand format\b"
 )
 
@@ -223,27 +253,27 @@ _QUOTES = "\"'`\u2018\u2019“”«»「」„"
 
 # --- flat text
 
-_STRONG = re.compile(f"{MARK}(?:{'|'.join(STRONG)})")
-_NAMED = re.compile(f"{MARK}(?:{'|'.join(NAMED)})")
-_WEAK = re.compile(f"{MARK}(?:{'|'.join(WEAK)})")
-_BARE = re.compile(BARE, re.IGNORECASE)
-_LISTED = re.compile(rf"\s{{0,8}}(?:{'|'.join(LISTED)})")
-_CONFIRMS = re.compile(rf"(?<!not be )(?<!not )(?<!n't )(?<!un)(?:{'|'.join(CONFIRMATIONS)})", re.IGNORECASE)
-_FAILURE_TITLE = re.compile(TITLE, re.IGNORECASE)
-_TAGGED = re.compile(r"<((?:tool_?)?error)>[^\n]{1,1000}</\1>", re.IGNORECASE)
-_EMPTY_ANSWER = re.compile(
+_STRONG = lazy_pattern(f"{MARK}(?:{'|'.join(STRONG)})")
+_NAMED = lazy_pattern(f"{MARK}(?:{'|'.join(NAMED)})")
+_WEAK = lazy_pattern(f"{MARK}(?:{'|'.join(WEAK)})")
+_BARE = lazy_pattern(BARE, re.IGNORECASE)
+_LISTED = lazy_pattern(rf"\s{{0,8}}(?:{'|'.join(LISTED)})")
+_CONFIRMS = lazy_pattern(rf"(?<!not be )(?<!not )(?<!n't )(?<!un)(?:{'|'.join(CONFIRMATIONS)})", re.IGNORECASE)
+_FAILURE_TITLE = lazy_pattern(TITLE, re.IGNORECASE)
+_TAGGED = lazy_pattern(r"<((?:tool_?)?error)>[^\n]{1,1000}</\1>", re.IGNORECASE)
+_EMPTY_ANSWER = lazy_pattern(
     r"\W{0,6}(?:no|0|zero)\b(?! such)(?! active)[^\n]{0,80}"
     r"\b(?:found|match|matches|matched|results?|available|yet|rows?)\b",
     re.I,
 )
-_TRACE = re.compile(
+_TRACE = lazy_pattern(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+[\w.]{1,100}(?::[^\n]*)?(?:\n[^\n]{0,200}){0,3}$"
 )
-_SENTENCE = re.compile(
+_SENTENCE = lazy_pattern(
     r"(?![\[({<|])[^\n]{0,60}?[^\W\d]{2,}\W+[^\n]{0,100}?[^\W\d]{2,}|(?![\[({<|])[^\n]*[\u3040-\ud7a3]"
 )
-_PROSE = re.compile(r"\b(?:is|are|was|means) (?:a|an|the|what|when)\b")
-_HEADING = re.compile(r"(?:#{1,6}|>) +(?P<title>[^\n]{2,200})")
+_PROSE = lazy_pattern(r"\b(?:is|are|was|means) (?:a|an|the|what|when)\b")
+_HEADING = lazy_pattern(r"(?:#{1,6}|>) +(?P<title>[^\n]{2,200})")
 
 
 def _in_text(text: str, call: _Call) -> Sign | None:
@@ -270,9 +300,15 @@ def _in_text(text: str, call: _Call) -> Sign | None:
         return None
     if strong:
         return _by_opening(strong, text, call)
+    if lines and call.role is Role.ACTION and _FAILED.match(headline) and any(map(_STRONG.match, lines)):
+        return Sign("a line that says what failed, and others that say why", headline)
     if lines or len(text) > _LONGEST_SENTENCE:
         return None
-    return _by_sentence(text, call)
+    return _by_sentence(text[1:-1] if _ASIDE.fullmatch(text) else text, call)
+
+
+_FAILED = lazy_pattern(rf"{MARK}(?:[\w'`\"-]{{1,40}} ){{1,5}}failed\W{{0,3}}$")
+_ASIDE = lazy_pattern(r"\([^()\n]{4,200}\)")
 
 
 def _by_opening(strong: re.Match[str], text: str, call: _Call) -> Sign | None:
@@ -284,10 +320,18 @@ def _by_opening(strong: re.Match[str], text: str, call: _Call) -> Sign | None:
         return sign
     if call.role is Role.QUESTION and not is_named:
         return None
-    tied = call.tie(text) or (call.operation(strong[0]) if call.is_content else None)
+    said = text if _REFUSAL.match(text) else strong[0]
+    tied = call.tie(text) or (call.operation(said) if call.is_content else None)
     if not tied or (call.role is Role.QUESTION and len(tied) < _SHORTEST_TIE):
         return None
     return Sign("begins like an error, and is about this call", tied)
+
+
+# A refusal that says what the tool may do: a text that was read seldom does.
+_REFUSAL = lazy_pattern(
+    rf"{MARK}(?:Access|Permission) denied: (?:You )?"
+    r"(?i:can only|may only|cannot|can't|not (?:allowed|permitted) to) [^\n]{1,300}$"
+)
 
 
 def _by_heading(title: str, text: str, call: _Call) -> Sign | None:
@@ -340,7 +384,7 @@ def _worded(text: str, context: Context) -> Finding | None:
 # --- what a command ended with
 
 _NO_EXIT = Sign("", "")
-_EXIT = re.compile(
+_EXIT = lazy_pattern(
     r"(?im)^\W{0,4}(?:(?:command|process|program|script)\s)?(?:\w{1,20} ){0,3}"
     r"(?:return ?code|exit(?:ed)?(?: with)?(?: status| code)?|exit_code|returncode|status code of the command)"
     r"(?: code| status)?\s?[:=]?\s?(-?\d{1,4})\W{0,4}$"
@@ -348,7 +392,7 @@ _EXIT = re.compile(
 _ANSWERS_BY_EXIT = frozenset(
     ("grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "pgrep", "which", "comm", "false")
 )
-_REPORT = re.compile(
+_REPORT = lazy_pattern(
     r"(?i)\b\d+ (?:tests? )?(?:failed|passed|failures?)\b|\bfound \d+ (?:error|problem|issue)|\d+ problems?\b"
     r"|^FAIL|^not ok \d"
 )
@@ -374,7 +418,7 @@ def _exited(code: int, output: str, words: str, call: _Call) -> Sign | None:
     return sign if complaint else None
 
 
-_PROGRAM = re.compile(
+_PROGRAM = lazy_pattern(
     r"[\w./-]{1,60}(?: [Ee]rror[: ]|: [^\n]{1,200}(?:: |not |cannot |denied|[Nn]o such))"
     r"|(?:npm|yarn|pip) (?:ERR!|error)",
     re.M,
@@ -430,6 +474,8 @@ def _in_payload(payload: Any, call: _Call) -> Sign | None:
     for key in ("results", "result", "items", "responses", "data"):
         if is_array(items := payload.get(key)):
             return _in_items(items, call)
+    if payload.keys() <= set(call.values):  # by what was sent
+        return _in_items([*payload.values()], call)
     return _by_only_text(payload, call)
 
 
@@ -438,11 +484,36 @@ def _admitted(sign: Sign, payload: dict[str, Any], call: _Call) -> Sign | None:
     if call.role is Role.CONTENT:
         text = " ".join(found[:_LONGEST] for found in _texts_in(payload))[:_LONGEST]
         is_own = call.tie(text) or call.operation(text) or payload.keys() & _PROCESS_KEYS
-        return sign if is_own else None
+        return sign if is_own or (call.lists_records and payload.keys() <= _PLAIN_KEYS) else None
     if call.role is Role.QUESTION:
-        is_plain = payload.keys() <= {"error", "message", "code", "details", "hint"} and "error" in payload
-        return sign if is_plain and not _has_sent_code(payload, call) else None
+        is_plain = payload.keys() <= _PLAIN_KEYS and "error" in payload
+        return sign if (is_plain and not _has_sent_code(payload, call)) or _is_prevented(payload, call) else None
     return sign
+
+
+_OF_EXISTENCE = frozenset(
+    ("available", "can", "contains", "exist", "exists", "has", "health", "ping", "state", "status")
+)
+
+
+def _is_prevented(payload: dict[str, Any], call: _Call) -> bool:
+    """Tell whether a question was not answered at all, because something that it needs is not there or not allowed."""
+    said = payload.get("error")
+    if (
+        payload.get("success", payload.get("ok")) is not False
+        or not isinstance(said, str)
+        or call.words & _OF_EXISTENCE
+    ):
+        return False
+    rest = [value for key, value in payload.items() if not _is_envelope_key(key)]
+    if any(value and (not isinstance(value, int | float)) for value in rest):
+        return False
+    found = _worded(said, call.context)
+    is_sure = found is not None and found.confidence >= (_SURE if call.tie(said) else _CLEAR)
+    return is_sure and found is not None and type_of(found.code) in ("NOT_FOUND", "PERMISSION", "TRANSIENT")
+
+
+_PLAIN_KEYS = frozenset(("error", "message", "code", "details", "hint"))
 
 
 def _affirms(payload: dict[str, Any]) -> bool:
@@ -469,7 +540,16 @@ def _is_text_key(key: str) -> bool:
 def _is_envelope_key(key: str) -> bool:
     """Tell whether a key is one that errors have."""
     name = squashed(key)
-    return name in _ENVELOPE_KEYS or role_of_key(name) is not None or delay_key(name) is not None
+    return (
+        name in _ENVELOPE_KEYS
+        or role_of_key(name) is not None
+        or delay_key(name) is not None
+        or name.startswith(_CHOICES)
+    )
+
+
+# What could have been sent instead: an error lists it beside what went wrong.
+_CHOICES = ("available", "valid", "allowed", "supported", "suggest", "expected", "possible", "didyoumean")
 
 
 def _is_record(payload: dict[str, Any], call: _Call) -> bool:

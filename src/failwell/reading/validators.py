@@ -9,6 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
+from failwell._lazy import lazy_pattern
 from failwell._spelling import closest
 from failwell.codes import Outcome
 from failwell.failure import ROOT, FieldProblem, last_key, split_path
@@ -161,8 +162,8 @@ def add_schema_facts(found: FieldProblem, context: Context) -> FieldProblem:
     return replace(found, **changes)
 
 
-_NAMED = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`] is a (?:required property|dependency of)")
-_UNEXPECTED = re.compile(r"roperties are not allowed \(([^\n]{1,400}?) (?:was|were) unexpected\)")
+_NAMED = lazy_pattern(r"[\"'`]([^\"'`\n]{1,80})[\"'`] is a (?:required property|dependency of)")
+_UNEXPECTED = lazy_pattern(r"roperties are not allowed \(([^\n]{1,400}?) (?:was|were) unexpected\)")
 # What follows the value that the library complains of, and the kind of problem it is.
 _AFTER_VALUE: tuple[tuple[str, str], ...] = (
     (" is not of type '", "type"),
@@ -185,7 +186,7 @@ _AFTER_VALUE: tuple[tuple[str, str], ...] = (
     (" is not valid under any of the given schemas", "union"),
     (" is valid under each of ", "union"),
 )
-_QUOTED_NAME = re.compile(r"[\"'`]([^\"'`\n]{1,80})[\"'`]")
+_QUOTED_NAME = lazy_pattern(r"[\"'`]([^\"'`\n]{1,80})[\"'`]")
 
 
 def _jsonschema(text: str, context: Context) -> list[FieldProblem] | None:
@@ -237,17 +238,22 @@ def _ends_in(before: str, value: Any) -> bool:
         return False
 
 
-def _rows(*rows: tuple[str, str]) -> Callable[[str, Context], list[FieldProblem] | None]:
+def _rows(*rows: tuple[str, ...]) -> Callable[[str, Context], list[FieldProblem] | None]:
     """Return a parser that takes the names which any of its patterns finds for those of arguments.
 
-    A name that the schema does not know is another one's, such as that of a function inside the tool.
+    A row has a pattern, the kind of problem, and for a pattern that begins with no fixed words, what a text in lower
+    case must hold one of before that is tried. A name that the schema does not know is another one's, such as that of a
+    function inside the tool.
     """
-    compiled = [(re.compile(pattern), kind) for pattern, kind in rows]
+    compiled = [(lazy_pattern(pattern), kind, signs) for pattern, kind, *signs in rows]
 
     def parse(text: str, context: Context) -> list[FieldProblem] | None:
         found: list[FieldProblem] = []
         matched = is_foreign = False
-        for pattern, kind in compiled:
+        low = text.lower()
+        for pattern, kind, signs in compiled:
+            if signs and not any(map(low.__contains__, signs)):
+                continue
             for match in pattern.finditer(text):
                 matched = True
                 given = next((part for part in match.groups() if part), "")
@@ -286,7 +292,7 @@ _serde = _rows(
     (r"unknown variant `[^`\n]{1,80}`(), expected", "enum"),
     (r"invalid (?:type|value|length): [^\n]{1,120}, expected ()", "type"),
 )
-_PLACE = re.compile(r" at line \d{1,9} column \d{1,9}")
+_PLACE = lazy_pattern(r" at line \d{1,9} column \d{1,9}")
 
 
 def _rust(text: str, context: Context) -> list[FieldProblem] | None:
@@ -310,24 +316,33 @@ _THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|
 _NAMES = r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
 _ITEM = r"(?:^|[\s,;])[\"'`]?([A-Za-z_][\w.\[\]-]{0,80})[\"'`]?: "
 _words = _rows(
-    (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing"),
-    (rf"(?i)missing required:? +(?!{_THING}\b){_NAMES}", "missing"),
-    (rf"(?i)required {_THING}:? [\"'`]?([\w.-]{{1,80}})[\"'`]?(?= |$|\.|,)", "missing"),
-    (r"[\"'`]([\w.-]{1,80})[\"'`] (?:parameter |argument |field )?(?:is|are) (?:a )?required", "missing"),
-    (rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]", "unknown"),
-    (_ITEM + r"(?:is |field |value )?(?:required|missing)", "missing"),
-    (_ITEM + r"(?:is an )?(?:unknown|unexpected|unrecognized|extra)", "unknown"),
-)
+    (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing", "missing "),
+    (rf"(?i)missing required:? +(?!{_THING}\b){_NAMES}", "missing", "missing required"),
+    (rf"(?i)required {_THING}:? [\"'`]?([\w.-]{{1,80}})[\"'`]?(?= |$|\.|,)", "missing", "required "),
+    (r"[\"'`]([\w.-]{1,80})[\"'`] (?:parameter |argument |field )?(?:is|are) (?:a )?required", "missing", " required"),
+    (
+        rf"(?:unexpected|unknown|unrecognized|extra) {_THING}:? [\"'`]([\w.-]{{1,80}})[\"'`]",
+        "unknown", "unexpected ", "unknown ", "unrecognized ", "extra ",
+    ),
+    (
+        _ITEM + r"(?:is |field |value )?(?:required|missing)",
+        "missing", ": required", ": missing", ": is ", ": field ", ": value ",
+    ),
+    (
+        _ITEM + r"(?:is an )?(?:unknown|unexpected|unrecognized|extra)",
+        "unknown", ": unknown", ": unexpected", ": unrecognized", ": extra", ": is an ",
+    ),
+)  # fmt: skip
 
 
-_PYDANTIC_HEAD = re.compile(r"\d{1,6} validation errors? for ")
-_PYDANTIC_KIND = re.compile(r"[\[(]type=([\w.]{1,80})")
+_PYDANTIC_HEAD = lazy_pattern(r"\d{1,6} validation errors? for ")
+_PYDANTIC_KIND = lazy_pattern(r"[\[(]type=([\w.]{1,80})")
 
 
-_MODEL = re.compile(r"\d{1,6} validation errors? for ([\w.\[\]-]{1,200})\n([^\s][^\n]{0,300})")
-_OF_ARGUMENTS = re.compile(r"(?:Arguments|Args|Params|Parameters|Input|Request)$|^call\[")
-_OF_RESULTS = re.compile(r"(?:Output|Response|Result|Results|Reply|Answer)$")
-_OF_SERVER = re.compile(r"(?:Settings|Config|Configuration|Environment)$")
+_MODEL = lazy_pattern(r"\d{1,6} validation errors? for ([\w.\[\]-]{1,200})\n([^\s][^\n]{0,300})")
+_OF_ARGUMENTS = lazy_pattern(r"(?:Arguments|Args|Params|Parameters|Input|Request)$|^call\[")
+_OF_RESULTS = lazy_pattern(r"(?:Output|Response|Result|Results|Reply|Answer)$")
+_OF_SERVER = lazy_pattern(r"(?:Settings|Config|Configuration|Environment)$")
 
 
 def about_another_model(text: str, context: Context) -> Finding | None:
@@ -416,16 +431,16 @@ _ZOD_SAYS = (
     r"Required|Invalid [^\n,;]{1,200}|Expected [^\n;]{1,200}|Unrecognized key[^\n]{1,200}"
     r"|Too (?:small|big)[^\n,;]{1,200}|String must [^\n,;]{1,100}|Number must [^\n,;]{1,100}|Array must [^\n,;]{1,100}"
 )
-_ZOD_PAIR = re.compile(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: (?=({_ZOD_SAYS}))")
-_QUOTED = re.compile(r"[\"']([^\"'\n]{1,80})[\"']")
-_ZOD_AT = re.compile(r"(?:^|[:;\n] ?)([^\n\";:]{1,120}) at \"([\w$.\[\]-]{1,80})\"")
-_ZOD_LINE = re.compile(
+_ZOD_PAIR = lazy_pattern(rf"(?:^|[\s,;.•*-])[\"'`]?([A-Za-z_$][\w$.\[\]-]{{0,80}})[\"'`]?: (?=({_ZOD_SAYS}))")
+_QUOTED = lazy_pattern(r"[\"']([^\"'\n]{1,80})[\"']")
+_ZOD_AT = lazy_pattern(r"(?:^|[:;\n] ?)([^\n\";:]{1,120}) at \"([\w$.\[\]-]{1,80})\"")
+_ZOD_LINE = lazy_pattern(
     r"(?:^|[\n:] ?)((?:Invalid|Expected|Required|Too|Unrecognized|String|Number|Array|Must)\b[^\n]{0,200}?)"
     r" at ([A-Za-z_$][\w$.\[\]-]{0,80})(?=\n|$)"
 )
-_ZOD_ARROW = re.compile(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
-_ZOD_KEYS = re.compile(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
-_RECEIVED = re.compile(
+_ZOD_ARROW = lazy_pattern(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
+_ZOD_KEYS = lazy_pattern(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
+_RECEIVED = lazy_pattern(
     r"[Ee]xpected [\w|\" ]{1,60}, received "
     r"(?:string|number|undefined|null|object|array|boolean|nan|NaN|integer|date|function)\b"
 )

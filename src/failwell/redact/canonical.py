@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NewType, cast
 
 from msgspec import UNSET, structs
 
@@ -12,8 +12,9 @@ from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
 from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, one_per_path, path_keys
-from failwell.redact.scrubber import clean, clean_again, is_secret, placeholder
+from failwell.redact.scrubber import clean, clean_ends, is_secret, placeholder
 from failwell.redact.secrets import JWK_SECRETS
+from failwell.redact.whole import holds_json, redact_whole
 
 _REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
 _LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
@@ -40,6 +41,7 @@ _LARGEST_INTEGER = 2**63
 
 _MOST_CHARACTERS_SENT = 400  # of a value that a field problem echoes, and of its options
 _SHORTEST_SECRET = 4
+_LONGEST_REMEMBERED = 500
 
 
 if TYPE_CHECKING:
@@ -50,20 +52,42 @@ if TYPE_CHECKING:
 else:  # no class of its own: to everybody but a type checker it is a failure like any other
     RedactedFailure = Failure
 
+CleanMessage = NewType("CleanMessage", str)
+"""A text as `clean_message` returns it: as the message of a failure it is not cleaned again."""
 
-def canonical(failure: Failure) -> RedactedFailure:
+
+def clean_message(text: str) -> CleanMessage:
+    """Return a text as it may leave the process as the message of a failure."""
+    return CleanMessage(clean_ends(_redacted_json(text), _LONGEST["message"]).strip())
+
+
+def _redacted_json(text: str) -> str:
+    """Return a *text* that is JSON without the secrets whose surroundings its escapes would hide."""
+    if not holds_json(text):
+        return text
+    try:
+        return cast(str, redact_whole(text))
+    except RecursionError:
+        return placeholder("text")
+
+
+def canonical(failure: Failure, cleaned: CleanMessage | None = None) -> RedactedFailure:
     """Return the failure with every text redacted and cut, and every value one that JSON can hold.
 
-    Doing it twice changes nothing. Everything that encodes a failure does this first.
+    Doing it twice changes nothing. Everything that encodes a failure does this first. Whoever made its message with
+    `clean_message` says so by *cleaned*.
     """
     changes: dict[str, Any] = {}
-    hidden = [shown for problem in failure.fields if (shown := _secret_text(problem))] if failure.fields else ()
+    hidden = _secret_texts(failure) if failure.fields else ()
     for (name, limit), text in zip(_LONGEST.items(), _texts(failure), strict=True):
         if text is None:
             continue
         if hidden and isinstance(text, str):
             text = changes[name] = _without(text, hidden)
-        safe = _known(text, limit) if name in _NAMES else _line(text, limit)
+        if name == "message":
+            safe = text if cleaned and text == cleaned else clean_message(str(text))
+        else:
+            safe = _known(text, limit) if name in _NAMES else _line(text, limit)
         if safe != text:
             changes[name] = safe or None
     if changes.get("message", failure.message) is None:
@@ -83,18 +107,28 @@ def canonical(failure: Failure) -> RedactedFailure:
     return cast(RedactedFailure, structs.replace(failure, **changes) if changes else failure)
 
 
+def without_secret_values(text: str, failure: Failure) -> str:
+    """Return a text about a failure without the values that were sent for fields with secret names."""
+    return _without(text, _secret_texts(failure))
+
+
+def _secret_texts(failure: Failure) -> list[str]:
+    return [shown for problem in failure.fields if (shown := _secret_text(problem))]
+
+
 def json_safe(value: Any, *, text_limit: int = LONGEST_TEXT, text_total: int = MOST_CHARACTERS) -> Any:
     """Return a value in plain JSON types, redacted and bounded in length, breadth and depth."""
     return _PlainCopy(text_limit, text_total).copy(value, 0)
 
 
 def _line(text: Any, limit: int) -> str:
-    return clean_again(str(text), limit).strip()
+    return clean(str(text), limit).strip()
 
 
 def _known(text: Any, limit: int) -> str:
-    """Return a line that comes back from call to call: a name, or what a schema says."""
-    return _remembered_line(text, limit) if type(text) is str else _line(text, limit)
+    """Return a line that comes back from call to call: a name, a sentence of ours, or what a schema says."""
+    is_kept = type(text) is str and len(text) <= _LONGEST_REMEMBERED
+    return _remembered_line(text, limit) if is_kept else _line(text, limit)
 
 
 @lru_cache(maxsize=512)
@@ -173,7 +207,9 @@ class _PlainCopy:
         return self.nodes_left <= 0 or self.text_left <= 0
 
     def text(self, text: str) -> str:
-        found = clean_again(text, min(self.text_limit, max(self.text_left, 1)))
+        text = _redacted_json(text)
+        limit = min(self.text_limit, max(self.text_left, 1))
+        found = clean_ends(text, limit) if limit >= LONGEST_TEXT else clean(text, limit)
         self.text_left -= len(found)
         return found
 

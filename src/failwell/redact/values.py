@@ -117,17 +117,41 @@ _CLASSES: Final = bytes(
 )
 
 
-def may_hold_a_token(words: bytes) -> bool:
-    """Tell whether any of these words is odd enough for `is_token`; False is certain."""
-    seen = words.translate(_CLASSES)
+SHORTEST_TOKEN: Final = 15
+"""No token that is known by its look alone has fewer characters."""
+
+_LONG_WORD: Final = b"." * SHORTEST_TOKEN
+_LONG_RUN: Final = b"." * 16
+# Letters and digits become one sign, all else white space.
+_RUNS: Final = bytes(46 if chr(char).isalnum() and char < 128 else 32 for char in range(256))
+# White space stays white space, all else becomes one sign.
+_INK: Final = bytes(32 if char in b" \t\n\r\x0b\x0c" else 46 for char in range(256))
+
+
+def has_long_word(text: bytes) -> bool:
+    """Tell whether any word is long enough for a token."""
+    return _LONG_WORD in text.translate(_INK)
+
+
+def classes_of(text: bytes) -> str:
+    """Return for each character one of its class: `0`, `a`, `A`, white space as it is, or a dot."""
+    return text.translate(_CLASSES).decode()
+
+
+def has_digits_of_a_card(classes: str) -> bool:
+    """Tell whether two groups of four digits follow one another, as in the number of every card."""
+    return "0000" in classes and ("00000000" in classes or "0000 0000" in classes or "0000.0000" in classes)
+
+
+def may_hold_a_token(text: bytes, classes: str) -> bool:
+    """Tell whether any word of a *text* is odd enough for `is_token`; False is certain."""
     return (
-        b"a0" in seen or b"0a" in seen or b"AA" in seen or b"aA" in seen or b"A0" in seen or b"0A" in seen
-    ) or _long_run().search(seen) is not None
-
-
-@cache
-def _long_run() -> re.Pattern[bytes]:
-    return re.compile(rb"[0aA]{16}")
+        ("0a" in classes or "0A" in classes or "a0000" in classes or "A0000" in classes)
+        or ("AA" in classes and "AAa" in classes)
+        or _LONG_RUN in text.translate(_RUNS)
+        # a capital within a word, but none that begins one of three letters
+        or ("aA" in classes and ("AaA" in classes or _compiled(r"aA(?!aa)").search(classes) is not None))
+    )
 
 
 def is_token(value: str) -> bool:

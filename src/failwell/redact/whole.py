@@ -110,8 +110,12 @@ _LONGEST_NAME = 100
 
 @lru_cache(maxsize=1024)
 def _known_name(name: str) -> tuple[str, bool]:
-    """Return a name as it may be seen, and whether what it names must not be; the same come again with every item."""
-    return _clean(name), is_secret_name(name)
+    """Return a name as it may be seen, and whether what it names must not be; the same come again with every item.
+
+    Characters that nobody sees stay: without them a name could become another, and a message an answer.
+    """
+    safe = _clean(name)
+    return name if safe == drop_invisible(name) else safe, is_secret_name(name)
 
 
 def _clean(text: str) -> str:

@@ -8,7 +8,6 @@ in time linear in its size, and where that does not settle it, of the schema and
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
 from failwell._json import is_array, is_mapping, members
 from failwell.failure import join_path
@@ -35,6 +34,13 @@ _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 _TIMES_UNEVALUATED = 4
 _OPTIONS_PER_STEP = 50
 _ENDLESS = 1 << 40
+
+
+def names_in_pointer(pointer: str) -> list[str]:
+    """Return the names that a pointer into a schema, such as `#/$defs/item`, goes along."""
+    from urllib.parse import unquote  # only now: few schemas refer to their parts
+
+    return [unquote(step).replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 class _Node:
@@ -240,8 +246,7 @@ class SchemaGraph:
     @staticmethod
     def _target(start: Any, pointer: str) -> Any:
         found = start
-        for step in pointer.split("/")[1:]:
-            name = unquote(step).replace("~1", "/").replace("~0", "~")
+        for name in names_in_pointer(pointer):
             if is_mapping(found):
                 found = found.get(name)
             else:

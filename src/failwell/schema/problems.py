@@ -10,10 +10,12 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
+from failwell import codes
 from failwell._spelling import closest
 from failwell.errors import Invalid, quoted
 from failwell.failure import Failure, FieldProblem, as_tuple, join_path, missing_field, split_path, summary
 from failwell.redact.scrubber import is_secret_name
+from failwell.schema.tool_names import closest_tools
 from failwell.schema.words import either_of, format_of, json_text_of, json_type, shown_value
 
 MOST_PROBLEMS = 50
@@ -222,7 +224,7 @@ def _signature_problems(
 def unknown_tool(name: str, tools: Iterable[str]) -> Failure:
     """Return the failure of a call to a tool that does not exist, where these do."""
     names = tuple(tools)
-    near = closest(name, names)
+    near = closest_tools(name, names)
     meant = f" Did you mean {quoted(near[0])}?" if near else ""
     offered = near or (names if len(names) <= _MOST_TOOLS else ())
     return Failure(
@@ -242,15 +244,16 @@ class Validation:
     """Collects field problems of one call, then raises them all at once.
 
     ```python
-    problems = Validation(tool="claim_task")
+    problems = Validation("claim_task", message="The task cannot be claimed")
     if not task_id:
         problems.add("task_id", task_id, "task_id is required and must be a string", required=True)
     problems.raise_if_any()
     ```
     """
 
-    def __init__(self, *, tool: str | None = None, action: str | None = None) -> None:
+    def __init__(self, tool: str | None = None, *, message: str | None = None, action: str | None = None) -> None:
         self.tool = tool
+        self.message = message
         self.action = action
         self._problems: list[FieldProblem] = []
 
@@ -287,7 +290,13 @@ class Validation:
     @property
     def failure(self) -> Failure | None:
         """The failure that holds all problems, or None if there are none."""
-        return invalid(self._problems, tool=self.tool, action=self.action) if self._problems else None
+        if not self._problems:
+            return None
+        found = invalid(self._problems, tool=self.tool, action=self.action)
+        said = (self.message or "").strip().rstrip(".:")
+        # The title of the code is said by the dialects that have a place for it.
+        is_title = said.lower() == codes.title_of(found.code, found.type).lower()
+        return found.replace(message=f"{said}: {found.message}") if said and not is_title else found
 
     def raise_if_any(self) -> None:
         """Raise the problems noted so far, or do nothing.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from failwell._json import is_mapping
+from failwell._lazy import lazy_pattern
 from failwell.failure import Failure, FieldProblem
 from failwell.schema.problems import (
     MOST_PROBLEMS,
@@ -112,7 +113,7 @@ def _locate(loc: tuple[str | int, ...], arguments: Any, kind: str) -> _Location:
 
 
 # Labels such as `list[int]`, `function-after[check(), str]` or `[key]`; a plain one reads like any key.
-_LABEL = re.compile(r"[\[\](){}]")
+_LABEL = lazy_pattern(r"[\[\](){}]")
 _NOT_SENT = frozenset(
     ("missing", "missing_argument", "missing_keyword_only_argument", "missing_positional_only_argument")
 )

@@ -2,13 +2,13 @@
 
 import copy
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from failwell._json import is_array, is_object, parse_json
+from failwell._lazy import lazy_pattern
 from failwell._spelling import closest, normalised
 from failwell.failure import ROOT, Failure, FieldProblem, join_path, split_path
 from failwell.schema.complexity import SchemaGraph
@@ -21,19 +21,23 @@ _DEEPEST = 12
 _BRANCHES = ("anyOf", "oneOf", "allOf")
 _NOTHING = object()
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_INTEGER = lazy_pattern(r"[+-]?[0-9]{1,15}")
+_NUMBER = lazy_pattern(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
 _FLAGS = {"true": True, "false": False}
-_SHORT_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+_SHORT_DATE = lazy_pattern(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None."""
+    """One correction: where, what was sent, what is proposed, and why. A value that is absent is None.
+
+    `is_lossless`: it is what was sent, in the form that is due (`5` for `"5"`) or under its name in the right spelling.
+    """
 
     path: str
     before: Any
     after: Any
     reason: str
+    is_lossless: bool = False
 
 
 class Repair(Struct, frozen=True, kw_only=True):
@@ -42,6 +46,11 @@ class Repair(Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
     changes: tuple[Change, ...]
     confidence: float
+
+    @property
+    def is_lossless(self) -> bool:
+        """Whether nothing was guessed: every value is the one that was sent, in the form that is due."""
+        return all(change.is_lossless for change in self.changes)
 
 
 def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
@@ -181,6 +190,7 @@ class Candidate(NamedTuple):
     value: Any
     reason: str
     confidence: float
+    is_lossless: bool = False
 
 
 def coercions(value: Any, part: SchemaPart) -> Iterator[Candidate]:
@@ -234,19 +244,19 @@ def respellings(value: Any) -> Iterator[Candidate]:
 def _whole_number(value: str) -> Candidate | None:
     if not _INTEGER.fullmatch(value.strip()):
         return None
-    return Candidate(int(value), "the number itself, not its text", 0.95)
+    return Candidate(int(value), "the number itself, not its text", 0.95, is_lossless=True)
 
 
 def _any_number(value: str) -> Candidate | None:
     if not _NUMBER.fullmatch(value.strip()) or not math.isfinite(float(value)):
         return None
     number = int(value) if _INTEGER.fullmatch(value.strip()) else float(value)
-    return Candidate(number, "the number itself, not its text", 0.95)
+    return Candidate(number, "the number itself, not its text", 0.95, is_lossless=True)
 
 
 def _flag(value: str) -> Candidate | None:
     found = _FLAGS.get(value.strip().lower())
-    return None if found is None else Candidate(found, "the boolean itself, not its text", 0.95)
+    return None if found is None else Candidate(found, "the boolean itself, not its text", 0.95, is_lossless=True)
 
 
 def _parsed(type_: type) -> Callable[[str], Candidate | None]:
@@ -254,13 +264,17 @@ def _parsed(type_: type) -> Callable[[str], Candidate | None]:
         if len(value) > _LONGEST or value.lstrip()[:1] not in ("{", "["):
             return None
         found = parse_json(value)
-        return Candidate(found, "the value itself, not its JSON text", 0.93) if isinstance(found, type_) else None
+        if not isinstance(found, type_):
+            return None
+        return Candidate(found, "the value itself, not its JSON text", 0.93, is_lossless=True)
 
     return parse
 
 
 def _without_fraction(value: float) -> Candidate | None:
-    return Candidate(int(value), "the same number without a fraction", 0.95) if value.is_integer() else None
+    if not value.is_integer():
+        return None
+    return Candidate(int(value), "the same number without a fraction", 0.95, is_lossless=True)
 
 
 def _number_text(value: Any) -> Candidate | None:
@@ -329,7 +343,8 @@ class _Correction:
     def _try(self, keys: tuple[str | int, ...], holder: Any, found: Candidate) -> bool:
         if found.value == holder[keys[-1]] and type(found.value) is type(holder[keys[-1]]):
             return False
-        self._note(keys, holder[keys[-1]], found.value, found.reason, found.confidence)
+        sent = holder[keys[-1]]
+        self._note(keys, sent, found.value, found.reason, found.confidence, is_lossless=found.is_lossless)
         holder[keys[-1]] = found.value
         return True
 
@@ -374,7 +389,8 @@ class _Correction:
         holder.clear()
         holder.update(items)
         path = join_path((*keys[:-1], name))
-        self._note((*keys[:-1], name), None, holder[name], f"{old} is called {name}", confidence)
+        is_same = _is_same_name(old, name)
+        self._note((*keys[:-1], name), None, holder[name], f"{old} is called {name}", confidence, is_lossless=is_same)
         problem = FieldProblem(path=path, kind="type", message="moved")
         part = self.whole.at((*keys[:-1], name))
         if part.types and not _fits(holder[name], part):
@@ -386,8 +402,18 @@ class _Correction:
     def _take_out(self, keys: tuple[str | int, ...], holder: dict[str, Any], reason: str, confidence: float) -> None:
         self._note(keys, holder.pop(str(keys[-1])), None, reason, confidence)
 
-    def _note(self, keys: tuple[str | int, ...], before: Any, after: Any, reason: str, confidence: float) -> None:
-        self.changes.append(Change(path=join_path(keys), before=before, after=after, reason=reason))
+    def _note(
+        self,
+        keys: tuple[str | int, ...],
+        before: Any,
+        after: Any,
+        reason: str,
+        confidence: float,
+        *,
+        is_lossless: bool = False,
+    ) -> None:
+        path = join_path(keys)
+        self.changes.append(Change(path=path, before=before, after=after, reason=reason, is_lossless=is_lossless))
         self.confidence = min(self.confidence, confidence)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, KeysView, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from failwell._json import is_array, is_mapping, is_object
-from failwell.schema.complexity import REFERENCES
+from failwell.schema.complexity import REFERENCES, names_in_pointer
 
 _WITH_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"))
 _IN_PLACE = REFERENCES | {"allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "dependencies"}
@@ -75,8 +74,8 @@ class SchemaTree:
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             return None
         found = self.root
-        for step in reference.split("/")[1:]:
-            found = member(found, unquote(step).replace("~1", "/").replace("~0", "~"))
+        for name in names_in_pointer(reference):
+            found = member(found, name)
         return found
 
     def resolved(self, schema: Any) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def unrepairable(failure: fw.Failure) -> dict[str, Any]:
 def without_names(failure: fw.Failure) -> dict[str, Any]:
     if failure.code == "UNKNOWN_TOOL":
         return fw.encode(failure)
-    vague = fw.Failure(code=failure.code, message=f"One argument is wrong. Expected: {WORDS}.")
+    vague = fw.Failure(code=failure.code, message=f"One argument is wrong. Expected: {WORDS}. Correct it.")
     return with_text(fw.encode(failure), text_of(fw.encode(vague)))
 
 
@@ -78,7 +78,7 @@ def without_expected(failure: fw.Failure) -> dict[str, Any]:
     if failure.code == "UNKNOWN_TOOL" or any(problem.options for problem in failure.fields):
         return fw.encode(failure)
     names = " and ".join(problem.path for problem in failure.fields)
-    vague = fw.Failure(code=failure.code, message=f"{names}: wrong.")
+    vague = fw.Failure(code=failure.code, message=f"{names}: wrong. Correct what you sent.")
     return with_text(fw.encode(failure), text_of(fw.encode(vague)))
 
 

@@ -1,0 +1,1 @@
+"""The five published contracts, statement by statement, and where failwell differs from them on purpose."""
