@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 Version = tuple[int, ...]
@@ -51,6 +51,8 @@ def installed_version(package: str) -> str:
     Raises:
         PackageNotFoundError: it is not installed.
     """
+    from importlib import metadata  # takes longer to load than most of failwell, and `guard` needs no version
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

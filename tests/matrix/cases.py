@@ -105,11 +105,12 @@ CASES = {
     ),
     "an error of the SDK with a cause": Case(
         "sdk_error_from",
-        mapped(
-            "CONNECTION_REFUSED",
+        fw.Failure(
             message="The task store cannot be reached.",
-            outcome="unknown",
-            id=None,
+            recoverable=True,
+            retryable=None,
+            origin="inferred",
+            confidence=0.0,
         ),
         has_output_schema=True,
         kinds=HIGH,

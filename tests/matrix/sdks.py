@@ -71,6 +71,53 @@ def rpc_error(code: int, message: str) -> Exception:
     return MCPError(code=code, message=message)
 
 
+def complete_with(server: Any, function: Any) -> None:
+    """Make a high-level server complete arguments with a function."""
+    register = getattr(server, "completion", None) or server._mcp_server.completion  # fastmcp 2 and 3 have none
+    if type(server).__module__.startswith("fastmcp.") and hasattr(server, "completion"):
+        register(function)
+    else:
+        register()(function)
+
+
+_PARAMS = {
+    "read_resource": ("resources/read", "ReadResourceRequestParams", ("uri",)),
+    "get_prompt": ("prompts/get", "GetPromptRequestParams", ("name", "arguments")),
+    "completion": ("completion/complete", "CompleteRequestParams", ("ref", "argument", "context")),
+    "list_resources": ("resources/list", "PaginatedRequestParams", ()),
+}
+
+
+def register(server: Any, **functions: Any) -> None:
+    """Register functions with a low-level server, by the names that mcp 1 has for it."""
+    from mcp import types
+
+    for name, function in functions.items():
+        if HAS_MCP_1:
+            getattr(server, name)()(function)
+            continue
+        method, params_type, fields = _PARAMS[name]
+
+        async def handle(ctx: Any, params: Any, function: Any = function, fields: Any = fields) -> Any:
+            return await function(*(getattr(params, field) for field in fields))
+
+        server.add_request_handler(method, getattr(types, params_type), handle)
+
+
+async def request(connected: Any, method: str, subject: str, arguments: Any = None) -> Any:
+    """Make a request that is no call of a tool, by the SDK's own client."""
+    from mcp import types
+
+    if method == "resources/read":
+        return await connected.read_resource(f"data://{subject}")
+    if method == "prompts/get":
+        return await connected.get_prompt(subject, arguments)
+    if method == "completion/complete":
+        prompt = types.PromptReference(type="ref/prompt", name="crash")
+        return await connected.complete(prompt, {"name": subject, "value": "x"})
+    return await connected.list_resources()
+
+
 def result(wire: dict[str, Any]) -> Any:
     from mcp.types import CallToolResult
 
@@ -126,6 +173,29 @@ async def session(kind: str, target: Any, era: str = "handshake") -> AsyncIterat
             yield connected
 
 
+@asynccontextmanager
+async def asked_session(kind: str, server: Any, on_elicit: Any, on_sample: Any) -> AsyncIterator[Any]:
+    """Connect a client in memory that answers what the server asks its user and its model."""
+    if kind == "fastmcp":
+        from fastmcp import Client
+
+        more = {} if HAS_MCP_1 else {"mode": "legacy"}
+        async with Client(server, elicitation_handler=on_elicit, sampling_handler=on_sample, **more) as connected:
+            yield connected
+    elif not HAS_MCP_1:
+        from mcp.client.client import Client
+
+        callbacks = {"elicitation_callback": on_elicit, "sampling_callback": on_sample}
+        async with Client(server, mode="legacy", **callbacks) as connected:
+            yield connected
+    else:
+        from mcp.shared.memory import create_connected_server_and_client_session
+
+        callbacks = {"elicitation_callback": on_elicit, "sampling_callback": on_sample}
+        async with create_connected_server_and_client_session(server._mcp_server, **callbacks) as connected:
+            yield connected
+
+
 def plain(model: Any) -> dict[str, Any]:
     """Return a result as it was on the wire, without what the newer protocol adds to every result."""
     return trimmed(model.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -137,3 +207,13 @@ def trimmed(wire: dict[str, Any]) -> dict[str, Any]:
         key: value for key, value in wire.pop("_meta", {}).items() if not key.startswith("io.modelcontextprotocol/")
     }
     return wire | ({"_meta": meta} if meta else {})
+
+
+async def cancel(session: Any, request_id: Any) -> None:
+    """Tell the server that a request is cancelled, as an application can."""
+    from mcp import types
+
+    notification: Any = types.CancelledNotification.model_validate(
+        {"method": "notifications/cancelled", "params": {"requestId": request_id}}
+    )
+    await session.send_notification(types.ClientNotification(notification) if HAS_MCP_1 else notification)

@@ -121,10 +121,49 @@ def tools(kind: str) -> list[tuple[Any, dict[str, Any]]]:
 def bare(kind: str, **options: Any) -> Any:
     """Return such a server, not protected."""
     if kind == "lowlevel":
-        return _low_level(**options)
+        return with_requests(kind, low_level(tools("lowlevel"), **options))
     server = sdks.new(kind, **options)
     for function, how in tools(kind):
         server.tool(**how)(function)
+    return with_requests(kind, server)
+
+
+def with_requests(kind: str, server: Any) -> Any:
+    """Give a server what else can fail: resources, prompts and completion, under names that say how."""
+
+    def crash() -> str:
+        raise KeyError(SECRET)
+
+    def refused() -> str:
+        raise ConnectionRefusedError(111, SECRET)
+
+    def missing() -> str:
+        raise MISSING
+
+    def numbered() -> str:
+        raise sdks.rpc_error(-32002, f"It was deleted, password={SECRET}")
+
+    async def complete(ref: Any, argument: Any, context: Any) -> Any:
+        failing[argument.name]()
+
+    failing = {function.__name__: function for function in (crash, refused, missing, numbered)}
+    if kind != "lowlevel":
+        for name, function in failing.items():
+            server.resource(f"data://{name}")(function)
+            server.prompt(name)(function)
+        sdks.complete_with(server, complete)
+        return server
+
+    async def read(uri: Any) -> Any:
+        return failing[str(uri).removeprefix("data://")]()
+
+    async def get(name: str, arguments: Any) -> Any:
+        return failing[name]()
+
+    async def list_none() -> Any:
+        raise KeyError(SECRET)
+
+    sdks.register(server, read_resource=read, get_prompt=get, completion=complete, list_resources=list_none)
     return server
 
 
@@ -139,10 +178,11 @@ def protected(kind: str, settings: dict[str, Any] | None = None, **options: Any)
 _WITH_OUTPUT = ("warned_schema", "missing_schema", "broken_output", "data")
 
 
-def _low_level(**options: Any) -> Any:
+def low_level(with_tools: list[tuple[Any, dict[str, Any]]], **options: Any) -> Any:
+    """Return a low-level server of these functions."""
     from mcp.types import ListToolsResult, TextContent, Tool
 
-    functions = {function.__name__: (function, how) for function, how in tools("lowlevel")}
+    functions = {function.__name__: (function, how) for function, how in with_tools}
     listed = [
         Tool(
             name=name,

@@ -10,18 +10,18 @@ from typing import Any
 
 VERSIONS = {"handshake": "2025-06-18", "modern": "2026-07-28"}
 _ME = {"name": "matrix", "version": "1"}
-_MODERN = {
+MODERN = {
     "io.modelcontextprotocol/protocolVersion": VERSIONS["modern"],
     "io.modelcontextprotocol/clientInfo": _ME,
-    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},
 }
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 class Wire:
     def __init__(self, process: "subprocess.Popen[str]", era: str) -> None:
         self._process = process
-        self._envelope = _MODERN if era == "modern" else {}
+        self._envelope = MODERN if era == "modern" else {}
         self._last = 0
         if era == "handshake":
             hello = {"protocolVersion": VERSIONS[era], "capabilities": {}, "clientInfo": _ME}
@@ -45,6 +45,10 @@ class Wire:
         params = {"name": tool, "arguments": arguments or {}} | ({"_meta": meta} if meta else {})
         return self.request("tools/call", params)["result"]
 
+    def end(self) -> None:
+        """End a process that does not answer."""
+        self._process.kill()
+
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -52,18 +56,22 @@ class Wire:
 
 
 @contextmanager
-def started(*command: str | Path, era: str = "handshake") -> Iterator[Wire]:
-    """Run a Python program that serves its standard streams; it ends with its input."""
+def started(*command: str | Path, era: str = "handshake", is_told_to_end: bool = False) -> Iterator[Wire]:
+    """Run a Python program that serves its standard streams; it ends with its input, or else *is_told_to_end*."""
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", *map(str, command)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        cwd=_ROOT,
+        cwd=ROOT,
     ) as process:
         try:
             yield Wire(process, era)
+            if is_told_to_end:
+                process.terminate()
+                process.wait(timeout=30)
+                return
             process.stdin.close()
             assert process.wait(timeout=30) == 0
         finally:

@@ -17,10 +17,14 @@ from fastmcp import FastMCP
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware, RetryMiddleware
 from fastmcp.server.middleware.rate_limiting import RateLimitError
+from fastmcp.tools import Tool
+from fastmcp.tools.tool_transform import ArgTransform, forward
 
 from failwell.integrations.fastmcp import FailwellMiddleware
 
 VERSION = sdks.version("fastmcp")
+if VERSION >= (3,):
+    from fastmcp.server import create_proxy
 
 
 def ask(server: Any, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -45,6 +49,23 @@ def test_the_middleware_can_be_added_by_hand() -> None:
     for name in ("raised on purpose", "a failure returned", "wrong arguments", "a result that breaks its schema"):
         case = CASES[name]
         assert settled(ask(server, case.tool, case.arguments)) == expected(case, "xml")
+
+
+def test_a_middleware_made_of_ours_may_have_hooks_of_its_own() -> None:
+    heard: list[str] = []
+
+    class Listening(FailwellMiddleware):
+        async def on_request(self, context: Any, call_next: Any) -> Any:
+            heard.append(context.method)
+            return await call_next(context)
+
+    server = FastMCP("tasks", middleware=[Listening()])
+    for function, how in servers.tools("fastmcp"):
+        server.tool(**how)(function)
+    case = CASES["raised on purpose"]
+
+    assert settled(ask(server, case.tool, case.arguments)) == expected(case)
+    assert "tools/call" in heard
 
 
 def test_a_server_with_the_middleware_is_protected_already() -> None:
@@ -222,3 +243,124 @@ def test_hidden_tools_are_not_offered() -> None:
     fw.protect(server)
 
     assert "declared" not in seen(ask(server, "declard")).actions
+
+
+def _claim(task: str, hours: int) -> str:
+    if task == "returned":
+        return fw.fail(fw.NotFound("No such task."))  # type: ignore[return-value]  # what is tested
+    if task == "refused":
+        raise fw.Invalid("Too many hours.", fields=[fw.FieldProblem(path="hours", message="at most 8")])
+    return "done"
+
+
+async def _own(job: str, duration: int) -> Any:
+    if job == "own":
+        return fw.fail(fw.Conflict("Somebody has it."))
+    return await forward(job=job, duration=duration)
+
+
+def _transformed(**how: Any) -> Any:
+    changes = {"task": ArgTransform(name="job"), "hours": ArgTransform(name="duration")}
+    server = FastMCP("tasks")
+    server.add_tool(Tool.from_tool(Tool.from_function(_claim), name="take", transform_args=changes, **how))
+    fw.protect(server)
+    return server
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problems"),
+    [
+        ({"job": "a", "duration": "many"}, {"duration": "type"}),
+        ({"job": "a"}, {"duration": "missing"}),
+        ({"job": "a", "duration": 1, "hours": 2}, {"hours": "unknown"}),
+        ({"job": "refused", "duration": 9}, {"duration": None}),
+    ],
+    ids=["type", "missing", "unknown", "from the body"],
+)
+@pytest.mark.parametrize("how", [{}, {"transform_fn": _own}], ids=["arguments only", "a function of its own"])
+def test_transformed_arguments_have_the_names_that_the_caller_knows(
+    how: dict[str, Any], arguments: dict[str, Any], problems: dict[str, Any]
+) -> None:
+    found = seen(ask(_transformed(**how), "take", arguments))
+
+    assert found.type == "VALIDATION"
+    assert {problem.path: problem.kind for problem in found.fields} == problems
+
+
+def test_what_a_transformed_tool_returns_is_looked_at() -> None:
+    server = _transformed(transform_fn=_own)
+
+    returned, own = (seen(ask(server, "take", {"job": job, "duration": 1})) for job in ("returned", "own"))
+
+    assert (returned.code, returned.message) == ("NOT_FOUND", "No such task.")
+    assert (own.code, own.message) == ("CONFLICT", "Somebody has it.")
+
+
+def _proxy(remote: Any) -> Any:
+    return FastMCP.as_proxy(remote) if VERSION < (3,) else create_proxy(remote)
+
+
+def test_failures_of_a_remote_server_are_structured() -> None:
+    proxy = _proxy(servers.bare("fastmcp"))
+    fw.protect(proxy)
+
+    limited = ask(proxy, "sdk_error")
+    missing, wrong = seen(ask(proxy, "declared")), seen(ask(proxy, "claim", WRONG))
+
+    assert limited["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
+    assert seen(limited).retry_after == 30
+    assert missing.code == "NOT_FOUND"
+    assert (wrong.code, {problem.path for problem in wrong.fields}) == (
+        "VALIDATION_FAILED",
+        {"task", "hours", "mode", "mod"},
+    )
+    assert seen(ask(proxy, "sdk_errr")).code == "UNKNOWN_TOOL"
+
+
+@pytest.mark.skipif(VERSION < (3,), reason="fastmcp 2 passes on nothing but the text")
+def test_what_a_protected_remote_server_says_passes_unchanged() -> None:
+    remote = servers.protected("fastmcp")
+    proxy = _proxy(remote)
+    fw.protect(proxy)
+
+    assert settled(ask(proxy, "declared")) == settled(ask(remote, "declared"))
+    assert settled(ask(proxy, "warned")) == settled(ask(remote, "warned"))
+
+
+def test_a_remote_server_that_is_down_is_a_failure_that_may_pass() -> None:
+    remote = servers.bare("fastmcp")
+    proxy = _proxy(remote)
+    fw.protect(proxy)
+
+    async def run() -> dict[str, Any]:
+        async with sdks.client("fastmcp", proxy) as call:
+            await call("text")
+
+            async def down(*_: Any, **__: Any) -> Any:
+                raise ConnectionRefusedError(111, "hunter2")
+
+            remote._mcp_server.run = down
+            return await call("text")
+
+    result = asyncio.run(run())
+
+    assert result["isError"]
+    assert "hunter2" not in str(result)
+
+
+@pytest.mark.parametrize("tool", ["returned", "returned_err"])
+def test_failures_that_a_mounted_server_returns_need_no_second_line(tool: str) -> None:
+    parent, _ = _with_child()
+    fw.protect(parent)
+
+    assert seen(ask(parent, f"sub_{tool}")).message == "Task 't-9' does not exist."
+
+
+def test_failures_of_a_mounted_remote_server_are_structured() -> None:
+    parent = FastMCP("parent")
+    parent.mount(_proxy(servers.bare("fastmcp")), **({"prefix": "sub"} if VERSION < (3,) else {"namespace": "sub"}))
+    fw.protect(parent)
+
+    found = ask(parent, "sub_sdk_error")
+
+    assert found["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"

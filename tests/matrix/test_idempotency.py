@@ -8,6 +8,8 @@ import pytest
 import failwell as fw
 from failwell.server import MemoryClaims
 from tests.matrix import sdks
+from tests.matrix.stdio import MODERN
+from tests.matrix.test_http import served
 
 KEY = "dev.failwell/idempotency_key"
 REPLAYED = "dev.failwell/replayed"
@@ -126,3 +128,82 @@ def test_a_low_level_server_takes_keys_for_the_tools_that_are_named(era: str) ->
     assert effects == [5]
     assert again["_meta"][REPLAYED] is True
     assert again["content"] == first["content"]
+
+
+@pytest.mark.skipif(sdks.HAS_MCP_1, reason="new in mcp 2")
+@HIGH
+def test_a_question_to_the_client_settles_nothing(kind: str) -> None:
+    from mcp.types import InputRequiredResult
+
+    server, asked = sdks.new(kind, "shop"), []
+
+    @fw.idempotent(MemoryClaims())
+    def pay(amount: int):
+        asked.append(amount)
+        if len(asked) < 3:
+            return InputRequiredResult.model_validate({"inputRequests": {"roots": {"method": "roots/list"}}})
+        return "paid"
+
+    server.tool()(pay)
+    fw.protect(server)
+    keys = ["a" * 16, "a" * 16, "b" * 16, "b" * 16]
+
+    async def ask() -> list[dict[str, Any]]:
+        async with sdks.session(kind, server, "modern") as session:
+            params = {"name": "pay", "arguments": {"amount": 5}}
+            return [await _raw(session, "tools/call", {**params, "_meta": {KEY: key}}) for key in keys]
+
+    answers = asyncio.run(ask())
+
+    assert [answer["resultType"] for answer in answers] == ["input_required"] * 2 + ["complete"] * 2
+    assert asked == [5, 5, 5]
+    assert answers[3]["_meta"][REPLAYED] is True
+
+
+async def _raw(session: Any, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    inner = getattr(session, "session", session)
+    found: dict[str, Any] = await inner._dispatcher.send_raw_request(
+        method, {**params, "_meta": {**MODERN, **params["_meta"]}}
+    )
+    return found
+
+
+@HIGH
+@ERA
+def test_over_http_without_a_principal_keys_are_refused(kind: str, era: str) -> None:
+    effects: list[int] = []
+    server = shop(kind, effects)
+
+    with served(server.http_app() if kind == "fastmcp" else server.streamable_http_app()) as url:
+        with_key, without = asyncio.run(_calls(kind, url, era, (5, "a" * 16), (6, None)))
+
+    failure = fw.read(with_key)
+    assert failure is not None
+    assert (failure.code, failure.outcome) == ("UNAUTHORIZED", "not_executed")
+    assert without["isError"] is False
+    assert effects == [6]
+
+
+@pytest.mark.skipif(sdks.HAS_MCP_1, reason="new in mcp 2")
+@LOW
+def test_the_handle_of_a_task_is_replayed_as_the_same_handle() -> None:
+    handles: list[int] = []
+
+    async def call(ctx: Any, params: Any) -> dict[str, Any]:
+        handles.append(1)
+        return {"resultType": "task", "taskId": f"task-{len(handles)}", "status": "working"}
+
+    server = sdks.new("lowlevel", "shop", on_call_tool=call)
+    fw.protect(server, idempotent=["pay"], store=MemoryClaims())
+
+    async def ask() -> list[dict[str, Any]]:
+        async with sdks.session("lowlevel", server, "modern") as session:
+            params = {"name": "pay", "arguments": {"amount": 5}, "_meta": {KEY: "a" * 16}}
+            return [await _raw(session, "tools/call", params) for _ in range(2)]
+
+    first, again = asyncio.run(ask())
+
+    assert handles == [1]
+    assert again.pop("_meta")[REPLAYED] is True
+    first.pop("_meta", None)
+    assert (first["taskId"], again) == ("task-1", first)

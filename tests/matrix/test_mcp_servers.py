@@ -138,7 +138,7 @@ def test_a_schema_that_is_wrong_checks_nothing_and_is_named(caplog: pytest.LogCa
         found = ask("lowlevel", server, "bad", {"n": 5})
 
     assert found["content"][0]["text"] == "bad is done"
-    assert "nothing is checked against a schema of tool bad: invalid schema of bad" in caplog.text
+    assert "a schema of tool bad is not used for checks: invalid schema of bad" in caplog.text
 
 
 def test_results_of_steps_are_opened() -> None:

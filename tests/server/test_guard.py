@@ -3,13 +3,18 @@
 import asyncio
 import json
 import logging
+import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 import failwell as fw
+from failwell.server import Limit
+from failwell.testing import EventLog, FakeClock
 
 SECRET = "hunter" + "2hunter2"
 
@@ -342,3 +347,205 @@ def test_an_asynchronous_action_of_a_guarded_group_is_awaited() -> None:
     group.add("slow", slow)
 
     assert asyncio.run(fw.guard(group)(action="slow")) == fw.success("done")
+
+
+def test_a_text_written_for_the_caller_is_sent_if_the_guard_says_so() -> None:
+    @fw.guard(public_errors=(ValueError, KeyError))
+    def book(seat: str) -> str:
+        if seat == "12A":
+            raise KeyError("Seat 12A is taken.")
+        return str(int(seat))
+
+    taken, crashed = book("12A"), book("hunter2")
+
+    assert taken["content"][0]["text"].count("Seat 12A is taken.") == 1
+    assert "hunter2" not in str(crashed)
+
+
+@pytest.mark.parametrize("wrong", [("ValueError",), [int], KeyboardInterrupt])
+def test_public_errors_are_exception_classes(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="public_errors takes exception classes"):
+        fw.guard(public_errors=wrong)(len)
+
+
+def test_an_error_of_an_sdk_keeps_its_words_in_a_guard_too() -> None:
+    from fastmcp.exceptions import ToolError
+
+    @fw.guard
+    def pay() -> str:
+        raise ExceptionGroup("x", [ToolError("The card was charged. Do not pay again.")])
+
+    failure = fw.read(pay())
+
+    assert failure is not None
+    assert failure.message == "The card was charged. Do not pay again."
+    assert failure.retryable is False
+
+
+def test_a_tool_that_takes_too_long_is_cancelled_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[str] = []
+    clock = FakeClock()
+    monkeypatch.setattr("failwell.retry._clock.monotonic", clock)
+
+    @fw.guard(timeout=0.4)
+    async def work() -> str:
+        clock.advance(1)
+        try:
+            await anyio.sleep_forever()
+        except BaseException as exc:
+            ends.append(type(exc).__name__)
+            raise
+        return "done"
+
+    failure = fw.read(anyio.run(work))
+
+    assert failure is not None
+    assert (failure.code, failure.outcome, failure.tool) == ("TIMEOUT", "unknown", "work")
+    assert failure.message.endswith("It was cancelled.")
+    assert ends == ["CancelledError"]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_tool_that_ends_in_a_few_steps_was_cancelled_however_long_the_machine_takes_for_them(backend: str) -> None:
+    @fw.guard(timeout=0.01)
+    async def work() -> str:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                for _ in range(3):
+                    time.sleep(0.03)  # the whole event loop stands still
+                    await anyio.lowlevel.checkpoint()
+        return "done"
+
+    failure = fw.read(anyio.run(work, backend=backend))
+
+    assert failure is not None
+    assert failure.message.endswith("It was cancelled.")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_tool_that_is_quick_enough_is_answered_as_ever(backend: str) -> None:
+    @fw.guard(timeout=60)
+    async def work(value: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        return value
+
+    @fw.guard(timeout=0.05)
+    async def stuck() -> None:
+        await anyio.sleep_forever()
+
+    assert anyio.run(work, "done", backend=backend) == fw.success("done")
+    failure = fw.read(anyio.run(stuck, backend=backend))
+    assert failure is not None
+    assert failure.code == "TIMEOUT"
+
+
+def test_a_function_that_can_not_be_cancelled_keeps_its_place_until_it_ends() -> None:
+    go, ended = threading.Event(), threading.Event()
+    places = Limit(1)
+
+    @fw.guard(timeout=1, limit=places)
+    def work() -> str:
+        go.wait(30)
+        ended.set()
+        return "done"
+
+    late, busy = fw.read(work()), fw.read(work())
+    go.set()
+    ended.wait(30)
+    while places.running:
+        threading.Event().wait(0.001)
+
+    assert late is not None
+    assert busy is not None
+    assert (late.code, late.outcome) == ("TIMEOUT", "unknown")
+    assert late.message.endswith("It can't be cancelled and is still running.")
+    assert busy.code == "SERVER_BUSY"
+    assert work() == fw.success("done")
+
+
+def test_a_timeout_that_a_function_raises_is_its_own() -> None:
+    @fw.guard(timeout=60)
+    def work() -> str:
+        raise TimeoutError
+
+    failure = fw.read(work())
+
+    assert failure is not None
+    assert "seconds" not in failure.message
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_can_not_pass_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="positive number of seconds"):
+        fw.guard(timeout=seconds)
+
+
+def test_a_cancelled_call_is_told_and_stays_cancelled() -> None:
+    events = EventLog()
+
+    async def main() -> bool:
+        entered = anyio.Event()
+
+        @fw.guard(observers=[events], timeout=60)
+        async def work() -> None:
+            entered.set()
+            await anyio.sleep_forever()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(work)
+            await entered.wait()
+            group.cancel_scope.cancel()
+        return group.cancel_scope.cancelled_caught
+
+    assert anyio.run(main)
+    assert [event.kind for event in events.events] == ["cancelled"]
+
+
+def test_a_tool_that_exits_is_answered_if_that_is_wanted() -> None:
+    def work() -> str:
+        sys.exit(3)
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    failure = fw.read(fw.guard(catch_exit=True)(work)())
+
+    assert failure is not None
+    assert (failure.code, failure.outcome) == ("INTERNAL_ERROR", "unknown")
+    with pytest.raises(SystemExit):
+        fw.guard(work)()
+    with pytest.raises(KeyboardInterrupt):
+        fw.guard(catch_exit=True)(interrupted)()
+
+
+def test_the_text_of_an_sdks_error_is_not_overruled_by_a_failure_that_it_was_raised_from() -> None:
+    from fastmcp.exceptions import ToolError
+
+    @fw.guard
+    def pay() -> str:
+        raise ToolError("The card was charged. Do not pay again.") from fw.Unavailable("The mail server is down.")
+
+    failure = fw.read(pay())
+
+    assert failure is not None
+    assert (failure.message, failure.retryable) == ("The card was charged. Do not pay again.", False)
+    assert fw.decide(failure, {"readOnlyHint": True}).action == "stop"
+
+
+def test_an_error_of_an_sdk_whose_text_cannot_be_had_is_answered_all_the_same() -> None:
+    from fastmcp.exceptions import ToolError
+
+    class Hostile(ToolError):
+        def __str__(self) -> str:
+            raise RuntimeError("hunter2")
+
+    @fw.guard
+    def pay() -> str:
+        raise Hostile("x")
+
+    result = pay()
+
+    assert result["isError"]
+    assert "hunter2" not in str(result)

@@ -1,4 +1,4 @@
-"""Effects happen once: the contract of docs/idempotency.md, seen by a client of a real server of each SDK."""
+"""Effects happen once: the contract of docs/howto/idempotency.md, seen by a client of a real server of each SDK."""
 
 import asyncio
 import sqlite3
@@ -579,10 +579,27 @@ def test_the_tool_that_verifies_an_effect_is_published_and_named_where_the_outco
     assert "get_payment" in answer.content[0].text
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_the_tool_that_verifies_comes_before_what_the_author_names(sdk: str, *, is_late: bool) -> None:
+    @verified_by("get_payment")
+    async def pay(amount: int) -> str:
+        if is_late:
+            await anyio.sleep_forever()
+        raise fw.TimedOut("The bank did not answer.", actions=["call_bank"])
+
+    (answer,) = Shop(sdk, pay, timeout=0.05 if is_late else None).run((5, None))
+
+    failure = fw.read(answer)
+    assert failure is not None
+    assert failure.actions == (("get_payment",) if is_late else ("get_payment", "call_bank"))
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"retention": 0}, "retention"),
+        ({"abandoned_after": -1}, "abandoned_after"),
+        ({"abandoned_after": float("nan")}, "abandoned_after"),
         ({"lease": float("nan")}, "lease"),
         ({"on_store_failure": "ignore"}, "on_store_failure"),
         ({"transactional": True}, "SQLite and PostgreSQL"),

@@ -1,5 +1,7 @@
 """Arguments and results are checked against published schemas, and only what JSON Schema refuses is refused."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -64,3 +66,18 @@ def test_no_more_schemas_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch
         assert not checks.is_broken({"n": n}, schema, tool="tool")
 
     assert len(checks._checkers) == 3
+
+
+def test_without_jsonschema_rs_the_log_names_the_extra_once() -> None:
+    program = """
+import logging, sys
+sys.modules["jsonschema_rs"] = None
+logging.basicConfig(format="%(message)s", level=logging.WARNING)
+import failwell as fw
+from mcp.server import MCPServer
+for name in ("one", "two"):
+    fw.protect(MCPServer(name))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stderr.count("pip install 'failwell[validation]'") == 1

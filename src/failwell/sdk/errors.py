@@ -6,11 +6,14 @@ from typing import Any
 from failwell._log import log
 from failwell._sdks import needs
 from failwell.errors import ToolFailure
+from failwell.exceptions.engine import from_exception
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import CLIENT_ERRORS
-from failwell.server._responder import BROKEN_OUTPUT
+from failwell.reading.reader import read
+from failwell.server._responder import BROKEN_OUTPUT, is_rpc_error
 
 try:
+    import mcp
     from pydantic import ValidationError
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
@@ -19,11 +22,6 @@ except ImportError as missing:
 def is_protocol_error(exc: BaseException) -> bool:
     """Return whether an exception stands for an error of the protocol and not for the failure of a tool."""
     return rpc_code(exc) in CLIENT_ERRORS
-
-
-def is_rpc_error(exc: BaseException) -> bool:
-    """Return whether an exception stands for a JSON-RPC error: `McpError` in mcp 1, `MCPError` in mcp 2."""
-    return isinstance(rpc_code(exc), int)
 
 
 def is_flagged(result: object) -> bool:
@@ -36,6 +34,16 @@ def is_flagged(result: object) -> bool:
 def rpc_code(exc: BaseException) -> object:
     """Return the number of the JSON-RPC error that an exception stands for, if it does."""
     return getattr(getattr(exc, "error", None), "code", None)
+
+
+def new_rpc_error(code: int, message: str, data: Any) -> Exception:
+    """Return an exception of the SDK that stands for a JSON-RPC error."""
+    names = vars(mcp)
+    if "MCPError" in names:  # in mcp 2
+        found: Exception = names["MCPError"](code=code, message=message, data=data)
+    else:
+        found = names["McpError"](mcp.types.ErrorData(code=code, message=message, data=data))
+    return found
 
 
 _SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")
@@ -69,14 +77,27 @@ class UnusableResult(ToolFailure):
         self.raw = raw
 
 
+class NotConnected(ToolFailure):
+    """The session could not be begun, so that the call was not sent."""
+
+    kind = "ToolFailure"
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.replace(outcome="not_executed"))
+
+
 def handle_call_exception(exc: Exception) -> Any:
     """Return the result of a call that succeeded although an exception came out of it.
 
     Raises:
         UnusableResult: the tool ran, but what came back is of no use.
+        NotConnected: there was no session yet that a call could have been made in.
         NotAToolFailure: it is an error of the protocol, of the session, or a mistake of the program.
-        Exception: the exception itself, a JSON-RPC error.
+        Exception: the exception itself, a JSON-RPC error, or a closed connection.
     """
+    group, exc = exc, only_exception(exc)
+    if isinstance(exc, ToolFailure):
+        raise exc
     frames = _frames_of_session(exc)
     check = next((frame for frame in frames if frame.f_code.co_name in _CHECKS), None)
     names = {frame.f_code.co_name for frame in frames}
@@ -87,9 +108,22 @@ def handle_call_exception(exc: Exception) -> Any:
         raise UnusableResult(_BROKEN_RESULT, check.f_locals["result"]) from exc
     if isinstance(exc, ValidationError) and "send_request" in names:
         raise UnusableResult(_UNREADABLE_RESULT, exc) from exc
+    if "initialize" in names and "call_tool" not in names:
+        raise NotConnected(_failure_of(exc)) from exc
     if is_rpc_error(exc) and not is_protocol_error(exc):
         raise exc
-    raise NotAToolFailure(exc)
+    raise NotAToolFailure(group)
+
+
+def only_exception(exc: Any) -> Any:
+    """Return the exception in a group of one, as a task group raises it; anything else is returned as it is."""
+    inner: Any = getattr(exc, "exceptions", ()) if issubclass(type(exc), BaseExceptionGroup) else ()
+    return only_exception(inner[0]) if len(inner) == 1 else exc
+
+
+def _failure_of(exc: Exception) -> Failure:
+    found = read(exc) if is_rpc_error(exc) else None
+    return from_exception(exc) if found is None else found
 
 
 def _frames_of_session(exc: Exception) -> list[FrameType]:

@@ -5,24 +5,42 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from copy import copy
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from failwell._log import log
 from failwell._sdks import needs, supported_version
+from failwell.dialects._placement import META_KEY
 from failwell.errors import ToolFailure
-from failwell.failure import Failure
+from failwell.failure import Failure, join_path, path_keys
+from failwell.reading.reader import read
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
-from failwell.sdk.errors import is_protocol_error, is_rpc_error
+from failwell.sdk.calls import in_thread, is_timed
+from failwell.sdk.errors import is_protocol_error
 from failwell.sdk.idempotency import ToolFunctions
+from failwell.sdk.requests import RequestInfo, request_error
+from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, is_finite, meaning
+from failwell.sdk.tasks import TaskFailure, is_background
 from failwell.server._idempotency import idempotency_of
 from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import Responder, original_exception, package_raising, packages_in, value_or_failure
+from failwell.server._responder import (
+    Responder,
+    is_rpc_error,
+    original_exception,
+    package_raising,
+    packages_in,
+    value_and_warning,
+    value_or_failure,
+)
 from failwell.server._schemas import SchemaChecks
 
 try:
-    from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+    from fastmcp.exceptions import DisabledError, NotFoundError
     from fastmcp.server.middleware import Middleware
     from fastmcp.tools import FunctionTool, Tool
     from mcp.types import CallToolResult, TextContent
@@ -42,9 +60,12 @@ class FastmcpServerLayout(NamedTuple):
     store: Callable[[Any], Any]
     tools: Callable[[Any], Iterable[Any]]  # those in a store
     listed: Callable[[Any], Any]  # those of a server that a client may see
+    mounted: Callable[[Any], Iterable[Any]]  # the servers that are mounted on one
     name: Callable[[Any], str]  # by which a client calls a tool
     attach: Callable[[Any, Protection, ToolFunctions], Any]  # covers the server beneath, as far as that is needed
     failed: Callable[[dict[str, Any]], Any]  # a wire-shaped result as the result of a middleware
+    failed_task: Callable[[dict[str, Any]], Any]  # the same as what a background task returns, or raises
+    blocks_event_loop: bool = False  # functions that are not coroutines run in no thread
 
 
 def layout() -> FastmcpServerLayout:
@@ -56,9 +77,20 @@ def layout() -> FastmcpServerLayout:
     version = supported_version("fastmcp")
     attach_beneath = _attach_1 if version < (4,) else _attach_2
     failed = _replaced if version < (3, 4) else _flagged
+    failed_task = _raised if version < (4,) else failed
     if version < (3,):
-        return FastmcpServerLayout(_manager, _managed, _listed_2, _key, attach_beneath, failed)
-    return FastmcpServerLayout(_provider, _provided, _listed, _name_in, attach_beneath, failed)
+        return FastmcpServerLayout(
+            _manager,
+            _managed,
+            _listed_2,
+            _mounted_2,
+            _key,
+            attach_beneath,
+            failed,
+            failed_task,
+            blocks_event_loop=True,
+        )
+    return FastmcpServerLayout(_provider, _provided, _listed, _mounted, _name_in, attach_beneath, failed, failed_task)
 
 
 def _manager(server: Any) -> Any:
@@ -71,6 +103,10 @@ def _managed(store: Any) -> Iterable[Any]:
 
 async def _listed_2(server: Any) -> Iterable[Any]:
     return list(await server._list_tools_middleware())
+
+
+def _mounted_2(server: Any) -> Iterable[Any]:
+    return [mount.server for mount in server._mounted_servers]
 
 
 def _key(tool: Any) -> str:
@@ -90,6 +126,20 @@ async def _listed(server: Any) -> Iterable[Any]:
     may_hide = not _HIDE_NOTHING.issuperset(classes)
     with _without_spans():
         return list(await server.list_tools(run_middleware=may_hide))
+
+
+def _mounted(server: Any) -> Iterable[Any]:
+    providers = server.providers
+    return () if len(providers) == 1 and providers[0] is server._local_provider else _servers_of(providers)
+
+
+def _servers_of(providers: Iterable[Any]) -> Iterable[Any]:
+    for provider in providers:
+        inner = provider
+        while hasattr(inner, "_inner"):  # it stands behind a transform
+            inner = inner._inner
+        if hasattr(inner, "server"):
+            yield inner.server
 
 
 def _no_suppression() -> AbstractContextManager[None]:
@@ -120,10 +170,10 @@ def _attach_1(server: Any, protection: Protection, functions: ToolFunctions) -> 
 
 
 def _attach_2(server: Any, protection: Protection, functions: ToolFunctions) -> None:
-    """Cover the server beneath fastmcp 4, whose middleware sees everything but what keys are for."""
+    """Cover the server beneath fastmcp 4, whose middleware sees everything of a call but what keys are for."""
     from failwell.sdk import mcp_lowlevel_2
 
-    mcp_lowlevel_2.attach_keys(server._mcp_server, protection, functions)
+    mcp_lowlevel_2.attach_beneath(server._mcp_server, protection, functions)
 
 
 def _flagged(wire: dict[str, Any]) -> Any:
@@ -147,6 +197,10 @@ def _replaced(wire: dict[str, Any]) -> Any:
     return stand_in
 
 
+def _raised(wire: dict[str, Any]) -> Any:
+    raise TaskFailure(wire)
+
+
 _SDK = frozenset(("fastmcp", "mcp"))
 # What a call passes through until its arguments are checked; any other frame is the tool's.
 _BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
@@ -155,6 +209,8 @@ _CONFLICTING = {
     "RetryMiddleware": "it repeats calls of every tool, also of those that are not safe to run twice",
 }
 _WATCHED = "__failwell_watched__"
+_MOST_TRANSFORMS = 20
+_DEEPEST_MOUNT = 10
 
 _LAYOUT = layout()
 
@@ -175,15 +231,24 @@ def attach(server: Any, protection: Protection) -> str:
     return "a middleware of fastmcp sees every call first"
 
 
+def registered(server: Any) -> Iterable[Any]:
+    """Return the functions that a server has made tools of."""
+    return [inspect.unwrap(tool.fn) for tool in _LAYOUT.tools(_LAYOUT.store(server)) if isinstance(tool, FunctionTool)]
+
+
 class _FastmcpRun:
-    """One call on its way: the tool whose body was entered, and how often."""
+    """One call on its way: the tool found for it, the one whose body was entered, how often, and how that ended."""
 
-    __slots__ = ("protection", "times", "tool")
+    __slots__ = ("found", "has_returned", "name", "protection", "times", "tool", "warning")
 
-    def __init__(self, protection: Protection) -> None:
+    def __init__(self, protection: Protection, name: str) -> None:
         self.protection = protection
+        self.name = name
+        self.found: Any = UNSET
         self.tool: Any = None
         self.times = 0
+        self.warning: Failure | None = None
+        self.has_returned = False
 
 
 _running: ContextVar[_FastmcpRun | None] = ContextVar("failwell_fastmcp_run", default=None)
@@ -199,6 +264,7 @@ class FailwellMiddleware(Middleware):
         self.protection = protection or Protection(**settings)
         self._checks = SchemaChecks()
         self._servers: WeakSet[Any] = WeakSet()
+        self._watched: WeakSet[Any] = WeakSet()
         self._seen: WeakSet[Any] = WeakSet()
         self._warned: WeakSet[Any] = WeakSet()
 
@@ -207,14 +273,25 @@ class FailwellMiddleware(Middleware):
         if server in self._servers:
             return
         self._servers.add(server)
-        store = _LAYOUT.store(server)
         marked: dict[str, Any] = {}
 
         def watch(tool: Any) -> Any:
             if idempotency_of(getattr(tool, "fn", None)) is not None:
                 marked[_LAYOUT.name(tool)] = tool.fn
-            return _watch(tool)
+            return _watch(tool, self.protection)
 
+        async def search(name: str) -> Any:
+            return await _found(server, name)
+
+        self._watch_tools(server, watch)
+        _watch_lookups(server)
+        names = functools.partial(_own_names, server)
+        _LAYOUT.attach(server, self.protection, ToolFunctions(marked.values, marked.get, search, names))
+
+    def _watch_tools(self, server: Any, watch: Callable[[Any], Any]) -> None:
+        """Watch the tools of a server, those that are added later too."""
+        self._watched.add(server)
+        store = _LAYOUT.store(server)
         for tool in _LAYOUT.tools(store):
             watch(tool)
         add = store.add_tool
@@ -223,11 +300,15 @@ class FailwellMiddleware(Middleware):
         def add_tool(*args: Any, **kwargs: Any) -> Any:
             return watch(add(*args, **kwargs))
 
-        async def search(name: str) -> Any:
-            return getattr(await _found(server, name), "fn", None)
-
         store.add_tool = add_tool
-        _LAYOUT.attach(server, self.protection, ToolFunctions(marked.values, marked.get, search))
+
+    def _watch_mounted(self, server: Any, depth: int = 0) -> None:
+        """Watch the tools of the servers that are mounted on one, and on those; that needs no line of their authors."""
+        for child in _LAYOUT.mounted(server):
+            if child not in self._watched:
+                self._watch_tools(child, functools.partial(_watch, protection=self.protection))
+            if depth < _DEEPEST_MOUNT:
+                self._watch_mounted(child, depth + 1)
 
     def warn_of_conflicting_middleware(self, server: Any) -> None:
         """Log, once each, which middleware of a server works against this one."""
@@ -244,8 +325,9 @@ class FailwellMiddleware(Middleware):
             self._seen.add(server)
             self.watch(server)
             self.warn_of_conflicting_middleware(server)  # what was added since is known only now
+        self._watch_mounted(server)
         protection, outer = self.protection, _running.get()
-        run = _FastmcpRun(protection)
+        run = _FastmcpRun(protection, context.message.name)
         token, started = _running.set(run), protection.start()
         try:
             result = await call_next(context)
@@ -255,12 +337,15 @@ class FailwellMiddleware(Middleware):
                 raise  # a tool that calls another of its server handles the failure
             failure, responder = await self._classify(exc, context, run)
         else:
-            broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
-            if broken is None:
-                protection.finish(context.message.name, started, **_request(context))
-                return result
-            responder = protection.responder(broken)
-            failure = responder.broken_output()
+            if _is_remote_failure(result, run):
+                failure, responder = await self._read(result, context, run)
+            else:
+                broken = await self._broken(result, context, run) if self._looks_broken(result, run) else None
+                if broken is None:
+                    protection.finish(context.message.name, started, **_request(context))
+                    return result if run.warning is None else self._with_warning(result, run.warning, context, run)
+                responder = protection.responder(broken)
+                failure = responder.broken_output()
         finally:
             _running.reset(token)
         wire, failure = responder.encode(failure)
@@ -274,21 +359,61 @@ class FailwellMiddleware(Middleware):
             function = getattr(tool, "fn", None)
             changes = self.protection.listing(_LAYOUT.name(tool), function, tool.meta, tool.description)
             listed.append(tool.model_copy(update=changes) if changes else tool)
+        self.protection.log_names(map(_LAYOUT.name, listed))
         return listed
+
+    def _with_warning(self, result: Any, warning: Failure, context: Any, run: _FastmcpRun) -> Any:
+        """Return a success with the warning beside it that its tool gave."""
+        responder = self.protection.responder(_call_info(context, run.tool, run))
+        wire = responder.warned({"content": [], "_meta": result.meta or {}}, warning)
+        result = copy(result)
+        result.content = [*result.content, *map(TextContent.model_validate, wire["content"])]
+        result.meta = wire["_meta"]
+        return result
+
+    async def _read(self, result: Any, context: Any, run: _FastmcpRun) -> tuple[Failure, Responder]:
+        """Return what a remote server says of a call that failed there."""
+        name: str = context.message.name
+        arguments: dict[str, Any] = context.message.arguments or {}
+        tool = await _found(context.fastmcp_context.fastmcp, name) if run.found is UNSET else run.found
+        failure = read(_wire(result), tool=name, arguments=arguments, input_schema=getattr(tool, "parameters", None))
+        responder = self.protection.responder(_call_info(context, tool, run))
+        return failure or Failure(code="TOOL_ERROR", message="The remote tool failed."), responder
 
     async def _classify(self, exc: Exception, context: Any, run: _FastmcpRun) -> tuple[Failure, Responder]:
         server, name = context.fastmcp_context.fastmcp, context.message.name
-        tool = run.tool or await _found(server, name)
+        called = await _found(server, name) if run.found is UNSET else run.found
+        tool = run.tool or called
         responder = self.protection.responder(_call_info(context, tool, run))
         core = original_exception(exc, _SDK)
         if tool is None and isinstance(core, NotFoundError | DisabledError):
             return unknown_tool(name, await _names(server)), responder
-        if not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
-            arguments: dict[str, Any] = context.message.arguments or {}
+        if run.has_returned and isinstance(core, ENCODING_ERRORS):
+            return responder.unsendable(meaning(str(core)), core), responder
+        arguments: dict[str, Any] = context.message.arguments or {}
+        if not run.times and _is_transformed(called) and isinstance(core, ValidationError | TypeError):
+            refused = self._refused(arguments, called, name)
+            if refused is None and isinstance(core, ValidationError) and called.fn is called.forwarding_fn:
+                refused = _renamed(invalid(problems_of(core), tool=name), called)
+            if refused is not None:
+                return refused, responder
+        elif not run.times and isinstance(core, ValidationError) and _is_about_arguments(core, tool):
             schema = getattr(tool, "parameters", None)
             problems = self._checks.explained(problems_of(core, arguments=arguments), arguments, schema, tool=name)
             return invalid(problems, tool=name), responder
-        return _failure(core, responder, ran=run.times > 0 or not _is_watched(tool)), responder
+        if package_raising(core) in _SDK and isinstance(core.__context__, TimeoutError):
+            core = core.__context__  # a tool's own timeout
+        ran = run.times > 0 or not _is_watched(tool)
+        failure = responder.failure_of(core, ran=ran, arguments=arguments)
+        return _renamed(failure, called), responder
+
+    def _refused(self, arguments: dict[str, Any], tool: Any, name: str) -> Failure | None:
+        """Return the failure of a call that the schema of a transformed tool, which the caller knows, refuses."""
+        schema = tool.parameters
+        refused = self._checks.refused(arguments, schema, tool=name)
+        refused = refused or self.protection.unknown_arguments(arguments, schema, name)
+        has_own_code = tool.fn is not tool.forwarding_fn
+        return refused.replace(outcome="unknown") if refused is not None and has_own_code else refused
 
     def _looks_broken(self, result: Any, run: _FastmcpRun) -> bool:
         schema = run.tool.output_schema if run.tool is not None else None
@@ -302,15 +427,40 @@ class FailwellMiddleware(Middleware):
         return _call_info(context, tool, run)
 
 
-def _failure(core: Exception, responder: Responder, *, ran: bool) -> Failure:
-    if isinstance(core, ToolFailure):
-        return core.failure
-    raised_by = package_raising(core)
-    if raised_by in _SDK and isinstance(core.__context__, TimeoutError):
-        return responder.failure_of(core.__context__, ran=ran)  # a tool's own timeout
-    if isinstance(core, FastMCPError) or (is_rpc_error(core) and raised_by != "mcp"):
-        return responder.failure_of_sdk_error(core, ran=ran)
-    return responder.failure_of(core, ran=ran)
+def _is_remote_failure(result: Any, run: _FastmcpRun) -> bool:
+    """Return whether a result is an error that no function of this server made, and that says nothing of ours yet."""
+    return run.tool is None and getattr(result, "is_error", False) and META_KEY not in (result.meta or {})
+
+
+def _wire(result: Any) -> dict[str, Any]:
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content]
+    structured = result.structured_content
+    found: dict[str, Any] = {"content": blocks, "isError": True, "_meta": result.meta or {}}
+    return found if structured is None else {**found, "structuredContent": structured}
+
+
+def _is_transformed(tool: Any) -> bool:
+    return getattr(tool, "parent_tool", None) is not None
+
+
+def _renamed(failure: Failure, tool: Any) -> Failure:
+    """Return a failure whose fields have the names that the caller of a transformed tool knows."""
+    if not failure.fields:
+        return failure
+    chain: list[Any] = []
+    while _is_transformed(tool) and len(chain) < _MOST_TRANSFORMS:
+        chain.append(tool)
+        tool = tool.parent_tool
+    for one in reversed(chain):
+        names = {name: change.name for name, change in one.transform_args.items() if isinstance(change.name, str)}
+        fields = [replace(problem, path=_renamed_path(problem.path, names)) for problem in failure.fields]
+        failure = failure.replace(fields=tuple(fields))
+    return failure
+
+
+def _renamed_path(path: str, names: dict[str, str]) -> str:
+    first, *rest = path_keys(path) or ("",)
+    return join_path([names.get(str(first), first), *rest]) if first in names else path
 
 
 def _is_about_arguments(exc: ValidationError, tool: Any) -> bool:
@@ -343,6 +493,21 @@ def _request_meta(context: Any) -> Any:
         return None
 
 
+def _watch_lookups(server: Any) -> None:
+    """Make a server note which tool it found for a call, so that nobody has to look for it again."""
+    get_tool = server.get_tool
+
+    @functools.wraps(get_tool)
+    async def noted(name: str, *args: Any, **kwargs: Any) -> Any:
+        tool = await get_tool(name, *args, **kwargs)
+        run = _running.get()
+        if run is not None and run.found is UNSET and run.name == name:
+            run.found = tool
+        return tool
+
+    server.get_tool = noted
+
+
 async def _found(server: Any, name: str) -> Any:
     try:
         return await server.get_tool(name)
@@ -358,13 +523,26 @@ async def _names(server: Any) -> list[str]:
         return []
 
 
+def _own_names(server: Any) -> list[str] | None:
+    """Return the names of a server's tools; None if others are mounted, or something gives them other names."""
+    more = ("_mounted_servers", "_transforms", "_tool_transformations")
+    if len(getattr(server, "providers", ())) > 1 or any(getattr(server, name, None) for name in more):
+        return None
+    return [_LAYOUT.name(tool) for tool in _LAYOUT.tools(_LAYOUT.store(server))]
+
+
 def _is_watched(tool: Any) -> bool:
     return getattr(getattr(tool, "fn", None), _WATCHED, False) is True
 
 
-def _watch(tool: Any) -> Any:
+def _watch(tool: Any, protection: Protection) -> Any:
+    if _is_transformed(tool):
+        _watch(tool.parent_tool, protection)
+        if tool.fn is not tool.forwarding_fn:
+            tool.fn = _checked(tool.fn)
+        return tool
     if isinstance(tool, FunctionTool) and not _is_watched(tool) and not _yields(tool.fn):
-        tool.fn = _watched(tool.fn, tool)
+        tool.fn = _watched(tool.fn, tool, protection)
     return tool
 
 
@@ -372,14 +550,25 @@ def _yields(function: Callable[..., Any]) -> bool:
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
-def _watched(function: Callable[..., Any], tool: Any) -> Callable[..., Any]:
-    """Return a tool's function so that its run is noted, and the failure it returns is raised."""
+def _watched(function: Callable[..., Any], tool: Any, protection: Protection) -> Callable[..., Any]:
+    """Return a tool's function so that its run is noted, and the failure it returns is raised.
+
+    In a background task nothing else sees what it raises, so that is answered here.
+    """
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def watched_async(*args: Any, **kwargs: Any) -> Any:
             _note(tool)
-            return _value(await function(*args, **kwargs))
+            if _running.get() is not None or not is_background():
+                return _value(await function(*args, **kwargs))
+            started = protection.start()
+            try:
+                value = _value(await function(*args, **kwargs))
+            except Exception as exc:
+                return _failed_task(exc, tool, protection, started)
+            protection.finish(_LAYOUT.name(tool), started)
+            return value
 
         setattr(watched_async, _WATCHED, True)
         return watched_async
@@ -387,10 +576,50 @@ def _watched(function: Callable[..., Any], tool: Any) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
         _note(tool)
+        if _LAYOUT.blocks_event_loop and is_timed():
+            return watched_in_thread(*args, **kwargs)
+        return _value(function(*args, **kwargs))
+
+    @in_thread
+    def watched_in_thread(*args: Any, **kwargs: Any) -> Any:
         return _value(function(*args, **kwargs))
 
     setattr(watched, _WATCHED, True)
     return watched
+
+
+def _failed_task(exc: Exception, tool: Any, protection: Protection, started: float) -> Any:
+    """Return what a background task ends with that raised.
+
+    Raises:
+        TaskFailure: this version takes what was raised for a failed task, and anything else for a success.
+        Exception: an error of the protocol, which the protocol wants as such.
+    """
+    if is_rpc_error(exc) and package_raising(exc) not in _SDK and _LAYOUT.failed_task is _LAYOUT.failed:
+        raise request_error(exc, RequestInfo("tools/call", None)) from None
+    name, function = _LAYOUT.name(tool), getattr(tool, "fn", None)
+    info = CallInfo(name, tool.annotations, tool.output_schema is not None, function=function)
+    responder = protection.responder(info)
+    wire, failure = responder.encode(responder.failure_of(original_exception(exc, _SDK)))
+    protection.finish(name, started, failure, wire=wire, is_task=True)
+    return _LAYOUT.failed_task(wire)
+
+
+def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a transformation so that the failure it returns is raised."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def checked_async(*args: Any, **kwargs: Any) -> Any:
+            return _value(await function(*args, **kwargs))
+
+        return checked_async
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        return _value(function(*args, **kwargs))
+
+    return checked
 
 
 def _note(tool: Any) -> None:
@@ -398,10 +627,19 @@ def _note(tool: Any) -> None:
     if run is not None:
         run.tool = tool
         run.times += 1
+        run.has_returned = False
 
 
 def _value(value: Any) -> Any:
     value, failure = value_or_failure(value)
     if failure is not None:
         raise ToolFailure(failure)
+    value, warning = value_and_warning(value)
+    run = _running.get()
+    if run is not None:
+        run.has_returned = True
+        if warning is not None:
+            run.warning = warning
+        if not is_finite(value):
+            raise NotFiniteError
     return value

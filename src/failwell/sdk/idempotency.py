@@ -10,10 +10,9 @@ from failwell._log import log
 from failwell._sdks import needs
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import ELICITATION_REQUIRED
+from failwell.retry._call_key import DECLARED, KEY
 from failwell.sdk.errors import rpc_code
 from failwell.server._idempotency import (
-    DECLARED,
-    KEY,
     Claim,
     Idempotency,
     Lookup,
@@ -40,11 +39,16 @@ _LOCAL = ""  # a server on standard input and output has one caller: whoever sta
 
 
 class ToolFunctions(NamedTuple):
-    """The functions of a server's tools: all that are at hand, one by its tool's name, and a search beyond these."""
+    """The functions of a server's tools: all that are at hand, and one by its tool's name.
+
+    `search` returns a tool of the SDK by its name, also one that is not at hand. `names` returns the names of all
+    tools, or None if there may be more of them.
+    """
 
     all: Callable[[], Iterable[Any]]
     get: Callable[[str], Any]
     search: Callable[[str], Awaitable[Any]] | None = None
+    names: Callable[[], Iterable[str] | None] = lambda: None
 
 
 def _no_function(_: str) -> None:
@@ -58,7 +62,7 @@ NO_FUNCTIONS = ToolFunctions(tuple, _no_function)
 class KeyedCall(NamedTuple):
     """A call on its way: the tool, what the caller sent, the SDK's context, and the HTTP request if there is one.
 
-    `function` returns the tool's function if that is known without a search, and `search` looks for it everywhere.
+    `described` returns what a low-level server lists of the tool.
     """
 
     tool: str
@@ -66,17 +70,45 @@ class KeyedCall(NamedTuple):
     meta: Any
     context: Any
     request: Any
-    info: Callable[[], Awaitable[CallInfo]]
-    function: Callable[[], Any] = lambda: None
-    search: Callable[[], Awaitable[Any]] | None = None
+    described: Callable[[], Awaitable[CallInfo]]
+    functions: ToolFunctions = NO_FUNCTIONS
+
+    def function(self) -> Any:
+        """Return the tool's function if it is at hand."""
+        return self.functions.get(self.tool)
+
+    async def any_function(self) -> Any:
+        """Return the tool's function, wherever it is; None: there is none, or it is one for all tools."""
+        found = self.function()
+        return getattr(await self._found(), "fn", None) if found is None else found
+
+    async def info(self) -> CallInfo:
+        """Return what is known of the tool."""
+        tool = await self._found()
+        if tool is None:
+            return await self.described()
+        has_output_schema = getattr(tool, "output_schema", None) is not None
+        function = getattr(tool, "fn", None)
+        return CallInfo(self.tool, tool.annotations, has_output_schema, lambda: self.meta, function=function)
+
+    async def _found(self) -> Any:
+        search = self.functions.search
+        return None if search is None else await search(self.tool)
+
+
+def may_be_keyed(protection: Protection, call: KeyedCall) -> bool:
+    """Return whether a call has an idempotency key, or its tool takes them."""
+    if call.tool in protection.idempotent or idempotency_of(call.function()) is not None:
+        return True
+    return meta_value(call.meta, KEY) is not None
 
 
 async def call_once(protection: Protection, call: KeyedCall, run: Callable[[], Awaitable[Any]]) -> Any:
     """Run a call, at most once for its key if its tool takes keys; return its result, an earlier one, or a refusal."""
     key = meta_value(call.meta, KEY)
     named, marked = protection.idempotent.get(call.tool), idempotency_of(call.function())
-    if named is None and marked is None and key is not None and call.search is not None:
-        marked = idempotency_of(await call.search())
+    if named is None and marked is None and key is not None:
+        marked = idempotency_of(await call.any_function())
     settings = named or marked
     if settings is None or (key is None and not settings.required):
         return await run()
@@ -97,7 +129,7 @@ async def call_once(protection: Protection, call: KeyedCall, run: Callable[[], A
         protection.finish(call.tool, started, arguments=call.arguments, context=call.context)
         return _result(claim.wire)
     if isinstance(claim, Refusal):
-        return await _refused(protection, claim.failure, call, started)
+        return await failed(protection, claim.failure, call, started)
     return await run() if claim is None else await _run(claim, run)
 
 
@@ -129,9 +161,9 @@ async def _look_up(claim: Claim, tool: str, *, is_marked: bool) -> Claim | Repla
     return await to_thread.run_sync(partial(resolved, claim, found, tool, is_marked=is_marked))
 
 
-async def _refused(protection: Protection, failure: Failure, call: KeyedCall, started: float) -> Any:
-    info = await call.info()
-    wire, failure = protection.result(failure, info._replace(function=info.function or call.function()))
+async def failed(protection: Protection, failure: Failure, call: KeyedCall, started: float) -> Any:
+    """Return the result for a failure that was found around a call, and tell the observers."""
+    wire, failure = protection.result(failure, await call.info())
     protection.finish(call.tool, started, failure, arguments=call.arguments, wire=wire, context=call.context)
     return _result(wire)
 
@@ -162,15 +194,19 @@ def _principal(settings: Idempotency, call: KeyedCall) -> str | None:
     return "\n".join(map(str, (token.client_id, claims.get("iss", ""), subject or "")))
 
 
-def declare_keys(server: Any, protection: Protection, functions: Callable[[], Iterable[Any]], name: str) -> None:
-    """Make a low-level server say in its capabilities, under *name*, that tools of it take keys, once one does."""
+def declare_keys(server: Any, protection: Protection, functions: ToolFunctions, *fields: str) -> None:
+    """Make a low-level server say in these fields of its capabilities that tools of it take keys, once one does.
+
+    A server is asked for them when it starts: then its tools are there, and names in the settings can be checked.
+    """
     get_capabilities = server.get_capabilities
 
     def capabilities(*args: Any, **kwargs: Any) -> Any:
+        if (names := functions.names()) is not None:
+            protection.check_names(names)
         found = get_capabilities(*args, **kwargs)
-        if not protection.idempotent and not any(map(idempotency_of, functions())):
+        if not protection.idempotent and not any(map(idempotency_of, functions.all())):
             return found
-        others: dict[str, Any] = getattr(found, name, None) or {}
-        return found.model_copy(update={name: {**others, DECLARED: {}}})
+        return found.model_copy(update={name: {**(getattr(found, name, None) or {}), DECLARED: {}} for name in fields})
 
     server.get_capabilities = capabilities

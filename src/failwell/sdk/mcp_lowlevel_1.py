@@ -13,13 +13,19 @@ from typing import Any
 from failwell._automatic import is_automatic
 from failwell._log import log
 from failwell._sdks import needs
+from failwell._trace import call_span
+from failwell.dialects._placement import SuccessResult, success
 from failwell.failure import Failure
-from failwell.result import Ok, success
+from failwell.result import Ok
 from failwell.schema.problems import unknown_tool
-from failwell.sdk.errors import is_protocol_error, is_rpc_error
-from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, call_once, declare_keys
-from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import original_exception, package_raising, value_or_failure
+from failwell.sdk.calls import answer_call
+from failwell.sdk.errors import is_protocol_error
+from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, declare_keys
+from failwell.sdk.requests import RequestInfo, request_error
+from failwell.sdk.results import meaning
+from failwell.sdk.tasks import answer_of_task
+from failwell.server._protection import CallInfo, Protection, request_trace
+from failwell.server._responder import original_exception, value_or_failure
 from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
 
 try:
@@ -31,6 +37,7 @@ _SDK = frozenset(("mcp",))
 _CALL, _LIST = types.CallToolRequest, types.ListToolsRequest
 _COVERED = "__failwell_covered__"
 _MOST_PAGES = 50
+_BREAKS_SCHEMA = "Output validation error"  # how the SDK begins what it says of such a result
 
 
 class _LowLevelRun:
@@ -58,29 +65,17 @@ def attach(
     """
     protected = _ProtectedFunctions(server, protection, SchemaChecks(), functions, is_inner=is_inner)
     protected.cover()
-    declare_keys(server, protection, functions.all, "experimental")
+    declare_keys(server, protection, functions, "experimental")
     if protected.checks.are_possible:
         server._get_cached_tool_definition = protected.unchecked_tool
-    for name in ("call_tool", "list_tools"):
-        setattr(server, name, _then(getattr(server, name), protected.cover))
+    handle_request = server._handle_request
+
+    async def handle(message: Any, request: Any, *rest: Any) -> Any:
+        protected.cover_handler(type(request))  # which may be registered by now, or anew
+        return await handle_request(message, request, *rest)
+
+    server._handle_request = handle
     return "what the registered function raises is caught, and its arguments are all checked"
-
-
-def _then(decorator: Callable[..., Any], do: Callable[[], None]) -> Callable[..., Any]:
-    """Return one of the SDK's decorators, doing something more after each registration."""
-
-    @functools.wraps(decorator)
-    def configure(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-        register = decorator(*args, **kwargs)
-
-        def registered(function: Any) -> Any:
-            result = register(function)
-            do()
-            return result
-
-        return registered
-
-    return configure
 
 
 class _ProtectedFunctions:
@@ -94,6 +89,7 @@ class _ProtectedFunctions:
         self.checks = checks
         self.functions = functions
         self.is_inner = is_inner
+        self.has_no_spans = type(server).__module__.partition(".")[0] == "mcp"  # fastmcp 3 makes its own
         self._known = RememberedTools()
         self._definition = server._get_cached_tool_definition
 
@@ -102,16 +98,23 @@ class _ProtectedFunctions:
         return None if is_automatic() and _running.get() is not None else await self._definition(name)
 
     def cover(self) -> None:
-        """Cover the handlers that are registered and not covered yet."""
+        """Cover all the handlers that are registered."""
+        for request in list(self.server.request_handlers):
+            self.cover_handler(request)
+
+    def cover_handler(self, request: Any) -> None:
+        """Cover the handler of a kind of request, if there is one that is not covered yet."""
         handlers = self.server.request_handlers
-        covers: dict[Any, Callable[[Any], Any]] = {_CALL: lambda handler: self._keyed(self._calling(handler))}
-        if not self.is_inner:
-            covers[_LIST] = self._listing
-        for request, covering in covers.items():
-            handler = handlers.get(request)
-            if handler is not None and not hasattr(handler, _COVERED):
-                handlers[request] = covering(handler)
-                setattr(handlers[request], _COVERED, True)
+        handler = handlers.get(request)
+        if handler is None or hasattr(handler, _COVERED):
+            return
+        if request is _CALL:
+            handlers[request] = self._keyed(self._calling(handler))
+        elif request is _LIST and not self.is_inner:
+            handlers[request] = self._answering(self._listing(handler))
+        else:
+            handlers[request] = self._answering(handler)
+        setattr(handlers[request], _COVERED, True)
 
     def _keyed(self, handler: Any) -> Any:
         """Return the handler so that a call with an idempotency key is made at most once."""
@@ -126,8 +129,7 @@ class _ProtectedFunctions:
                 context,
                 getattr(context, "request", None),
                 lambda: self._call_info(params, self._tools()),
-                functools.partial(self.functions.get, params.name),
-                functools.partial(self.functions.search, params.name) if self.functions.search else None,
+                self.functions,
             )
             result: Any = None
 
@@ -136,10 +138,27 @@ class _ProtectedFunctions:
                 result = await handler(request)
                 return result.root
 
-            found = await call_once(self.protection, keyed, run)
+            trace = request_trace(context) if self.protection.observers else None
+            with call_span(self.protection.observers if self.has_no_spans else (), "server", params.name, trace):
+                found = await answer_call(self.protection, keyed, run)
             return result if result is not None and found is result.root else _server_result(_parsed(found))
 
         return handle
+
+    def _answering(self, handler: Any) -> Any:
+        """Return the handler of a request that is no call of a tool so that its failure is a JSON-RPC error."""
+
+        @functools.wraps(handler)
+        async def answer(request: Any) -> Any:
+            info = _request_info(request)
+            try:
+                if not self.is_inner:
+                    return await handler(request)
+                return await answer_of_task(self.protection, info.method, functools.partial(handler, request))
+            except Exception as exc:
+                raise request_error(exc, info) from None
+
+        return answer
 
     def _request_context(self) -> Any:
         try:
@@ -158,6 +177,7 @@ class _ProtectedFunctions:
             name, started, result = request.params.name, protection.start(), None
             tools = self._tools()
             run = _LowLevelRun(tools)
+            self._guard_tasks(request.params, tools)
             token = _running.set(run)
             try:
                 failure = await self._refused(request.params, tools) if is_checked else None
@@ -182,6 +202,34 @@ class _ProtectedFunctions:
 
         return handle
 
+    def _guard_tasks(self, params: Any, tools: CallersTools) -> None:
+        """Answer what the work of a task raises; the SDK would make text of it."""
+        experimental: Any = getattr(self._request_context(), "experimental", None)
+        if getattr(experimental, "task_metadata", None) is None:
+            return
+        run_task = experimental.run_task
+
+        async def guarded_run(work: Any, **options: Any) -> Any:
+            async def guarded(task: Any) -> Any:
+                started, value = self.protection.start(), None
+                try:
+                    value, failure = _unpack(await work(task))
+                except Exception as exc:
+                    failure = await self._failure(exc, params, tools)
+                if failure is None:
+                    return value
+                wire, failure = self.protection.result(failure, await self._call_info(params, tools))
+                finish = self.protection.finish
+                finish(params.name, started, failure, arguments=params.arguments, wire=wire, is_task=True)
+                result = types.CallToolResult.model_validate(wire)
+                await experimental._task_support.store.store_result(task.task_id, result)
+                await task.fail(wire["content"][0]["text"])
+                return result
+
+            return await run_task(guarded, **options)
+
+        experimental.run_task = guarded_run
+
     def _covered(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the registered function so that how it ended is noted on the run."""
 
@@ -200,7 +248,10 @@ class _ProtectedFunctions:
                 run.failure = await self._failure(exc, params, run.tools)
             if run.failure is not None:
                 return types.CallToolResult(content=[])  # the handler writes the answer
-            run.is_final = not isinstance(value, dict | list | tuple)
+            if type(value) is SuccessResult:
+                params = types.CallToolRequestParams(name=name, arguments=arguments)
+                value = await self._succeeded(value, params, run.tools)
+            run.is_final = isinstance(value, vars(types)["Result"])
             return value
 
         return covered
@@ -211,6 +262,8 @@ class _ProtectedFunctions:
             tools = result.root.tools
             cursor = getattr(getattr(request, "params", None), "cursor", None)
             self._tools().note(tools, is_first_page=cursor is None)
+            if cursor is None and result.root.nextCursor is None:
+                self.protection.log_names(tool.name for tool in tools)
             changes = [self.protection.listing(tool.name, None, tool.meta, tool.description) for tool in tools]
             if not any(changes):
                 return result
@@ -261,9 +314,9 @@ class _ProtectedFunctions:
         if not isinstance(result, types.CallToolResult):
             return None
         if vars(result)["isError"]:
-            if run.ran:
-                return await self._broken_output(params, run.tools)
             text = getattr(result.content[0], "text", "") if result.content else ""
+            if run.ran:
+                return await self._unusable_output(params, run.tools, text)
             return Failure(code="VALIDATION_FAILED", message=text or "The arguments do not match the input schema.")
         if self._is_broken(result, run.tools.remembered(params.name)) and self._is_broken(
             result, await run.tools.listed(params.name)
@@ -276,6 +329,12 @@ class _ProtectedFunctions:
             return False
         return self.checks.is_broken(result.structuredContent, tool.outputSchema, tool=tool.name)
 
+    async def _unusable_output(self, params: Any, tools: CallersTools, said: str) -> Failure:
+        """Return the failure of a result that the SDK refused, as what it said shows."""
+        if said.startswith(_BREAKS_SCHEMA):
+            return await self._broken_output(params, tools)
+        return self.protection.responder(await self._call_info(params, tools)).unsendable(meaning(said))
+
     async def _broken_output(self, params: Any, tools: CallersTools) -> Failure:
         return self.protection.responder(await self._call_info(params, tools)).broken_output()
 
@@ -286,9 +345,13 @@ class _ProtectedFunctions:
         if names and params.name not in names:
             log.info("tool %s is not listed, and calling it failed", params.name, exc_info=core)
             return unknown_tool(params.name, names)
-        if is_rpc_error(core) and package_raising(core) not in _SDK:
-            return responder.failure_of_sdk_error(core)
-        return responder.failure_of(core)
+        return responder.failure_of(core, arguments=params.arguments or {})
+
+    async def _succeeded(self, value: SuccessResult, params: Any, tools: CallersTools) -> Any:
+        wire = success(value.value, structured="structuredContent" in value or isinstance(value.value, dict))
+        if value.warning is not None:
+            wire = self.protection.responder(await self._call_info(params, tools)).warned(wire, value.warning)
+        return types.CallToolResult.model_validate(wire)
 
     async def _call_info(self, params: Any, tools: CallersTools) -> CallInfo:
         tool = await tools.described(params.name)
@@ -298,10 +361,15 @@ class _ProtectedFunctions:
         return CallInfo(params.name, tool.annotations, tool.outputSchema is not None, meta)
 
 
+def _request_info(request: Any) -> RequestInfo:
+    """Describe a request; the SDK itself asks for the list of tools with none."""
+    return RequestInfo("tools/list", None) if request is None else RequestInfo(request.method, request.params)
+
+
 def _unpack(value: Any) -> tuple[Any, Failure | None]:
     was_wrapped = type(value) is Ok
     value, failure = value_or_failure(value)
-    if was_wrapped and isinstance(value, str):
+    if was_wrapped and not isinstance(value, dict | list | tuple | vars(types)["Result"]):
         value = types.CallToolResult.model_validate(success(value))
     return value, failure
 

@@ -1,21 +1,24 @@
-"""Protect a low-level server of mcp 2: what handles `tools/call` and `tools/list`.
+"""Protect a low-level server of mcp 2: what handles `tools/call`, `tools/list` and every other request.
 
 The SDK checks nothing there. Arguments and results are checked against the schemas that the server lists.
 """
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from failwell._log import log
 from failwell._sdks import needs
+from failwell.dialects._placement import SuccessResult, success
 from failwell.failure import Failure
-from failwell.result import Ok, success
+from failwell.result import Ok
 from failwell.schema.problems import unknown_tool
-from failwell.sdk.errors import is_protocol_error, is_rpc_error
-from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, call_once, declare_keys
+from failwell.sdk.calls import answer_call
+from failwell.sdk.errors import is_protocol_error
+from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, declare_keys
+from failwell.sdk.requests import RequestInfo, request_error
+from failwell.sdk.results import failed_result
 from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
+from failwell.server._responder import Responder, original_exception, value_or_failure
 from failwell.server._schemas import CallersTools, RememberedTools, SchemaChecks
 
 try:
@@ -26,6 +29,8 @@ except ImportError as missing:
 _CALL, _LIST = "tools/call", "tools/list"
 _SDK = frozenset(("mcp",))
 _MOST_PAGES = 50
+_NO_TOOLS = CallersTools(RememberedTools(), None, None)
+_DECLARED_IN = ("extensions", "experimental")  # clients that shake hands are sent the second only
 
 
 def attach(
@@ -37,27 +42,46 @@ def attach(
     *functions* are these.
     """
     handlers = _ProtectedHandlers(protection, SchemaChecks(), functions, is_inner=is_inner)
-    declare_keys(server, protection, functions.all, "extensions")
-    add = server.add_request_handler
-
-    def add_request_handler(method: str, params_type: Any, handler: Any) -> None:
-        add(method, params_type, handlers.before(method, params_type, handler))
-
-    for method in (_CALL, _LIST):
-        if (entry := server.get_request_handler(method)) is not None:
-            add_request_handler(method, entry.params_type, entry.handler)
-    server.add_request_handler = add_request_handler
+    declare_keys(server, protection, functions, *_DECLARED_IN)
+    _put_before(server, handlers.before)
     if handlers.checks.are_possible:
         return "arguments and results are checked against the listed schemas, and what handlers raise is caught"
     return "what handlers raise is caught; arguments are not checked, which needs failwell[validation]"
 
 
-def attach_keys(server: Any, protection: Protection, functions: ToolFunctions) -> None:
-    """Make a server take idempotency keys, and leave its failures to whatever stands on it."""
+def attach_beneath(server: Any, protection: Protection, functions: ToolFunctions) -> None:
+    """Make a server take idempotency keys, and leave the failures of its tools to whatever stands on it."""
     handlers = _ProtectedHandlers(protection, SchemaChecks(), functions, is_inner=True)
-    declare_keys(server, protection, functions.all, "extensions")
-    entry = server.get_request_handler(_CALL)
-    server.add_request_handler(_CALL, entry.params_type, handlers.keyed(entry.handler))
+    declare_keys(server, protection, functions, *_DECLARED_IN)
+
+    def before(method: str, _: Any, handler: Any) -> Any:
+        return handlers.keyed(handler) if method == _CALL else _answering(method, handler)
+
+    _put_before(server, before)
+
+
+def _put_before(server: Any, before: Callable[[str, Any, Any], Any]) -> None:
+    """Put something before every handler of a server, those that are added later too."""
+    add = server.add_request_handler
+
+    def add_request_handler(method: str, params_type: Any, handler: Any) -> None:
+        add(method, params_type, before(method, params_type, handler))
+
+    for method, entry in list(server._request_handlers.items()):
+        add_request_handler(method, entry.params_type, entry.handler)
+    server.add_request_handler = add_request_handler
+
+
+def _answering(method: str, handler: Any) -> Any:
+    """Return the handler of a request that is no call of a tool so that its failure is a JSON-RPC error."""
+
+    async def answer(ctx: Any, params: Any) -> Any:
+        try:
+            return await handler(ctx, params)
+        except Exception as exc:
+            raise request_error(exc, RequestInfo(method, params, ctx.protocol_version)) from None
+
+    return answer
 
 
 class _ProtectedHandlers:
@@ -79,13 +103,13 @@ class _ProtectedHandlers:
             return self.keyed(self._calling(handler))
         if method == _LIST and not self.is_inner:
             self._lister = params_type, handler
-            return self._listing(handler)
-        return handler
+            handler = self._listing(handler)
+        return _answering(method, handler)
 
     def keyed(self, handler: Any) -> Any:
         """Return the handler so that a call with an idempotency key is made at most once."""
 
-        async def call(ctx: Any, params: Any) -> Any:
+        def call(ctx: Any, params: Any) -> Awaitable[Any]:
             keyed = KeyedCall(
                 params.name,
                 params.arguments,
@@ -93,10 +117,9 @@ class _ProtectedHandlers:
                 ctx,
                 ctx.request,
                 lambda: _call_info(params, self._tools(ctx)),
-                partial(self.functions.get, params.name),
-                partial(self.functions.search, params.name) if self.functions.search else None,
+                self.functions,
             )
-            return await call_once(self.protection, keyed, lambda: handler(ctx, params))
+            return answer_call(self.protection, keyed, lambda: handler(ctx, params))
 
         return call
 
@@ -106,15 +129,18 @@ class _ProtectedHandlers:
         async def call(ctx: Any, params: Any) -> Any:
             name, started, value, responder = params.name, protection.start(), None, None
             tools = self._tools(ctx)
-            failure = await self._refused(params, tools)
+            failure = None if tools is _NO_TOOLS else await self._refused(params, tools)
             if failure is None:
                 try:
-                    value, failure = await self._unpack(await handler(ctx, params), tools, params)
+                    value = await handler(ctx, params)
+                    if isinstance(value, CallToolResult) and tools is _NO_TOOLS:
+                        return value  # what stands on this server has seen to it
+                    value, failure = await self._unpack(value, tools, params)
                 except Exception as exc:
                     if is_protocol_error(exc):
                         raise
                     responder = protection.responder(await _call_info(params, tools))
-                    failure = await self._failure(exc, responder, tools)
+                    failure = await self._failure(exc, responder, tools, params.arguments)
             if failure is None:
                 if not self.is_inner:
                     protection.finish(name, started, arguments=params.arguments, context=ctx)
@@ -122,14 +148,17 @@ class _ProtectedHandlers:
             responder = responder or protection.responder(await _call_info(params, tools))
             wire, failure = responder.encode(failure)
             protection.finish(name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
-            return CallToolResult.model_validate(wire)
+            return failed_result(wire)
 
         return call
 
     def _listing(self, handler: Any) -> Any:
         async def list_tools(ctx: Any, params: Any) -> Any:
             result = await handler(ctx, params)
-            self._tools(ctx).note(result.tools, is_first_page=getattr(params, "cursor", None) is None)
+            is_first_page = getattr(params, "cursor", None) is None
+            self._tools(ctx).note(result.tools, is_first_page=is_first_page)
+            if is_first_page and result.next_cursor is None:
+                self.protection.log_names(tool.name for tool in result.tools)
             changes = [self.protection.listing(tool.name, None, tool.meta, tool.description) for tool in result.tools]
             if not any(changes):
                 return result
@@ -140,6 +169,8 @@ class _ProtectedHandlers:
 
     def _tools(self, ctx: Any) -> CallersTools:
         """Return the tools as the caller of a request is listed them; inside another server, that lists none here."""
+        if self.is_inner:
+            return _NO_TOOLS
 
         async def list_all() -> Iterable[Any]:
             return await _all_pages(ctx, *self._lister) if self._lister is not None else ()
@@ -166,7 +197,9 @@ class _ProtectedHandlers:
         value, failure = value_or_failure(value)
         if failure is not None:
             return None, failure
-        if was_wrapped and not hasattr(value, "model_dump"):
+        if type(value) is SuccessResult:
+            value = await self._succeeded(value, tools, params)
+        elif was_wrapped and not hasattr(value, "model_dump"):
             value = CallToolResult.model_validate(success(value))
         if not isinstance(value, CallToolResult) or value.is_error:
             return value, None
@@ -176,20 +209,24 @@ class _ProtectedHandlers:
                 return None, self.protection.responder(await _call_info(params, tools)).broken_output()
         return value, None
 
+    async def _succeeded(self, value: SuccessResult, tools: CallersTools, params: Any) -> Any:
+        wire = success(value.value, structured="structuredContent" in value or isinstance(value.value, dict))
+        if value.warning is not None:
+            wire = self.protection.responder(await _call_info(params, tools)).warned(wire, value.warning)
+        return CallToolResult.model_validate(wire)
+
     def _is_broken(self, value: Any, tool: Any) -> bool:
         if tool is None or tool.output_schema is None:
             return False
         return self.checks.is_broken(value.structured_content, tool.output_schema, tool=tool.name)
 
-    async def _failure(self, exc: Exception, responder: Responder, tools: CallersTools) -> Failure:
+    async def _failure(self, exc: Exception, responder: Responder, tools: CallersTools, arguments: Any) -> Failure:
         core = original_exception(exc, _SDK)
         names = await tools.names()
         if names and responder.tool not in names:
             log.info("tool %s is not listed, and calling it failed", responder.tool, exc_info=core)
             return unknown_tool(responder.tool, names)
-        if is_rpc_error(core) and package_raising(core) not in _SDK:
-            return responder.failure_of_sdk_error(core)
-        return responder.failure_of(core)
+        return responder.failure_of(core, arguments=arguments or {})
 
 
 async def _all_pages(ctx: Any, params_type: Any, handler: Any) -> Iterable[Any]:

@@ -4,10 +4,10 @@ Both high-level servers run every tool through a tool manager, where the excepti
 it returned are still what they were. How low-level servers are protected is in a module for each version.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from failwell._sdks import needs, supported_version
 from failwell.errors import ToolFailure
@@ -15,10 +15,12 @@ from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
-from failwell.sdk.errors import is_flagged, is_protocol_error, is_rpc_error
+from failwell.sdk.calls import in_thread, is_timed
+from failwell.sdk.errors import is_flagged, is_protocol_error
 from failwell.sdk.idempotency import ToolFunctions
+from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, failed_result, is_finite, meaning
 from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import Responder, original_exception, package_raising, value_or_failure
+from failwell.server._responder import Responder, original_exception, value_and_warning, value_or_failure
 from failwell.server._schemas import SchemaChecks
 
 try:
@@ -36,6 +38,8 @@ class McpServerLayout(NamedTuple):
     beneath: str  # where a high-level server has its low-level one
     attach: Callable[..., str]  # protects a low-level server
     has_own_calls: bool  # a subclass may run code of its own around its tools
+    blocks_event_loop: bool  # functions that are not coroutines run in no thread
+    tells_refusals: bool  # what refuses arguments is told from what a body raises
 
 
 def layout() -> McpServerLayout:
@@ -45,8 +49,12 @@ def layout() -> McpServerLayout:
         ValueError: it is not one we know.
     """
     if supported_version("mcp") < (2,):
-        return McpServerLayout("_mcp_server", mcp_lowlevel_1.attach, has_own_calls=False)
-    return McpServerLayout("_lowlevel_server", mcp_lowlevel_2.attach, has_own_calls=True)
+        return McpServerLayout(
+            "_mcp_server", mcp_lowlevel_1.attach, has_own_calls=False, blocks_event_loop=True, tells_refusals=False
+        )
+    return McpServerLayout(
+        "_lowlevel_server", mcp_lowlevel_2.attach, has_own_calls=True, blocks_event_loop=False, tells_refusals=True
+    )
 
 
 if TYPE_CHECKING or layout().has_own_calls:
@@ -55,7 +63,7 @@ else:
     from mcp.server.fastmcp import FastMCP as HighLevelServer
 
 _SDK = frozenset(("mcp",))
-_WRITTEN_FOR_THE_CALLER = frozenset(("FastMCPError", "MCPServerError"))  # in mcp 1, in mcp 2
+_REFUSAL = "ToolError"  # what mcp 2 raises from the error of a validator; from what a body raises, a subclass
 
 _running: ContextVar[Protection | None] = ContextVar("failwell_mcp_running", default=None)
 
@@ -71,17 +79,26 @@ def attach(server: Any, protection: Protection) -> str:
     if beneath is None:
         return version.attach(server, protection)
     done = _attach_to_tools(server, protection)
-    if version.has_own_calls:
+    if version.has_own_calls and getattr(server.call_tool, "__func__", None) is not HighLevelServer.call_tool:
         _attach_to_calls(server, protection)
     version.attach(beneath, protection, is_inner=True, functions=_functions(server._tool_manager))
     return done
+
+
+def registered(server: Any) -> Iterable[Any]:
+    """Return the functions that a high-level server has made tools of."""
+    manager = getattr(server, "_tool_manager", None)
+    return [tool.fn for tool in manager._tools.values()] if manager is not None else ()
 
 
 def _functions(manager: Any) -> ToolFunctions:
     def get(name: str) -> Any:
         return getattr(manager.get_tool(name), "fn", None)
 
-    return ToolFunctions(lambda: [tool.fn for tool in manager._tools.values()], get)
+    async def search(name: str) -> Any:
+        return manager.get_tool(name)
+
+    return ToolFunctions(lambda: [tool.fn for tool in manager._tools.values()], get, search, lambda: manager._tools)
 
 
 class ProtectedServer(HighLevelServer):
@@ -99,7 +116,7 @@ def _attach_to_tools(server: Any, protection: Protection) -> str:
     """Protect the tools of a server, those that are added later too, and return what was done."""
     tools = _ProtectedTools(server._tool_manager, protection)
     tools.manager.call_tool, tools.manager.list_tools = tools.call, tools.listed
-    return "the tool manager of mcp hands over what tools raise and return"
+    return "failwell wraps mcp's tool manager"
 
 
 def _attach_to_calls(server: Any, protection: Protection) -> None:
@@ -115,9 +132,10 @@ def _attach_to_calls(server: Any, protection: Protection) -> None:
                 raise
             info = _call_info(name, server._tool_manager.get_tool(name), context)
             responder = protection.responder(info)
-            wire, failure = responder.encode(_failure(original_exception(exc, _SDK), responder))
+            core = original_exception(exc, _SDK)
+            wire, failure = responder.encode(responder.failure_of(core, arguments=arguments))
             protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
-            return CallToolResult.model_validate(wire)
+            return failed_result(wire)
 
     server.call_tool = call
 
@@ -130,6 +148,8 @@ class _ProtectedTools:
         self.protection = protection
         self.checks = SchemaChecks()
         self._run, self._list = manager.call_tool, manager.list_tools
+        self._blocks = layout().blocks_event_loop
+        self._tells_refusals = layout().tells_refusals
 
     async def call(
         self,
@@ -144,13 +164,19 @@ class _ProtectedTools:
         protection = self.protection
         is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
         tool, value, responder = self.manager.get_tool(name), None, None
+        if self._blocks and tool is not None and not tool.is_async and is_timed():
+            tool.fn, tool.is_async = in_thread(tool.fn), True
         token, started = _running.set(protection), protection.start()
         try:
             failure = self._unknown(arguments, tool)
             if failure is None:
                 value, failure = value_or_failure(await self._run(name, arguments, context))
+            value, warning = value_and_warning(value)
             if failure is None:
                 value, failure = self._converted(value, tool, name)
+            if failure is None and warning is not None:
+                responder = protection.responder(_call_info(name, tool, context))
+                value = _with_warning(value, warning, responder)
         except Exception as exc:
             if is_nested or is_protocol_error(exc):
                 raise
@@ -167,7 +193,7 @@ class _ProtectedTools:
         responder = responder or protection.responder(_call_info(name, tool, context))
         wire, failure = responder.encode(failure)
         protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
-        return CallToolResult.model_validate(wire)
+        return failed_result(wire)
 
     def listed(self) -> list[Any]:
         """Return the tools, with the failures they declare."""
@@ -180,8 +206,13 @@ class _ProtectedTools:
     def _converted(self, value: Any, tool: Any, name: str) -> tuple[Any, Failure | None]:
         if isinstance(value, CallToolResult) and is_flagged(value):
             return value, None  # an error written by hand, which the output schema does not concern
+        metadata = tool.fn_metadata
         try:
-            return tool.fn_metadata.convert_result(value), None
+            if metadata.output_schema is not None and not is_finite(value):
+                raise NotFiniteError
+            return metadata.convert_result(value), None
+        except ENCODING_ERRORS as exc:
+            return None, self.protection.responder(CallInfo(name)).unsendable(meaning(str(exc)), exc)
         except Exception as exc:
             return None, self.protection.responder(CallInfo(name)).broken_output(exc)
 
@@ -196,34 +227,42 @@ class _ProtectedTools:
         if tool is None:
             return unknown_tool(responder.tool, [other.name for other in self._list()])
         core = original_exception(exc, _SDK)
-        refusal = _refusal(tool, arguments, self.checks) if isinstance(core, ValidationError) else None
-        return refusal or _failure(core, responder)
+        refusal = None
+        if isinstance(core, ValidationError):
+            refused = core if self._tells_refusals and type(exc).__name__ == _REFUSAL else None
+            refusal = _refusal(tool, arguments, self.checks, refused)
+        return refusal or responder.failure_of(core, arguments=arguments)
 
 
-def _failure(core: Exception, responder: Responder) -> Failure:
-    if isinstance(core, ToolFailure):
-        return core.failure
-    if _is_for_the_caller(core) or (is_rpc_error(core) and package_raising(core) not in _SDK):
-        return responder.failure_of_sdk_error(core)
-    return responder.failure_of(core)
+def _with_warning(converted: Any, warning: Failure, responder: Responder) -> Any:
+    """Return what the SDK makes of a tool's value as a result, with a warning beside it."""
+    if isinstance(converted, CallToolResult):
+        whole = converted.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return CallToolResult.model_validate(responder.warned(whole, warning))
+    content, structured = cast("tuple[Any, Any]", converted) if isinstance(converted, tuple) else (converted, None)
+    wire: dict[str, Any] = {"content": list(content), "isError": False}
+    if structured is not None:
+        wire["structuredContent"] = structured
+    return CallToolResult.model_validate(responder.warned(wire, warning))
 
 
-def _refusal(tool: Any, arguments: dict[str, Any], checks: SchemaChecks) -> Failure | None:
-    """Return the failure if it is the arguments that are wrong: mcp 1 does not say, so they are checked once more."""
+def _refusal(
+    tool: Any, arguments: dict[str, Any], checks: SchemaChecks, refused: ValidationError | None = None
+) -> Failure | None:
+    """Return the failure if it is the arguments that are wrong: as *refused* says, or else they are checked again."""
     metadata = tool.fn_metadata
     parsed = metadata.pre_parse_json(arguments)
-    try:
-        metadata.arg_model.model_validate(parsed)
-    except ValidationError as exc:
-        problems = checks.explained(problems_of(exc, arguments=parsed), arguments, tool.parameters, tool=tool.name)
-        return invalid(problems, tool=tool.name)
-    except Exception:  # a validator that is broken is the tool's fault
+    if refused is None:
+        try:
+            metadata.arg_model.model_validate(parsed)
+        except ValidationError as exc:
+            refused = exc
+        except Exception:  # a validator that is broken is the tool's fault
+            return None
+    if refused is None:
         return None
-    return None
-
-
-def _is_for_the_caller(exc: Exception) -> bool:
-    return any(cls.__name__ in _WRITTEN_FOR_THE_CALLER for cls in type(exc).__mro__)
+    problems = checks.explained(problems_of(refused, arguments=parsed), arguments, tool.parameters, tool=tool.name)
+    return invalid(problems, tool=tool.name)
 
 
 def _call_info(name: str, tool: Any, context: Any) -> CallInfo:

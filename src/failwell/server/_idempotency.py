@@ -1,7 +1,7 @@
 """`idempotent`: a tool whose effect happens at most once for a key that the caller sends with each try.
 
-The contract is written down in docs/idempotency.md. This module decides; it starts no tool and knows no SDK. An SDK's
-module calls `begin` before the tool, and `end` after it, both in a worker thread: stores block.
+The contract is written down in docs/howto/idempotency.md. This module decides; it starts no tool and knows no SDK. The
+module of an SDK calls `begin` before the tool, and `end` after it, both in a worker thread: stores block.
 """
 
 import functools
@@ -20,20 +20,14 @@ from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell._log import log
-from failwell.dialects._placement import META_KEY, read_whole
+from failwell.dialects._placement import META_KEY, read_whole, success
 from failwell.errors import Conflict
 from failwell.failure import Failure, FieldProblem, join_path
-from failwell.result import success
+from failwell.retry._call_key import KEY
 from failwell.server._claims import ClaimState, ClaimStore, Entry, StoreDown, open_claims
 
-KEY = "dev.failwell/idempotency_key"
-"""Where in a request's `_meta` the caller puts its key."""
 REPLAYED = "dev.failwell/replayed"
 """Where in a result's `_meta` it says that this is the answer to an earlier call."""
-DECLARED = "dev.failwell/idempotency"
-"""Where a tool's `_meta` and the server's capabilities say that keys are taken."""
-VERIFIED_BY = "dev.failwell/verified_by"
-"""Where a tool's `_meta` names the tool that tells whether its effect happened."""
 
 SHORTEST_KEY, LONGEST_KEY = 16, 255
 RETENTION = 24 * 60 * 60.0
@@ -115,6 +109,8 @@ class Idempotency:
         for name, number in (("retention", retention), ("lease", lease)):
             if not 0 < number < math.inf:
                 raise ValueError(f"{name} must be a number of seconds, not {number!r}")
+        if abandoned_after is not None and not 0 <= abandoned_after < math.inf:
+            raise ValueError(f"abandoned_after must be a number of seconds, not {abandoned_after!r}")
         if on_store_failure not in ("refuse", "proceed"):
             raise ValueError(f"on_store_failure must be 'refuse' or 'proceed', not {on_store_failure!r}")
         if transactional and not hasattr(store, "settle_in") and not isinstance(store, str):

@@ -1,30 +1,95 @@
 """`protect`: every failure of every tool of a server structured, in one line, whatever its SDK."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from failwell import _sdks, codes, dialects
 from failwell._json import is_mapping
 from failwell._log import log
+from failwell._spelling import did_you_mean
+from failwell._trace import (
+    ADDRESS,
+    PORT,
+    PROTOCOL_VERSION,
+    REQUEST_ID,
+    SESSION_ID,
+    TRACEPARENT,
+    TRANSPORT,
+    Attribute,
+    CallTrace,
+    parse_traceparent,
+)
 from failwell.advice import Hints
-from failwell.dialects._placement import encode
+from failwell.dialects._placement import check_settings, encode
 from failwell.errors import ToolFailure
-from failwell.event import CallArguments, Observer
+from failwell.event import CallArguments, Event, Observer
+from failwell.exceptions.rules import Scope, scope_of
 from failwell.failure import Failure
+from failwell.retry._call_key import DECLARED, VERIFIED_BY
 from failwell.server._claims import ClaimStore
 from failwell.server._contract import contract_meta, declared
 from failwell.server._contract import raises as declare
-from failwell.server._idempotency import DECLARED, VERIFIED_BY, Idempotency, idempotency_of, pairing_of
-from failwell.server._responder import Responder, notify
+from failwell.server._idempotency import Idempotency, idempotency_of, pairing_of
+from failwell.server._responder import Responder, end_of_call, notify, package_of, public_classes
 from failwell.server._schemas import unknown_arguments
+from failwell.server._timeout import TimeLimits, Timeouts
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
 
+PublicErrors: TypeAlias = (
+    type[Exception] | Collection[type[Exception]] | Mapping[str, type[Exception] | Collection[type[Exception]]]
+)
+
 _ATTRIBUTE = "_failwell_protection"
 _NO_SETTINGS: Mapping[str, Any] = {}
 _SESSION_HEADER = "mcp-session-id"
+_VERSION_HEADER = "mcp-protocol-version"
+
+
+class HeldEvent:
+    """The last event of a call, until it is known that it stands. Those before it are of calls within the call."""
+
+    def __init__(self, observers: tuple[Observer, ...]) -> None:
+        self._observers = observers
+        self._event: Event | None = None
+        self._is_closed = False
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Hold what is told of the call that runs inside."""
+        token = _held.set(self)
+        try:
+            yield
+        finally:
+            _held.reset(token)
+
+    def replace(self, event: Event) -> None:
+        """Hold another event, and tell the one before; after the call was answered there are no more."""
+        if not self._is_closed:
+            self._tell()
+            self._event = event
+
+    def drop(self) -> None:
+        """Forget the event: the call ends in another way than its tool."""
+        self._event = None
+
+    def close(self) -> None:
+        """Tell the event, and no more: the call was answered."""
+        self._tell()
+        self._is_closed = True
+
+    def _tell(self) -> None:
+        event, self._event = self._event, None
+        if event is not None:
+            notify(self._observers, event)
+
+
+_held: ContextVar[HeldEvent | None] = ContextVar("failwell_held_event", default=None)
 
 
 class CallInfo(NamedTuple):
@@ -49,11 +114,15 @@ class Protection:
         describe: name the failures a tool declares in its description too.
         allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail.
+        public_errors: exception classes whose text was written for the caller, for all tools or by the names of tools.
         raises: what tools fail with, by name, besides what their functions declare.
         observers: called with an `Event` after each call, such as a `Meter`.
         idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
             `Idempotency`, or only the names with a *store*.
         store: where the claims of *idempotent* tools are kept, or the address of that.
+        timeout: how many seconds tools may take; or a mapping from the names of tools to their seconds, where `"*"`
+            stands for all others and None for no limit. A call that takes longer is answered `TIMEOUT`.
+        catch_exit: answer a tool that calls `sys.exit()` as a failure, instead of ending the server.
         settings: what the dialect takes.
 
     Raises:
@@ -71,17 +140,24 @@ class Protection:
         describe: bool = False,
         allow_unknown: bool = False,
         single_effect: Collection[str] = (),
+        public_errors: PublicErrors = (),
         raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
         observers: Iterable[Observer] = (),
         idempotent: Mapping[str, Idempotency] | Collection[str] = (),
         store: ClaimStore | str | None = None,
+        timeout: TimeLimits = None,
+        catch_exit: bool = False,
         **settings: Any,
     ) -> None:
         if isinstance(single_effect, str):
             raise TypeError("single_effect takes the names of tools, such as {'send_mail'}")
         for name in (dialect, *(dialects or {}).values()):
             _check_dialect(name)
-        encode(Failure(message="x"), dialect, **settings)
+        try:
+            encode(Failure(message="x"), dialect, **settings)
+        except TypeError:
+            check_settings(dialect, settings, others=_own_settings())
+            raise
         self.dialect = dialect
         self.dialects = dict(dialects or {})
         self.client_choice = client_choice
@@ -89,11 +165,25 @@ class Protection:
         self.describe = describe
         self.allow_unknown = allow_unknown
         self.single_effect = frozenset(single_effect)
+        self.public_errors = _public_by_tool(public_errors)
+        self.rules: Scope | None = None
         self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
         self.observers = tuple(observers)
         self.idempotent = _idempotency(idempotent, store)
+        self.timeouts = Timeouts(timeout)
+        self.catch_exit = catch_exit
         self.server = ""
         self.settings = settings
+        self._named: dict[str, Collection[str]] = {
+            "dialects": self.dialects,
+            "single_effect": self.single_effect,
+            "raises": self.raises,
+            "idempotent": self.idempotent,
+            "timeout": self.timeouts.tools,
+        }
+        self._is_logged = False
+        self._repeatable: dict[str, Hints] = {}
+        """What tools promised that may run twice, for events: those of others promise nothing."""
         self.says = "This protection is not in use."
 
     def __repr__(self) -> str:
@@ -109,10 +199,35 @@ class Protection:
         if getattr(server, _ATTRIBUTE, None) is not None:
             raise ValueError(f"{name} is protected already")
         self.server = str(name)
+        self.rules = scope_of(server)
         done = attach(server, self)
         setattr(server, _ATTRIBUTE, self)
         self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."
         log.info("%s", self.says)
+
+    def check_names(self, tools: Iterable[str]) -> None:
+        """Check the names of tools in the settings against all the tools that the server has, once it starts.
+
+        Raises:
+            ValueError: one is not the name of a tool.
+        """
+        if wrong := self._wrong_name(tools):
+            raise ValueError(wrong)
+
+    def log_names(self, tools: Iterable[str]) -> None:
+        """Log, once, a name in the settings that is not among the tools listed; another caller may be listed more."""
+        if not self._is_logged:
+            self._is_logged = True
+            if wrong := self._wrong_name(tools):
+                log.error("%s", wrong)
+
+    def _wrong_name(self, tools: Iterable[str]) -> str | None:
+        known = set(tools)
+        for setting, names in self._named.items():
+            for name in names:
+                if name not in known:
+                    return f"{setting} names {name!r}, which is no tool of {self.server}{did_you_mean(name, known)}"
+        return None
 
     def responder(self, info: CallInfo) -> Responder:
         """Return how this call is answered if it fails."""
@@ -123,9 +238,22 @@ class Protection:
             "output_schema": info.has_output_schema,
             "attempts": info.attempts if info.attempts > 1 else None,
         }
+        hints = _hints(info)
+        if hints.repeatable:
+            self._repeatable[info.tool] = hints
         pairing = pairing_of(info.function)
         verifier = pairing.tool if pairing is not None else None
-        return Responder(info.tool, dialect, settings, _hints(info), info.tool in self.single_effect, verifier)
+        return Responder(
+            info.tool,
+            dialect,
+            settings,
+            hints,
+            info.tool in self.single_effect,
+            verifier,
+            self.public_errors.get(info.tool, self.public_errors[""]),
+            package_of(info.function),
+            self.rules,
+        )
 
     def unknown_arguments(self, arguments: Any, schema: Any, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that its tool does not have, or None."""
@@ -148,22 +276,34 @@ class Protection:
         arguments: Any = None,
         wire: dict[str, Any] | None = None,
         context: Any = None,
+        is_cancelled: bool = False,
+        is_task: bool = False,
     ) -> None:
         """Tell the observers that a call with these arguments ended, and what a failure is answered with.
 
-        *context* is the SDK's, which knows the client.
+        *context* is the SDK's, which knows the client. *is_cancelled* says that nobody waits for the answer,
+        *is_task* that the call itself was answered before, with a task.
         """
-        if self.observers:
-            notify(
-                self.observers,
-                tool,
-                started,
-                failure,
-                arguments=arguments,
-                wire=wire,
-                server=self.server,
-                session=_session_of(context),
-            )
+        if not self.observers:
+            return
+        session = _session_of(context)
+        event = end_of_call(
+            tool,
+            started,
+            failure,
+            arguments=arguments,
+            wire=wire,
+            hints=self._repeatable.get(tool),
+            server=self.server,
+            session=session,
+            trace=request_trace(context, session),
+            is_cancelled=is_cancelled,
+        )
+        held = None if is_task else _held.get()
+        if held is None:
+            notify(self.observers, event)
+        else:
+            held.replace(event)
 
     def codes_of(self, tool: str, function: Callable[..., Any] | None = None) -> tuple[str, ...]:
         """Return the codes a tool declares, on its function and in the settings."""
@@ -200,6 +340,11 @@ class Protection:
         return chosen if isinstance(chosen, str) and chosen in dialects.DIALECTS else own
 
 
+def _own_settings() -> Collection[str]:
+    """Return the settings that `protect` takes for itself."""
+    return [name for name in inspect.signature(Protection).parameters if name != "settings"]
+
+
 def _hints(call: CallInfo) -> Hints:
     """Return whether a tool may run twice; annotations that cannot be read promise nothing."""
     try:
@@ -227,6 +372,13 @@ def _codes(what: Iterable[type[ToolFailure] | str]) -> tuple[str, ...]:
     def tool() -> None: ...
 
     return declared(tool)
+
+
+def _public_by_tool(public: PublicErrors) -> dict[str, tuple[type[Exception], ...]]:
+    """Return the public errors by the names of tools; under no name, those of all others."""
+    if is_mapping(public):
+        return {"": ()} | {tool: public_classes(classes) for tool, classes in public.items()}
+    return {"": public_classes(public)}
 
 
 def _idempotency(
@@ -262,6 +414,34 @@ def _session_of(context: Any) -> str:
     return CallArguments(given).digest[:16] if isinstance(given, str) and given else ""
 
 
+def request_trace(context: Any, session: str = "") -> CallTrace | None:
+    """Return what a request says of its trace, given the SDK's context; None if that is nothing.
+
+    Args:
+        context: the SDK's, which knows the request.
+        session: the name of its session.
+    """
+    try:
+        found = getattr(context, "request_context", context)
+        id = getattr(found, "request_id", None)
+        parent = parse_traceparent(meta_value(getattr(found, "meta", None), TRACEPARENT))
+        attributes: dict[str, Attribute] = {} if id is None else {REQUEST_ID: str(id)}
+        request = getattr(found, "request", None)
+        version = getattr(found, "protocol_version", None) or getattr(request, "headers", {}).get(_VERSION_HEADER)
+        attributes |= {PROTOCOL_VERSION: str(version)} if version else {}
+        attributes |= {SESSION_ID: session} if session else {}
+        url: Any = getattr(request, "url", None)
+        if getattr(url, "hostname", None):
+            attributes |= {TRANSPORT: "tcp", ADDRESS: str(url.hostname)} | ({PORT: url.port} if url.port else {})
+    except Exception:  # outside a request, SDKs differ in what they raise
+        return None
+    if parent is None:
+        return CallTrace(attributes=attributes) if attributes else None
+    return CallTrace(
+        trace_id=parent.trace_id, parent_id=parent.span_id, is_sampled=parent.is_sampled, attributes=attributes
+    )
+
+
 def protect(
     server: Any,
     /,
@@ -273,10 +453,13 @@ def protect(
     describe: bool = False,
     allow_unknown: bool = False,
     single_effect: Collection[str] = (),
+    public_errors: PublicErrors = (),
     raises: Mapping[str, Iterable[type[ToolFailure] | str]] | None = None,
     observers: Iterable[Observer] = (),
     idempotent: Mapping[str, Idempotency] | Collection[str] = (),
     store: ClaimStore | str | None = None,
+    timeout: TimeLimits = None,
+    catch_exit: bool = False,
     **settings: Any,
 ) -> Protection:
     """Make a server of fastmcp or the mcp SDK, high level or low level, answer every failure as a `Failure`.
@@ -295,11 +478,17 @@ def protect(
         allow_unknown: let arguments pass that a tool's schema does not mention, instead of refusing the call.
         single_effect: tools that have one effect at most, the operation that may fail; then the outcome of that
             operation is the outcome of the call.
+        public_errors: exception classes whose text was written for the caller, such as `(ValueError,)`, or a mapping
+            from the names of tools to such classes. The text is sent if a `raise` statement in the package of the tool
+            raised the exception; what a library that it calls raises stays in the log.
         raises: what tools fail with, by name, besides what their functions declare.
         observers: called with an `Event` after each call, such as a `Meter`.
         idempotent: the tools that take idempotency keys, by name, besides those marked with `idempotent`: each with its
             `Idempotency`, or only the names with a *store*.
         store: where the claims of *idempotent* tools are kept, or the address of that.
+        timeout: how many seconds tools may take; or a mapping from the names of tools to their seconds, where `"*"`
+            stands for all others and None for no limit. A call that takes longer is answered `TIMEOUT`.
+        catch_exit: answer a tool that calls `sys.exit()` as a failure, instead of ending the server.
         settings: what the dialect takes.
 
     Raises:
@@ -317,10 +506,13 @@ def protect(
         describe=describe,
         allow_unknown=allow_unknown,
         single_effect=single_effect,
+        public_errors=public_errors,
         raises=raises,
         observers=observers,
         idempotent=idempotent,
         store=store,
+        timeout=timeout,
+        catch_exit=catch_exit,
         **settings,
     )
     protection.put_on(server, sdk.attach)

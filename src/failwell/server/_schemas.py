@@ -6,6 +6,7 @@ ignored is a call that does something else. Formats are reported along with othe
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from copy import deepcopy
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,14 @@ _MOST_SCHEMAS = 512
 _encoder = msgspec.json.Encoder()
 
 
+@cache
+def _log_missing() -> None:
+    log.warning(
+        "jsonschema-rs is not installed, so low-level servers don't check arguments and results, and other servers "
+        "name fewer wrong fields; to install it: pip install 'failwell[validation]'"
+    )
+
+
 class SchemaChecks:
     """Checks against any number of schemas, each compiled once; checks nothing where jsonschema-rs is not installed."""
 
@@ -30,6 +39,7 @@ class SchemaChecks:
             from failwell.schema import validator as validation  # optional: needs jsonschema-rs
         except ImportError:
             validation = None  # type: ignore[assignment]  # the module or nothing
+            _log_missing()
         self._validation: Any = validation
         self._checkers: dict[bytes, Any] = {}
 
@@ -40,9 +50,9 @@ class SchemaChecks:
 
     def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
-        checker = self._checker(schema, tool) if is_automatic() else None
+        checker = self._checker(schema, tool)
         problems = checker.problems(arguments) if checker is not None else ()
-        if all(problem.kind == "format" for problem in problems):
+        if not problems or all(problem.kind == "format" for problem in problems) or not is_automatic():
             return None
         strict = () if _names_all(schema, arguments) else self._strict(arguments, schema, tool)
         return invalid(strict or problems, tool=tool)
@@ -66,8 +76,9 @@ class SchemaChecks:
 
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
         """Return whether a result is not what a tool's output schema promises."""
-        checker = self._checker(schema, tool) if is_automatic() else None
-        return checker is not None and any(problem.kind != "format" for problem in checker.problems(value))
+        checker = self._checker(schema, tool)
+        problems = checker.problems(value) if checker is not None else ()
+        return bool(problems) and any(problem.kind != "format" for problem in problems) and is_automatic()
 
     def _strict(self, arguments: Any, schema: Any, tool: str) -> tuple[FieldProblem, ...]:
         """Return all that is wrong with arguments, names that the schema does not mention among it."""
@@ -94,7 +105,7 @@ class SchemaChecks:
         try:
             return self._validation.Checker(schema, tool=tool)
         except (ValueError, TypeError) as error:
-            log.warning("nothing is checked against a schema of tool %s: %s", tool, error)
+            log.warning("a schema of tool %s is not used for checks: %s", tool, error)
             return None
 
 
@@ -191,5 +202,5 @@ class CallersTools:
                     self._fresh = {tool.name: tool for tool in await self._list_all()}
                     self.note(self._fresh.values())
                 except Exception:
-                    log.exception("the tools could not be listed, so that nothing is checked against their schemas")
+                    log.exception("the tools could not be listed, so their schemas are not checked")
         return self._fresh

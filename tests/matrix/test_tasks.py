@@ -1,0 +1,117 @@
+"""Tools that run as background tasks: what a client is told of their failures is structured, and holds no secret."""
+
+import asyncio
+import functools
+import json
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from tests.matrix import sdks, servers, tasks
+
+if not tasks.KINDS:
+    pytest.skip("no SDK here runs tasks", allow_module_level=True)
+
+pytestmark = pytest.mark.filterwarnings("ignore:The experimental tasks API is deprecated")
+EVERY = pytest.mark.parametrize("kind", tasks.KINDS)
+CODES: dict[str, str | None] = {
+    "crash": "INTERNAL_ERROR",
+    "missing": "NOT_FOUND",
+    "returned": "NOT_FOUND",
+    "refused": "CONNECTION_REFUSED",
+    "rpc": None,  # its author's words say what it is, as far as they do
+}
+
+
+@functools.cache
+def ended(kind: str, tool: str, *, is_protected: bool = True) -> dict[str, Any]:
+    server = tasks.server(kind)
+    if is_protected:
+        fw.protect(server)
+    return asyncio.run(tasks.ended(kind, server, tool))
+
+
+@EVERY
+@pytest.mark.parametrize(("tool", "code"), CODES.items())
+def test_a_failed_task_tells_its_failure_and_no_secret(kind: str, tool: str, code: str | None) -> None:
+    found = ended(kind, tool)
+
+    failure = fw.read(found.get("result") or found["get"])
+    assert failure is not None
+    assert (failure.code, failure.outcome) == (code, "rejected" if code == "NOT_FOUND" else "unknown")
+    assert failure.origin != "inferred"
+    assert servers.SECRET not in json.dumps(found)
+
+
+@EVERY
+def test_actions_arrive_as_from_a_tool_that_is_no_task(kind: str) -> None:
+    found = ended(kind, "missing")
+
+    failure = fw.read(found.get("result") or found["get"])
+    assert failure is not None
+    assert (failure.message, failure.actions, failure.tool) == (
+        "Task 't-9' does not exist.",
+        ("list_tasks",),
+        "missing",
+    )
+
+
+@EVERY
+def test_a_task_ends_as_the_version_of_the_protocol_wants(kind: str) -> None:
+    status = {tool: ended(kind, tool)["get"]["status"] for tool in ("crash", "missing", "rpc", "done")}
+
+    raised = "failed" if sdks.HAS_MCP_1 else "completed"
+    assert status == {"crash": raised, "missing": raised, "rpc": "failed", "done": "completed"}
+
+
+@EVERY
+def test_the_message_of_the_status_is_the_text_for_the_model(kind: str) -> None:
+    found = ended(kind, "missing")["get"]
+
+    said = found["statusMessage"] if sdks.HAS_MCP_1 else found["result"]["content"][0]["text"]
+    assert "Task 't-9' does not exist.\nNext: Call list_tasks." in said
+
+
+@EVERY
+def test_a_task_that_succeeds_stays_as_it_was(kind: str) -> None:
+    def settled(found: dict[str, Any]) -> Any:
+        result = found.get("result") or found["get"]["result"]
+        return {**result, "_meta": {key for key in result.get("_meta", {}) if not key.endswith("/related-task")}}
+
+    assert settled(ended(kind, "done")) == settled(ended(kind, "done", is_protected=False))
+
+
+@EVERY
+def test_observers_hear_of_tasks(kind: str) -> None:
+    heard: list[fw.records.Event] = []
+    server = tasks.server(kind)
+    fw.protect(server, observers=[heard.append])
+
+    asyncio.run(tasks.ended(kind, server, "missing"))
+
+    assert [one.failure.code for one in heard if one.failure is not None] == ["NOT_FOUND"]
+
+
+@pytest.mark.skipif(not sdks.HAS_MCP_1 or "fastmcp" not in tasks.KINDS, reason="only fastmcp 2 and 3 have such tasks")
+def test_a_prompt_that_runs_as_a_task_tells_no_secret() -> None:
+    server = sdks.new("fastmcp")
+    server.prompt("crash", task=True)(tasks.crash)
+    fw.protect(server)
+
+    async def ask() -> dict[str, Any]:
+        async with sdks.session("fastmcp", server) as connected:
+            task = await connected.get_prompt("crash", {}, task=True)
+            status = await tasks.terminal(connected.get_task_status, task.task_id)
+            return {
+                "get": tasks.plain(status),
+                "result": tasks.plain(await connected.get_task_result(task.task_id)),
+            }
+
+    found = asyncio.run(ask())
+
+    assert found["get"]["status"] == "failed"
+    failure = fw.read(found["result"])
+    assert failure is not None
+    assert failure.code == "INTERNAL_ERROR"
+    assert servers.SECRET not in json.dumps(found)
