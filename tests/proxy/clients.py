@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from failwell.proxy.command import open_events
+from failwell.proxy.command import open_events, take_policy
 from failwell.proxy.options import parse
 from failwell.proxy.stdio.process import Child
 from failwell.proxy.stdio.runner import StdioProxy
@@ -23,9 +23,12 @@ class Client:
 
     def __init__(self, *options: str, server: Sequence[str] = (), command: Sequence[str] = ()) -> None:
         parsed = parse([*options, "--", *(command or (*SERVER, *server))])
+        if parsed.policy is not None:
+            take_policy(parsed)
         source, self._to = os.pipe()
         self._from, target = os.pipe()
-        self.proxy = StdioProxy(parsed, Child(parsed.command), open_events(parsed.events), source=source, target=target)
+        self.child = Child(parsed.command)
+        self.proxy = StdioProxy(parsed, self.child, open_events(parsed.events), source=source, target=target)
         self._ends = [source, target]
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

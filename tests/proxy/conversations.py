@@ -26,6 +26,7 @@ def conversation(wanted: Settings | None = None) -> Conversation:
             tools=tools,
             dry_run=wanted.dry_run,
             reads_unflagged=wanted.reads_unflagged,
+            marks_unflagged=wanted.marks_unflagged,
             flip_unflagged=wanted.flip_unflagged,
             reports_all=wanted.reports_all,
         ),
@@ -45,7 +46,7 @@ class Ends:
         self.runner = EffectRunner(
             conversation(wanted),
             to_client=self.to_client.append,
-            to_server=self.to_server.append,
+            to_server=lambda line, _: self.to_server.append(line),
             report=self.events.append,
             clock=lambda: self.now,
             jitter=lambda: 0.5,

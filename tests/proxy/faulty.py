@@ -37,6 +37,10 @@ class Server:
 
     def take(self, line: bytes) -> None:
         message = json.loads(line)
+        if message["method"] != "tools/call":  # the proxy wants to know the tools
+            error = {"code": -32601, "message": "Method not found"}
+            write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode() + b"\n")
+            return
         id, number, drawn = message["id"], message["params"]["arguments"]["number"], self.chance.random()
         if number % self.every == self.every // 2:
             write(answer(id, number)[: number // self.every % 2 * 20])

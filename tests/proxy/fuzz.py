@@ -26,6 +26,7 @@ PROXY = [sys.executable, "-m", "failwell", "proxy", "--quiet"]
 FIRST_ID = 10**6
 IN_FLIGHT = 32
 LONGEST_SILENCE = 60.0
+TOO_DEEP = "too deep for this client"
 MAX_MEGABYTES = 400
 # Every other message is a call that must be answered.
 BASES = [
@@ -55,21 +56,25 @@ class Judge:
 
     def __init__(self) -> None:
         self.waiting: set[int] = set()
+        self.unsure: set[int] = set()
         self.raw = 0
         self.wrong: list[str] = []
 
     def look(self, message: Any) -> bool:
         """Return whether a message answers a call that waits."""
         id = message.get("id") if isinstance(message, dict) else None
-        if not isinstance(id, int) or isinstance(id, bool) or "method" in message:
+        if not isinstance(id, int) or isinstance(id, bool) or not {"result", "error"} & message.keys():
             return False
         if not FIRST_ID <= id < 2 * FIRST_ID:
             return False
+        if TOO_DEEP in message:
+            self.unsure.add(id)
         if id not in self.waiting:
-            self.wrong.append(f"{id} was answered again, or never asked")
+            if id not in self.unsure:
+                self.wrong.append(f"{id} was answered again, or never asked")
             return False
         self.waiting.discard(id)
-        self.raw += is_raw(message)
+        self.raw += TOO_DEEP not in message and is_raw(message)
         return True
 
 
@@ -85,12 +90,18 @@ def is_raw(message: dict[str, Any]) -> bool:
 
 
 def decode(data: bytes) -> Any:
-    """Return a message, None if it is none; of one that is too deep for this client, its id."""
+    """Return a message, or None if it is none. One that is too deep for this client is marked: others may read it."""
+    text = data.decode("utf-8-sig", "replace")
+    shallow = re.sub(r"(\]){400,}|(\[){400,}", r"\1\2", text)
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"), strict=False)
+        message = json.loads(shallow, strict=False)
     except (ValueError, RecursionError):
-        found = re.search(rb'"id": ?(\d+)', data) if b"[" * 500 in data else None
-        return {"id": int(found[1])} if found else None
+        return None
+    if shallow != text:
+        for one in message if isinstance(message, list) else [message]:
+            if isinstance(one, dict):
+                one[TOO_DEEP] = True
+    return message
 
 
 def probe(id: int) -> bytes:
@@ -179,7 +190,7 @@ class Responses:
             return web.Response(body=mutator.mutate(answer), content_type="application/json")
         if drawn < 0.6:
             return web.Response(body=answer, content_type="application/json", headers={"X-Odd": "\u00e9"})
-        events = [mutator.noise(), answer, answer][chance.randrange(2) :]
+        events = [mutator.noise(), mutator.mutate(answer), answer, answer][chance.randrange(3) :]
         body = b"".join(b"data: " + event + chance.choice([b"\n\n", b"\r\n\r\n", b"\r\r"]) for event in events)
         return web.Response(
             body=body[: chance.choice([len(body), self._place(body)])], content_type="text/event-stream"
@@ -206,8 +217,12 @@ async def fuzz_gateway(count: int, seed: str) -> Found:
                 await response.read()
             judge.waiting.add(FIRST_ID + number)
             async with client.post(url, data=probe(FIRST_ID + number), headers=ACCEPT) as response:
-                for message in messages(await response.read()):
-                    judge.look(message)
+                body = await response.read()
+                for message in messages(body):
+                    if isinstance(message, dict) and message.get("id") == FIRST_ID + number:
+                        judge.look(message)
+            if FIRST_ID + number in judge.waiting:
+                judge.wrong.append(f"{FIRST_ID + number} was answered with {response.status} {body[:400]!r}")
 
     async with scripted(Responses(seed)) as upstream:
         with gateway_process(upstream + "/mcp") as (process, url):

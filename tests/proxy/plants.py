@@ -110,6 +110,14 @@ CHANNELS: dict[str, dict[str, Any]] = {
     "an error beside a result": {**_failing(structuredContent={"x": TEXT}), **_error(-32600, TEXT)},
 }
 
+# What became of a task, as later requests and notifications tell it.
+TASKS: dict[str, dict[str, Any]] = {
+    "failed": {"taskId": "t-1", "status": "failed", "statusMessage": TEXT},
+    "failed with an error": {"taskId": "t-1", "status": "failed", "error": {"code": -32603, "message": TEXT}},
+    "completed with a failure": {"taskId": "t-1", "status": "completed", **_failing({"type": "text", "text": TEXT})},
+    "one of several": {"tasks": [{"taskId": "t-0"}, {"taskId": "t-1", "status": "failed", "statusMessage": TEXT}]},
+}
+
 
 def found_in(data: bytes | str) -> list[str]:
     """Return what nobody may see and is there all the same, in the clear or in base64."""

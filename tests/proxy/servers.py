@@ -103,6 +103,8 @@ class Server:
                 send({"id": id, "result": {"content": [], "structuredContent": {"n": float("nan")}}})
             case ["error", code]:
                 send({"id": id, "error": {"code": int(code), "message": "Invalid params"}})
+            case ["meta"]:
+                send({"id": id, "result": {"content": [{"type": "text", "text": json.dumps(meta)}]}})
             case ["exit", code]:
                 sys.exit(int(code))
             case ["kill"]:

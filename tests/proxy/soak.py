@@ -66,7 +66,8 @@ class Soak:
         while answered < self._calls:
             line = self._out.readline()
             if not line:
-                self.wrong.append(f"the proxy ended after {answered} answers, {len(self._open)} calls open")
+                code, left = self.process.wait(), sorted(self._open)
+                self.wrong.append(f"the proxy ended with {code} after {answered} answers, without those to {left}")
                 break
             answered += self._is_answer(line)
             if not early and answered > self._calls // 4:

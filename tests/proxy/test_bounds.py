@@ -1,4 +1,4 @@
-"""The page for operators states the bounds that hold."""
+"""The page of limits states the bounds that hold."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from failwell.schema import complexity, validator
 
 pytestmark = pytest.mark.table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "bounds.md").read_text()
 
 
 @pytest.mark.parametrize(

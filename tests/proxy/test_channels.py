@@ -18,7 +18,7 @@ from tests.proxy.clients import Client
 from tests.proxy.conversations import Ends
 from tests.proxy.http.setting import ask, call, event, gateway, post, scripted
 from tests.proxy.http.test_remote import Host
-from tests.proxy.plants import CHANNELS, HIDDEN, SECRETS, TEXT, found_in
+from tests.proxy.plants import CHANNELS, HIDDEN, SECRETS, TASKS, TEXT, found_in
 
 # Answers each request with what its parameters say.
 ECHO = [
@@ -66,6 +66,43 @@ def test_nothing_passes_with_an_error_that_answers_no_call(method: str) -> None:
             lines.append(client.line())
 
     assert [found_in(line) for line in lines] == [[]] * len(lines)
+
+
+@pytest.mark.parametrize("options", [(), ("--retry",), ("--validate",)], ids=["plain", "retry", "validate"])
+@pytest.mark.parametrize("name", TASKS)
+def test_nothing_passes_with_what_became_of_a_task(name: str, options: tuple[str, ...]) -> None:
+    with Client(*options, command=ECHO) as client:
+        client.ask("tasks/get", {"answer": {"result": TASKS[name]}})
+        line = client.line()
+        client.ask("tasks/get", {"answer": {"method": "notifications/tasks/status", "params": TASKS[name]}})
+        note = client.line()
+
+    assert found_in(line) == []
+    assert '"t-1"' in line.decode()
+    assert name == "one of several" or found_in(note) == []
+
+
+@pytest.mark.parametrize("as_event", [False, True], ids=["json", "events"])
+@pytest.mark.parametrize("name", TASKS)
+def test_nothing_passes_a_gateway_with_what_became_of_a_task(name: str, as_event: bool) -> None:
+    async def run() -> bytes:
+        answer = {"result": TASKS[name]}
+        async with scripted(_served(answer, as_event=as_event)) as url, gateway(url + "/mcp") as front:
+            return (await post(front + "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tasks/get"})).body
+
+    body = asyncio.run(run())
+
+    assert found_in(body) == []
+    assert b'"t-1"' in body
+
+
+def test_a_task_that_succeeded_passes_untouched() -> None:
+    done = {"taskId": "t-1", "status": "completed", "result": {"content": [{"type": "text", "text": TEXT}]}}
+    with Client(command=ECHO) as client:
+        client.ask("tasks/get", {"answer": {"result": done}})
+        line = client.line()
+
+    assert json.loads(line)["result"] == done
 
 
 def test_nothing_passes_with_an_answer_that_nobody_asked_for() -> None:
@@ -251,7 +288,7 @@ def test_a_dry_run_changes_nothing() -> None:
 class TestWhenRewritingBreaks:
     """Something in our own path raises: what passes then is a minimal error, never the server's words."""
 
-    @pytest.fixture(params=["read", "encode", "redact_whole", "advised", "json_safe"])
+    @pytest.fixture(params=["explain", "write_result", "redact_whole", "advised", "json_safe"])
     def broken(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         def fail(*_: Any, **__: Any) -> Any:
             raise RuntimeError("a bug")

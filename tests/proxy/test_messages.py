@@ -1,8 +1,10 @@
 """Messages under another id, as they were written otherwise."""
 
+from typing import Any
+
 import pytest
 
-from failwell.proxy.messages import with_id
+from failwell.proxy.messages import answered_id, encode, with_id
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,10 @@ def test_what_is_no_message_with_an_id_is_refused(data: bytes) -> None:
         with_id(data, "new")
 
     assert str(refused.value)
+
+
+@pytest.mark.parametrize("odd", [{"results": {}}, {"method": "ping"}, {}])
+def test_a_message_without_a_result_or_an_error_answers_nothing(odd: dict[str, Any]) -> None:
+    assert answered_id(encode({"jsonrpc": "2.0", "id": 1, **odd})) is None
+    assert answered_id(encode([{"jsonrpc": "2.0", "id": 1, **odd}])) is None
+    assert answered_id(encode({"jsonrpc": "2.0", "id": 1, "result": None})) == 1

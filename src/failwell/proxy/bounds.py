@@ -8,8 +8,6 @@ MAX_PENDING = 4096
 """Requests of a session without an answer; the oldest is forgotten first."""
 MAX_ANSWERED_IDS = 4096
 """Ids whose second answer is dropped."""
-MAX_TIMED_CALLS = 4096
-"""Running calls whose duration is recorded."""
 MAX_SUBSCRIPTIONS = 1024
 """Subscriptions that are repeated after a restart."""
 MAX_SESSIONS = 1024
@@ -20,8 +18,6 @@ MAX_STREAMS, MAX_STREAMS_OF_CLIENT = 1024, 256
 """Streams that clients of a gateway opened for the server's messages, of all and of one."""
 MAX_COUNTED_TOOLS = 1024
 """Tools that the summary counts by name; clients choose the names."""
-MAX_TOOL_REQUESTS = 64
-"""Requests for `tools/list` of a stream without an answer."""
 MAX_TOOL_PAGES = 20
 """Pages of `tools/list` that a gateway asks for itself."""
 MAX_PINNED_TOOLS = 4096
@@ -37,7 +33,9 @@ MAX_UNREAD_REQUESTS = 256
 MAX_UNREAD_ANSWERS = 1024
 """Reads and answers that are kept unread before an answer is read at once."""
 MAX_UNREAD_LENGTH = 1 << 14
-"""Length of a read from the client that is kept unread."""
+"""Length of a read from the client that is kept unread, or of an answer that is to be reported."""
+MAX_UNREPORTED, IDLE_WAIT = 32, 0.001
+"""Answers that have passed and are to be reported; how long nothing comes before that is done."""
 MAX_LINE = 1 << 26
 """Length of a line over standard input or output. Of a longer one only the ends are kept, to find its id: its call gets
 a failure, and all other lines pass."""
@@ -67,6 +65,8 @@ MAX_HEADER = 1 << 16
 """Length of a line in the head of an HTTP message, and of the whole head of a request."""
 MAX_REFUSED_INPUT = 1 << 20
 """Length of what is read from a client whose server cannot be started."""
+MAX_ERROR_TEXT_CHARACTERS = 100_000
+"""Characters of the server's own text in an error; of a longer one, its head and its tail."""
 MAX_ORIGINAL_CHARACTERS = 10_000
 """Characters of the server's own text in `_meta`."""
 MAX_TOOL_NAME_CHARACTERS = 100
@@ -105,16 +105,20 @@ MAX_TOOL_LIST_WAIT, MIN_TOOL_LIST_WAIT = 2.0, 0.25
 WRITE_TIMEOUT = 0.05
 """How long both directions share a thread while one end does not read."""
 
-# Waits at the end of a session: together below two seconds, after which hosts kill.
+# Waits at the end of a session. Hosts close the input, send SIGTERM two seconds later, and kill two seconds after that.
+SIGNAL_GRACE = 1.5
+"""How long a server may take to end after a signal: together with what follows, less than hosts wait."""
+SILENT_GRACE = 1.0
+"""How long a server that has closed its output may live on while its client is there."""
 FIRST_LINE_WAIT = 0.7
 """How long a server that died at once waits for the client's first request, to answer it."""
-LAST_LINES_WAIT = 0.3
+LAST_LINES_WAIT = 0.25
 """How long the last lines of a server may take to arrive."""
-LAST_ANSWERS_WAIT = 0.3
+LAST_ANSWERS_WAIT = 0.25
 """How long a client may take to read the last answers."""
 CLOSE_TIMEOUT = 0.2
 """How long a writer may hold the server's input that is to be closed."""
-TERMINATION_TIMEOUT = 0.2
+TERMINATION_TIMEOUT = 1.5
 """How long a server may take to end after SIGTERM."""
 REFUSAL_WAIT = 1.0
 """How long a client whose server cannot be started may take to send its first request."""

@@ -1,9 +1,9 @@
 """What of a server's failing answer reaches the client: all of it, redacted, but for one table of exceptions."""
 
-import re
 from typing import Any
 
 from failwell._json import is_array, is_object
+from failwell._lazy import lazy_pattern
 from failwell._log import log
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_DECODED
@@ -21,6 +21,11 @@ PASSED_VERBATIM: dict[tuple[str, ...], tuple[str, str]] = {
     ("result", "_meta", "progressToken"): (VERBATIM, "the client's own, by which it finds its request"),
     ("result", "_meta", "io.modelcontextprotocol/related-task", "taskId"): (VERBATIM, "the task is asked for by it"),
     ("result", "task", "taskId"): (VERBATIM, "the task is asked for by it"),
+    ("result", "taskId"): (VERBATIM, "the task is asked for by it"),
+    ("result", "tasks", "*", "taskId"): (VERBATIM, "the task is asked for by it"),
+    ("params", "taskId"): (VERBATIM, "the task is asked for by it"),
+    ("result", "result", "content", "*", "data"): (BINARY, "an image or a sound: changed bytes are broken ones"),
+    ("result", "result", "content", "*", "resource", "blob"): (BINARY, "a file: changed bytes are broken ones"),
 }
 """Every place in a failing answer where a text or number is not redacted, how, and why. `*` is any item.
 
@@ -40,15 +45,28 @@ def _tree() -> dict[str, Any]:
 
 
 _EXCEPTIONS = _tree()
-_FAILING = re.compile(rb'"isError"\s*:\s*true|"error"\s*:')
+_FAILING = lazy_pattern(rb'"isError"\s*:\s*true|"error"\s*:|"status"\s*:\s*"failed"')
 
 
 def is_failing(message: Message) -> bool:
-    """Tell whether an answer is a JSON-RPC error, or a result that is flagged as an error."""
+    """Tell whether a message is a JSON-RPC error, a result that is flagged as one, or tells of a task that failed."""
     if "error" in message:
         return True
-    result = message.get("result")
-    return is_object(result) and result.get("isError") is True
+    result, params = message.get("result"), message.get("params")
+    if not is_object(result):
+        return _is_failed_task(params)
+    return result.get("isError") is True or any(map(_is_failed_task, (result, *_items(result.get("tasks")))))
+
+
+def _items(value: Any) -> list[Any]:
+    return value if is_array(value) else []
+
+
+def _is_failed_task(value: Any) -> bool:
+    if not is_object(value) or "taskId" not in value:
+        return False
+    result = value.get("result")
+    return value.get("status") == "failed" or (is_object(result) and result.get("isError") is True)
 
 
 def mentions_error(data: bytes) -> bool:

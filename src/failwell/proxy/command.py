@@ -4,10 +4,23 @@ The server is started first because it takes longest: the proxy loads its own pa
 """
 
 import os
+import sys
+from typing import TYPE_CHECKING
 
 from failwell._automatic import SWITCHED_OFF, is_automatic
-from failwell.proxy.options import BadOption, fill_variables, help_text, parse, quote_for_url, tell_operator
+from failwell.proxy.options import (
+    BadOption,
+    ProxyOptions,
+    fill_variables,
+    help_text,
+    parse,
+    quote_for_url,
+    tell_operator,
+)
 from failwell.proxy.stdio.process import Child
+
+if TYPE_CHECKING:
+    from failwell.proxy.recorder import ProxyMetrics
 
 _MISUSE = 2
 _LONGEST_SENTENCE = 2000
@@ -24,6 +37,8 @@ def main(argv: list[str]) -> int:
             return 0
         if not is_automatic():
             tell_operator(SWITCHED_OFF)
+        if options.policy is not None or has_user_policy():
+            take_policy(options)
         options.events = fill_events(options.events)
         events = open_events(options.events)
         if options.url is not None:
@@ -32,19 +47,67 @@ def main(argv: list[str]) -> int:
             _check_installed("--validate", "jsonschema_rs", "jsonschema-rs", extra="validation")
         if options.limits is not None:
             _check_installed("--limits", "redis", "redis", extra="redis")
+        metrics = _open_metrics(options)
     except BadOption as misuse:
         return _refuse(str(misuse), _MISUSE)
     if options.url is not None:
         from failwell.proxy.http.runner import run as run_http
 
-        return run_http(options, events)
+        return run_http(options, events, metrics=metrics)
     try:
         child = Child(options.command)
     except (OSError, ValueError) as failed:
         return _cannot_start(options.command[0], failed)
     from failwell.proxy.stdio.runner import run as run_stdio  # only now: the server is starting meanwhile
 
-    return run_stdio(options, child, events)
+    return run_stdio(options, child, events, metrics=metrics)
+
+
+def _open_metrics(options: ProxyOptions) -> "ProxyMetrics | None":
+    if options.metrics is None:
+        return None
+    _check_installed("--metrics", "prometheus_client", "prometheus-client", extra="metrics")
+    from failwell.proxy.recorder import ProxyMetrics
+
+    return ProxyMetrics(options)
+
+
+def has_user_policy() -> bool:
+    """Return whether there may be a policy file of the user: `policy_file` looks again, but takes long to load."""
+    home = os.path.expanduser("~")
+    given = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME", "")
+    folder = given if os.path.isabs(given) else os.path.join(home, ".config")
+    return os.path.isfile(os.path.join(folder, "failwell", "policy.toml"))
+
+
+def take_policy(options: ProxyOptions) -> None:
+    """Have the policy file say what is wanted of each tool.
+
+    Raises:
+        BadOption: the file cannot be used.
+    """
+    from failwell.policy_file import BadPolicyFile, PolicyFile
+    from failwell.proxy.policies import ToolPolicies
+    from failwell.proxy.recorder import server_name
+
+    try:
+        file = PolicyFile.load(options.policy)
+        if options.limits is None and file.limits is not None and is_automatic():
+            options.limits = file.limits_url
+    except BadPolicyFile as wrong:
+        raise BadOption(f"--policy: {wrong}") from None
+    options.policies = ToolPolicies(options, file, server=server_name(options))
+    if not is_automatic():
+        return
+    options.retry = options.retry or any(options.policies.values("retry"))
+    options.limits = options.limits if options.retry else None
+    options.validate = options.validate or any(options.policies.values("validate"))
+    if any(options.policies.values("flip")):
+        options.flip_unflagged = (*options.flip_unflagged, "*")
+    options.response_size = min(options.policies.values("response_size"), default=None)
+    for name in ("timeout", "deadline"):
+        limits = [*options.policies.values(name), *([] if getattr(options, name) is None else [getattr(options, name)])]
+        setattr(options, name, min(limits, default=None))
 
 
 def _refuse(sentence: str, code: int) -> int:
@@ -120,7 +183,8 @@ def _check_installed(option: str, module: str, package: str, *, extra: str) -> N
 
     names = module.split(".")
     if any(find_spec(".".join(names[: end + 1])) is None for end in range(len(names))):
-        raise BadOption(f"{option} needs {package}: pip install 'failwell[{extra}]'")
+        line = f"uvx --from 'failwell[{extra}]' failwell proxy …, or pip install 'failwell[{extra}]'"
+        raise BadOption(f"{option} needs {package}: {line}")
 
 
 def _cannot_start(program: str, failed: Exception) -> int:

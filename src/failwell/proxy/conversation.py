@@ -10,12 +10,14 @@ What only failures need is loaded with the first of them: most sessions have non
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from failwell._automatic import is_automatic
 from failwell._json import is_array, is_object
 from failwell.proxy.bounds import (
     MAX_ANSWERED_IDS,
@@ -28,23 +30,29 @@ from failwell.proxy.bounds import (
     MAX_UNREAD_LENGTH,
     MIN_TOOL_LIST_WAIT,
 )
-from failwell.proxy.calls import ListedTools, ProxiedCall
+from failwell.proxy.calls import PROTOCOL_KEY, ListedTools, ProxiedCall, agent_name
 from failwell.proxy.messages import (
     Id,
     Params,
+    complains,
     decode,
     decode_line,
     encode,
     glance_at_client,
     glance_at_server,
     glance_loosely,
+    read_meta,
     with_id,
+    with_meta,
 )
 from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
+    from failwell._trace import CallTrace
     from failwell.event import Event
     from failwell.failure import Failure
+    from failwell.proxy.options import ProxyOptions
+    from failwell.proxy.policies import ToolPolicies
     from failwell.proxy.rewriter import AnswerReading, Rewriter
     from failwell.retry import Effect as RunEffect
     from failwell.retry import Limits, Policy, Run
@@ -53,17 +61,20 @@ if TYPE_CHECKING:
 _LASTING_METHODS = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 _CANCELLED = "notifications/cancelled"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
+_TASKS, _TASKS_CHANGED = "tasks/", "notifications/tasks"
 
 
 class PendingRequest(Struct, eq=False):
     """A request that the server has not answered yet.
 
     `body` is what the client sent, unless it is too long to be kept. `sent_as` is the id that the server knows it by:
-    each try has its own. `started` is when the client made it, `run` decides about its tries, `progress` is how far
-    they came. `is_sent` says that the server has all of it; `is_held` that the server has nothing of it yet, or that it
-    waits for its next try. `is_tracked` says that other messages may be about it, `is_batched` that it came with
-    others, and is not made again. `route` is how the transport sends it. A request of the proxy itself has no method,
-    and `on_answer` gets its answer.
+    each try has its own. `started` is when the client made it, `tried` when its last try was sent or made progress, if
+    that was later, `succeeded` when the server said that it succeeded, `run` decides about its tries, `progress` is how
+    far they came. In a dry run, `would_refuse` is the code that it would have been refused with. `trace` is its span,
+    if calls are traced. `is_sent` says that the server may have it; `is_held` that the server has nothing of it yet, or
+    that it waits for its next try. `is_tracked` says that other messages may be about it, `is_batched` that it came
+    with others, and is not made again; nor is one that `is_resumed`, whose answer comes on another stream. `route` is
+    how the transport sends it. A request of the proxy itself has no method, and `on_answer` gets its answer.
     """
 
     id: Id
@@ -72,9 +83,13 @@ class PendingRequest(Struct, eq=False):
     body: bytes | None = None
     sent_as: Id = ""
     started: float = 0.0
+    tried: float = 0.0
+    succeeded: float | None = None
     run: "Run | None" = None
     progress: float = float("-inf")
     known_call: ProxiedCall | None = None
+    would_refuse: str | None = None
+    trace: "CallTrace | None" = None
     is_page: bool = False
     is_sent: bool = False
     is_held: bool = False
@@ -82,6 +97,7 @@ class PendingRequest(Struct, eq=False):
     is_answered: bool = False
     is_ended: bool = False
     is_batched: bool = False
+    is_resumed: bool = False
     is_tracked: bool = True
     route: Any = None
     on_answer: Callable[[bytes], object] | None = None
@@ -156,7 +172,7 @@ class AskLimits(Struct):
     def step(self, now: float, jitter: float) -> "RunEffect":
         """Take the step, and return what the run says, or the question that it has."""
         if self.failure is None:
-            return self.run.begin(now)
+            return self.run.begin(now, jitter=jitter)
         return self.run.failed(self.failure, now, jitter=jitter, retried_below=self.is_retried_below)
 
 
@@ -173,9 +189,21 @@ class Compute(Struct):
 
 
 class ReportEvent(Struct):
-    """Report an event."""
+    """Report an event of a request."""
 
     event: "Event"
+    request: PendingRequest | None = None
+
+    def at(self, now: float) -> "Event":
+        """Return the event with what is known of its request: how long it took so far, and what a dry run let pass."""
+        event, request = self.event, self.request
+        if request is None:
+            return event
+        is_over = event.ends_call and event.kind != "refused"
+        details = {"refused": request.would_refuse} if is_over and request.would_refuse is not None else {}
+        ended = now if request.succeeded is None else request.succeeded  # it may be reported later
+        details = {**event.details, **details}
+        return replace(event, elapsed=ended - request.started, details=details, trace=request.trace)
 
 
 Effect = ToServer | ToClient | Sleep | ListTools | AskLimits | Succeeded | Compute | ReportEvent
@@ -191,22 +219,32 @@ class RetryRules(Struct, frozen=True, eq=False):
 
     @property
     def has_failures(self) -> bool:
-        """Whether anything failed lately, so that calls must ask before they are made, and successes count."""
-        one, other, third = self.limits.failure_state
-        return bool(one or other or third)
+        """Whether anything failed lately, so that successes count."""
+        return any(self.limits.failure_state)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether a tool may be suspended or limited, so that calls must ask before they are made."""
+        breakers, _, _, paces = self.limits.failure_state
+        return bool(breakers or paces)
 
 
 class Settings(Struct, kw_only=True, eq=False):
     """What the operator wants of all conversations of a proxy, and how many calls they had.
 
     `validates`: wrong arguments are refused. `dry_run`: report what would change, and change nothing.
-    `reads_unflagged`: successes are read too, since they may be failures; of the tools in `flip_unflagged` (`*`: of
+    `marks_unflagged`: short successes with a word of an error are read, since they may be failures.
+    `reads_unflagged`: all successes are read; of the tools in `flip_unflagged` (`*`: of
     all) they are failures then. `reports_all`: each call is reported. `load_retries` gives the rules of retries when
-    they are first needed; None: there are none. `answers_cancelled`: a cancelled call still needs an answer.
+    they are first needed; None: there are none. `answers_cancelled`: a cancelled call still needs an answer. `timeout`
+    is how long a try may take, `deadline` how long a call with all its tries; None: as long as it likes. Results with
+    more than `response_size` bytes may be cut. `policies` know better for each tool; the three are the smallest then.
+    `trace_attributes` say how the server is reached, in the spans of calls; None: there are no spans.
     """
 
     validates: bool = False
     dry_run: bool = False
+    marks_unflagged: bool = False
     reads_unflagged: bool = False
     flip_unflagged: frozenset[str] = frozenset()
     reports_all: bool = False
@@ -215,11 +253,49 @@ class Settings(Struct, kw_only=True, eq=False):
     answers_cancelled: bool = False
     calls: dict[str, int] = {}
     known_retries: RetryRules | None = None
+    timeout: float | None = None
+    deadline: float | None = None
+    response_size: int | None = None
+    policies: "ToolPolicies | None" = None
+    trace_attributes: dict[str, str | int] | None = None
+
+    @classmethod
+    def of(
+        cls, options: "ProxyOptions", *, is_observed: bool, load_retries: Callable[[], RetryRules], **more: Any
+    ) -> "Settings":
+        """Return what the options of a proxy say; if it *is_observed*, each call is reported."""
+        return cls(
+            validates=options.validate,
+            dry_run=options.observe,
+            marks_unflagged=is_automatic(),
+            reads_unflagged=is_observed or options.observe,
+            flip_unflagged=frozenset(options.flip_unflagged),
+            reports_all=is_observed,
+            load_retries=load_retries if options.retry else None,
+            shares_limits=options.limits is not None,
+            timeout=options.timeout,
+            deadline=options.deadline,
+            response_size=options.response_size,
+            policies=options.policies,
+            **more,
+        )
 
     @property
-    def reads_successes(self) -> bool:
-        """Whether answers that are not flagged may be failures too."""
-        return self.reads_unflagged or bool(self.flip_unflagged)
+    def has_time_limits(self) -> bool:
+        """Whether calls may take too long."""
+        return self.timeout is not None or self.deadline is not None
+
+    def expiry(self, request: PendingRequest) -> float | None:
+        """Return when a call has taken too long; None: never. Progress gives a try more time, and never the call."""
+        timeout, deadline, policies = self.timeout, self.deadline, self.policies
+        if policies is not None:
+            timeout, deadline = policies.timeout(request.tool), policies.deadline(request.tool)
+        ends: list[float] = []
+        if timeout is not None:
+            ends.append(max(request.tried, request.started) + timeout)
+        if deadline is not None:
+            ends.append(request.started + deadline)
+        return min(ends, default=None)
 
     @property
     def retries(self) -> RetryRules | None:
@@ -231,7 +307,7 @@ class Settings(Struct, kw_only=True, eq=False):
     def must_ask(self) -> bool:
         """Return whether a call must ask the limits before it is made."""
         rules = self.retries if self.shares_limits else self.known_retries
-        return rules is not None and rules.has_failures
+        return rules is not None and rules.may_refuse
 
     def count(self, tool: str) -> None:
         """Count a call."""
@@ -246,13 +322,15 @@ class Arrival(Struct, frozen=True):
     """Where a message of the server arrived: the requests *among* which it may answer one, if not any that is pending.
 
     `ToClient` names the *source*. A message without an id answers the *unnamed* request. If it *is_repeated*, it passes
-    though it came before: the client may lack it.
+    though it came before: the client may lack it. If it came on a stream that *is_other* than that of the request, the
+    call is not made again: nobody would read the answer.
     """
 
     among: Mapping[Id, PendingRequest] | None = None
     source: Any = None
     unnamed: PendingRequest | None = None
     is_repeated: bool = False
+    is_other: bool = False
 
 
 _ANYWHERE = Arrival()
@@ -267,11 +345,14 @@ class Conversation:
         next_id: gives ids that no client uses.
         server: the name of the server for this client in the limits that calls share: what one client makes fail is not
             held against others.
+        session: the name of the client's session in spans, if the server gave it an id.
 
     Attributes:
         handshake: the client's `initialize`, and its notification that it is initialized.
         lasting: the log level (under None) and the subscriptions (under their URI) that the client requested.
         listing: the transport's own request for the tools, until the server says that they changed.
+        protocol_version: the version that client and server agreed on, if calls are traced and it is known.
+        own_ids: ids of requests that the server has and that no client knows: of the proxy's own, and of later tries.
     """
 
     def __init__(
@@ -281,6 +362,7 @@ class Conversation:
         next_id: Callable[[], Id],
         *,
         server: str = "",
+        session: str = "",
     ) -> None:
         self.settings = settings
         self.tools = ListedTools()
@@ -290,26 +372,39 @@ class Conversation:
         self.listing: Any = None
         self.learnt = 0
         self.answered_ids: set[Id] = set()
+        self.own_ids: set[Id] = set()
         self._recently_answered: set[Id] = set()
         self._cancelled: dict[Id, PendingRequest] = {}
+        self._asked: set[Id] = set()
         self._answering: dict[Id, PendingRequest] = {}
         self._unsent: deque[PendingRequest] = deque()
         self._make_rewriter = make_rewriter
         self._rewriter: Rewriter | None = None
         self._next_id = next_id
         self._server = server
+        self._session = session
+        self.protocol_version = ""
 
     @property
     def rewriter(self) -> "Rewriter":
         """Reads and writes failures."""
         if self._rewriter is None:
             self._rewriter = self._make_rewriter(self.tools)
+            self._rewriter.agent = self._agent()
         return self._rewriter
 
     # What the client sends.
 
-    def from_client(self, data: bytes, now: float) -> "bytes | Steps | None":
-        """Return what the server gets for a message of the client; None: as it is. An empty text drops it."""
+    @property
+    def may_change_requests(self) -> bool:
+        """Whether the server may get something else than the client sends: nothing, or another id."""
+        return bool(self._answering) or self.settings.validates or self.settings.must_ask()
+
+    def from_client(self, data: bytes, now: float, *, is_sent: bool = False) -> "bytes | Steps | None":
+        """Return what the server gets for a message of the client; None: as it is. An empty text drops it.
+
+        If it *is_sent* already, it is only noted.
+        """
         message = glance_at_client(data)
         is_exact = message is not None
         message = message or glance_loosely(data)
@@ -318,6 +413,7 @@ class Conversation:
             return None
         id, method, params = message.id, message.method, message.params
         if method is None:
+            self._note_reply(id, now)
             return None
         if id is None:
             return self._read_client_notification(method, params, data)
@@ -326,10 +422,11 @@ class Conversation:
             is_kept = is_exact and len(data) <= MAX_RETRIED_CALL and len(data) * len(self.pending) <= MAX_KEPT_CALLS
             request = PendingRequest(id, method, params.name, data if is_kept else None, started=now)
             self.add(request)
-            if self.must_read(request):
-                return self.call(request, data)
+            sent = data if self.settings.trace_attributes is None else self.trace(request, data, is_exact=is_exact)
+            if not is_sent and self.must_read(request):
+                return self.call(request, sent)
             self._unsent.append(request)
-            return None
+            return None if sent is data else sent
         if method in _LASTING_METHODS:
             self._remember_lasting(method, data)
         is_first = method == "initialize"
@@ -341,10 +438,43 @@ class Conversation:
         self._unsent.append(request)
         return None
 
+    def trace(self, request: PendingRequest, data: bytes, *, version: str = "", is_exact: bool = True) -> bytes:
+        """Begin the span of a call under that of the client, and return the call with ours as the parent of the next.
+
+        In a dry run, and if it is not written as it should be, the call stays as it is.
+        """
+        from failwell import _trace  # only where calls are traced
+
+        version = read_meta(data, PROTOCOL_KEY) or version or self.protocol_version
+        attributes: dict[str, Any] = {**(self.settings.trace_attributes or {}), _trace.REQUEST_ID: f"{request.id}"}
+        attributes |= {_trace.PROTOCOL_VERSION: version} if isinstance(version, str) and version else {}
+        attributes |= {_trace.SESSION_ID: self._session} if self._session else {}
+        parent = _trace.parse_traceparent(read_meta(data, _trace.TRACEPARENT))
+        request.trace = _trace.begin_trace(parent, attributes)
+        if not is_exact or self.settings.dry_run:
+            return data
+        sent = with_meta(data, _trace.TRACEPARENT, request.trace.traceparent)
+        if request.body is not None:
+            request.body = sent
+        return sent
+
+    def _note_reply(self, id: Id | None, now: float) -> None:
+        """Note that the client answered what the server asked: the time that its user took does not count."""
+        if id in self._asked:
+            self._asked.discard(id)
+            for request in self.pending.values():
+                request.tried = now
+
+    def _agent(self) -> str:
+        """Return the client's name and version, as its `initialize` has them."""
+        first = decode_line(self.handshake[0]) if self.handshake else None
+        params = first.get("params") if is_object(first) else None
+        return agent_name(params.get("clientInfo")) if is_object(params) else ""
+
     def must_read(self, request: PendingRequest) -> bool:
         """Return whether a call must be read before it is sent. If not, it is sent as it is."""
         settings = self.settings
-        return not request.is_batched and (settings.validates or settings.reports_all or settings.must_ask())
+        return not request.is_batched and (settings.validates or settings.must_ask())
 
     def add(self, request: PendingRequest) -> None:
         """Note a request that is about to be sent; calls are counted."""
@@ -354,8 +484,10 @@ class Conversation:
         if not request.is_tracked:
             return
         if len(pending) >= MAX_PENDING:
-            pending.pop(next(iter(pending)))
+            self.own_ids.discard(pending.pop(next(iter(pending))).sent_as)
         pending[request.id] = request
+        if request.on_answer is not None:
+            self.own_ids.add(request.id)
         self._cancelled.pop(request.id, None)
         self.answered_ids.discard(request.id)
         self._recently_answered.discard(request.id)
@@ -364,34 +496,46 @@ class Conversation:
         """Make a call that was added, or refuse it: wrong arguments, or a tool that is suspended."""
         settings = self.settings
         request.is_held = True
-        if settings.validates and self._needs_tools():
+        if settings.validates and self.tools.is_empty:
             yield ListTools(request, is_decisive=True)
-        if settings.reports_all:
-            yield ReportEvent(self.rewriter.event("started", request.call))
         failure: Failure | None = None
-        if settings.validates and (failure := (yield Compute(lambda: self.rewriter.check(request.call)))) is not None:
+        is_checked = settings.validates and self.rewriter.validates(request.tool)
+        if is_checked and (failure := (yield Compute(lambda: self.rewriter.check(request.call)))) is not None:
             failure = failure.replace(outcome="not_executed")
         elif self._may_retry(request) and settings.must_ask():
+            from failwell.retry import Finish
+
             request.run = self._new_run(request)
-            failure = getattr((yield AskLimits(request.run)), "refusal", None)
+            effect: RunEffect = yield from self._turn(request, request.run)
+            failure = effect.refusal if isinstance(effect, Finish) else None
             if failure is not None:
                 # The server that clients share has a name of its own here for each of them.
                 details = {key: value for key, value in failure.details.items() if key != "server"}
                 failure = None if settings.dry_run else failure.replace(details=details)
         request.is_held = False
+        if request.is_cancelled and not settings.answers_cancelled:
+            return
+        if request.is_cancelled and not request.is_ended and not settings.dry_run:
+            from failwell.proxy.failures import CALL_CANCELLED
+
+            yield from self._answer_refused(request.call, CALL_CANCELLED, request)
+            return
         if failure is not None:
             yield from self.refuse(request.call, failure, request)
         if failure is not None and not settings.dry_run:
             return
-        if not request.is_ended and (not request.is_cancelled or settings.answers_cancelled):
-            self._unsent.append(request)
+        if not request.is_ended:
             yield ToServer(data, request)
 
     def refuse(self, call: ProxiedCall, failure: "Failure", request: PendingRequest | None = None) -> Steps:
         """Answer a call that is not made; in a dry run, only report that."""
-        yield ReportEvent(self.rewriter.event("refused", call, failure))
+        yield ReportEvent(self.rewriter.event("refused", call, failure), request)
         if request is not None and self.settings.dry_run:
-            return
+            request.would_refuse = failure.code
+        else:
+            yield from self._answer_refused(call, failure, request)
+
+    def _answer_refused(self, call: ProxiedCall, failure: "Failure", request: PendingRequest | None) -> Steps:
         answer = yield Compute(lambda: self.rewriter.failed(call, failure))
         if request is not None:
             self.forget(request)
@@ -418,7 +562,7 @@ class Conversation:
         if self.pending.pop(request.sent_as, None) is not None and not request.is_held:
             self._cancelled[request.sent_as] = request
             if len(self._cancelled) > MAX_PENDING:
-                self._cancelled.pop(next(iter(self._cancelled)))
+                self.own_ids.discard(self._cancelled.pop(next(iter(self._cancelled))).sent_as)
         if request.is_held:
             return b""
         if request.sent_as == id:
@@ -452,24 +596,31 @@ class Conversation:
             params = one.get("params")
             if request.method == "tools/call" and is_object(params) and isinstance(params.get("name"), str):
                 request.tool, request.body = params["name"], encode(one)
+                if self.settings.trace_attributes is not None:
+                    self.trace(request, request.body, is_exact=False)
             self.add(request)
             self._unsent.append(request)
 
+    def note_unsent(self, request: PendingRequest) -> None:
+        """Note that a call will be sent together with the lines that were read before it."""
+        self._unsent.append(request)
+
     def note_all_sent(self) -> None:
-        """Note that the server has all requests that were added so far."""
+        """Note that the server may have all requests that were read so far."""
         while self._unsent:
             self._unsent.popleft().is_sent = True
 
-    def note_only_sent(self, lines: bytes) -> None:
-        """Note that the server has these lines, and none of the others that were read."""
+    def note_not_sent(self, lines: bytes) -> None:
+        """Note that the server has nothing of these lines: they are sent to its successor, or to nobody."""
         for line in lines.splitlines():
             message = decode_line(line)
             if message is None and (glance := glance_at_client(line)) is not None:
                 message = {"id": glance.id}
             for one in message if is_array(message) else (message,):
                 id: Any = one.get("id") if is_object(one) else None
-                if _is_id(id) and (request := self.pending.get(id)) is not None:
-                    request.is_sent = True
+                if _is_id(id) and (request := self.pending.get(id)) is not None and request.is_sent:
+                    request.is_sent = False
+                    self._unsent.append(request)
 
     # What the server sends.
 
@@ -488,12 +639,15 @@ class Conversation:
             return self._read_odd_from_server(data, now, arrival)
         is_failed = glance.is_failed
         if glance.method is not None:
-            found = self._read_server_notification(glance.method, data, arrival)
-            return self._redact(data, arrival.source) if found is None and is_failed else found
+            if glance.id is not None and self.settings.has_time_limits and len(self._asked) < MAX_PENDING:
+                self._asked.add(glance.id)
+            found = self._read_server_notification(glance.method, data, now, arrival)
+            may_fail = is_failed or glance.method.startswith(_TASKS_CHANGED)
+            return self._redact(data, arrival.source) if found is None and may_fail else found
         if not glance.is_answer:
             return None
         if glance.id is not None:
-            return self._read_answer(glance.id, data, now, arrival, is_failed=is_failed)
+            return self.answer(glance.id, data, now, arrival, is_failed=is_failed)
         if arrival.unnamed is not None:
             return self._read_unnamed(arrival.unnamed, data, now, arrival, is_failed=is_failed)
         return self._redact(data, arrival.source) if is_failed else None
@@ -512,6 +666,7 @@ class Conversation:
         if self.pending.get(request.sent_as) is request:
             del self.pending[request.sent_as]
         self._cancelled.pop(request.sent_as, None)
+        self.own_ids.discard(request.sent_as)
         self.note_answered(request.sent_as)
         if request.tool:
             self._answering[request.id] = request
@@ -524,9 +679,10 @@ class Conversation:
         if request.sent_as != request.id and request.is_tracked:
             self.note_answered(request.id)
 
-    def _read_answer(
-        self, id: Id, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
+    def answer(
+        self, id: Id, data: bytes, now: float, arrival: Arrival = _ANYWHERE, *, is_failed: bool
     ) -> bytes | Steps | None:
+        """Return what the client gets for an answer of which this is known; None: as it is. An empty text drops it."""
         request, source = self.find(id, arrival), arrival.source
         if request is None and arrival.unnamed is not None:
             return None  # the call that it came for has no answer, and is told so
@@ -535,17 +691,30 @@ class Conversation:
             return b"" if is_second else self._redact(data, source, id) if is_failed else None
         if request.is_answered:
             return b""
+        request.succeeded = None if is_failed else now
+        request.is_resumed = request.is_resumed or arrival.is_other
         self._settle(request)
         if request.tool:
-            if is_failed or self._reads_success_of(request):
+            if self.settings.dry_run and self._is_late(request, now):
+                return self._pass_late(request, data, now, source)
+            if is_failed or self._reads_success_of(request) or self._is_oversized(data) or self._may_be_unflagged(data):
                 return self._answer(request, data, source, is_failed=is_failed)
             return self._pass_success(request, data, now, source)
         if request.on_answer is not None:
             request.on_answer(data)
             return b""  # the answer to a request of the proxy itself
+        if request.method == "initialize" and self.settings.trace_attributes is not None:
+            self._learn_version(data)
         if request.method == "tools/list" and not is_failed:
             self.learn(data, is_page=request.is_page)
-        return self._redact(data, source, id) if is_failed else None
+        may_fail = is_failed or request.method.startswith(_TASKS)  # what became of a task stands further within
+        return self._redact(data, source, id) if may_fail else None
+
+    def _learn_version(self, data: bytes) -> None:
+        message = decode_line(data)
+        result = message.get("result") if is_object(message) else None
+        version = result.get("protocolVersion") if is_object(result) else None
+        self.protocol_version = version if isinstance(version, str) else ""
 
     def _read_unnamed(
         self, request: PendingRequest, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
@@ -555,7 +724,7 @@ class Conversation:
             named = with_id(data, request.sent_as)
         except (ValueError, RecursionError):
             return None  # the call that it came for has no answer, and is told so
-        found = self._read_answer(request.sent_as, named, now, arrival, is_failed=is_failed)
+        found = self.answer(request.sent_as, named, now, arrival, is_failed=is_failed)
         return named if found is None else found
 
     def _reads_success_of(self, request: PendingRequest) -> bool:
@@ -563,17 +732,42 @@ class Conversation:
         flipped = settings.flip_unflagged
         return settings.reads_unflagged or (bool(flipped) and (request.tool in flipped or "*" in flipped))
 
+    def _may_be_unflagged(self, data: bytes) -> bool:
+        return self.settings.marks_unflagged and complains(data)
+
+    def _is_oversized(self, data: bytes) -> bool:
+        most = self.settings.response_size
+        return most is not None and len(data) > most
+
+    def _is_late(self, request: PendingRequest, now: float) -> bool:
+        end = self.settings.expiry(request)
+        return end is not None and end <= now
+
+    def _pass_late(self, request: PendingRequest, data: bytes, now: float, source: Any) -> Steps:
+        """Report that a call would have timed out, and pass its answer as it is."""
+        from failwell.proxy.failures import timed_out
+
+        failure = timed_out(now - request.started).replace(tool=request.tool)
+        yield ReportEvent(self.rewriter.event("failure", request.call, failure), request)
+        self._end(request)
+        yield ToClient(data, request, source, is_unchanged=True)
+
     def _pass_success(self, request: PendingRequest, data: bytes, now: float, source: Any) -> "Steps | None":
-        rules = self.settings.known_retries
-        run = request.run
-        if run is None and rules is not None and rules.has_failures and self._may_retry(request):
-            run = self._new_run(request)
-        if run is not None and not request.is_cancelled:
+        if (run := self._run_of_success(request)) is not None:
             run.succeeded(now)
         if request.attempts is None:
             self._end(request)
             return None
         return self._recover(request, data, source)
+
+    def _run_of_success(self, request: PendingRequest) -> "Run | None":
+        """Return the run that learns of a success: also that of a first try, if something failed lately."""
+        rules = self.settings.known_retries
+        if request.is_cancelled:
+            return None
+        if request.run is None and rules is not None and rules.has_failures and self._may_retry(request):
+            return self._new_run(request)
+        return request.run
 
     def _recover(self, request: PendingRequest, data: bytes, source: Any) -> Steps:
         """Pass the success of a later try."""
@@ -582,7 +776,7 @@ class Conversation:
         if renamed is None:
             yield from self._fail_unread(request, source)
             return
-        yield ReportEvent(event)
+        yield ReportEvent(event, request)
         self._end(request)
         yield ToClient(renamed, request, source)
 
@@ -593,14 +787,15 @@ class Conversation:
         except (ValueError, RecursionError):
             return None
 
-    def _read_server_notification(self, method: str, data: bytes, arrival: Arrival) -> bytes | None:
+    def _read_server_notification(self, method: str, data: bytes, now: float, arrival: Arrival) -> bytes | None:
+        settings = self.settings
         if method == _TOOLS_CHANGED:
-            self._forget_tools()
-        elif method == "notifications/progress" and self.settings.load_retries is not None:
-            return None if self._is_progress(decode_line(data), arrival) else b""
+            self._outdate_tools()
+        elif method == "notifications/progress" and (settings.load_retries is not None or settings.has_time_limits):
+            return None if self._is_progress(decode_line(data), now, arrival) else b""
         return None
 
-    def _is_progress(self, message: Any, arrival: Arrival) -> bool:
+    def _is_progress(self, message: Any, now: float, arrival: Arrival) -> bool:
         """Return whether a notification of progress goes beyond those of earlier tries, as clients are promised."""
         params = message.get("params") if is_object(message) else None
         token, value = (params.get("progressToken"), params.get("progress")) if is_object(params) else (None, None)
@@ -612,7 +807,7 @@ class Conversation:
             if request.tool and not request.is_batched and (is_only or request.call.token == token):
                 if value <= request.progress:
                     return request.attempts is None
-                request.progress = value
+                request.progress, request.tried = value, now
                 break
         return True
 
@@ -633,7 +828,7 @@ class Conversation:
             return None
         result = message.get("result")
         is_failed = "error" in message or (is_object(result) and result.get("isError") is True)
-        return self._read_answer(message["id"], data, now, arrival, is_failed=is_failed)
+        return self.answer(message["id"], data, now, arrival, is_failed=is_failed)
 
     def _read_one(self, data: bytes, now: float, arrival: Arrival) -> "bytes | Steps | None":
         """Read one message of a batch."""
@@ -657,9 +852,9 @@ class Conversation:
             return None
         # Only now: they are seldom needed.
         from failwell.proxy.channels import may_be_failing
-        from failwell.proxy.long_messages import find_id, is_request, is_too_large
+        from failwell.proxy.long_messages import find_id, is_no_answer, is_too_large
 
-        if is_request(data):
+        if is_no_answer(data):
             return None
         is_failed = may_be_failing(data)
         if not is_failed and not is_too_large(data):
@@ -670,7 +865,7 @@ class Conversation:
             return None  # the call that it came for has no answer, and is told so
         if id is None:
             return self._scrub(data, arrival.source) if is_failed and not self.settings.dry_run else None
-        return self._read_answer(id, data, now, arrival, is_failed=is_failed)
+        return self.answer(id, data, now, arrival, is_failed=is_failed)
 
     def _scrub(self, data: bytes, source: Any) -> Steps:
         """Redact as a text what cannot be decoded, and whose request nobody knows: its client may know it."""
@@ -708,7 +903,27 @@ class Conversation:
     def _answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
         """Answer a call with what the server says, read in full; or make it again."""
         try:
-            yield from self._read_and_answer(request, data, source, is_failed=is_failed)
+            found: AnswerReading | None = yield Compute(partial(self._read, request, data, is_failed=is_failed))
+            if found is None:
+                yield from self._answer_unread(request, data, source, is_failed=is_failed)
+                return
+            reading: AnswerReading = found
+            if reading.failure is not None and self.tools.is_empty:
+                yield ListTools(request, self._may_retry(request))
+                if not self.tools.is_empty:
+                    reading = yield Compute(partial(self.rewriter.read_again, request.call, reading))
+            if (failure := reading.failed) is not None:
+                if self._may_retry(request) and (yield from self._is_made_again(request, failure, reading)):
+                    return
+            elif (run := self._run_of_success(request)) is not None:
+                yield Succeeded(run)
+            answer, event = yield Compute(partial(self._write, request, reading))
+            if event is not None:
+                yield ReportEvent(event, request)
+            self._end(request)
+            passed = self._renamed(request, data) if answer is None else answer
+            passed = encode({**reading.message, "id": request.id}) if passed is None else passed
+            yield ToClient(passed, request, source, is_unchanged=passed is data)
         except Exception:
             from failwell._log import log
 
@@ -727,50 +942,33 @@ class Conversation:
         error = minimal_error(request.id, is_call=not call.is_task, is_modern=call.is_modern)
         return ToClient(encode(error), request, source)
 
-    def _read_and_answer(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
-        reading: AnswerReading | None = yield Compute(partial(self._read, request, data))
-        if reading is None:
-            yield from self._answer_unread(request, data, source, is_failed=is_failed)
-            return
-        if reading.failed is not None and self._needs_tools():
-            yield ListTools(request, self._may_retry(request))
-            if self.tools.names():
-                reading = yield Compute(partial(self._read, request, data))
-                assert reading is not None
-        if reading.failed is not None:
-            if (yield from self._is_made_again(request, reading.failed, below=reading.is_retried_below)):
-                return
-        elif request.run is not None and not request.is_cancelled:
-            yield Succeeded(request.run)
-        answer, event = yield Compute(partial(self._write, request, reading))
-        if event is not None:
-            yield ReportEvent(event)
-        self._end(request)
-        if answer is not None:
-            yield ToClient(answer, request, source)
-            return
-        passed = self._renamed(request, data)
-        passed = encode({**reading.message, "id": request.id}) if passed is None else passed
-        yield ToClient(passed, request, source, is_unchanged=passed is data)
-
-    def _read(self, request: PendingRequest, data: bytes) -> "AnswerReading | None":
+    def _read(self, request: PendingRequest, data: bytes, *, is_failed: bool) -> "AnswerReading | None":
         """Return what an answer says; None: it cannot be decoded."""
         message = decode_line(data)
-        return self.rewriter.read_answer(request.call, message) if is_object(message) else None
+        return self.rewriter.read_answer(request.call, message, is_failed=is_failed) if is_object(message) else None
 
     def _write(self, request: PendingRequest, reading: "AnswerReading") -> "tuple[bytes | None, Event | None]":
         """Return what takes the place of an answer, None if nothing does, and its event."""
         answer, event = self.rewriter.write_answer(request.call, reading, attempts=request.attempts, run=request.run)
+        if answer is None and reading.failure is None and self.settings.response_size is not None:
+            answer = self.rewriter.cut(request.call, reading.message)
         return None if answer is None else encode({**answer, "id": request.id}), event
 
     def _answer_unread(self, request: PendingRequest, data: bytes, source: Any, *, is_failed: bool) -> Steps:
         """Answer a call with what cannot be decoded: too deep, or too long."""
         renamed = self._renamed(request, data)
-        if renamed is not None and (self.settings.dry_run or not is_failed):
-            self._end(request)
-            yield ToClient(renamed, request, source, is_unchanged=renamed is data)
-        else:
+        if renamed is None or (is_failed and not self.settings.dry_run):
             yield from self._fail_unread(request, source)
+            return
+        if not is_failed:
+            if (run := self._run_of_success(request)) is not None:
+                yield Succeeded(run)
+            if request.attempts is not None:
+                yield ReportEvent(self.rewriter.event("recovered", request.call, attempt=request.attempts), request)
+            elif self.settings.reports_all:
+                yield ReportEvent(self.rewriter.event("success", request.call), request)
+        self._end(request)
+        yield ToClient(renamed, request, source, is_unchanged=renamed is data)
 
     def _fail_unread(self, request: PendingRequest, source: Any) -> Steps:
         from failwell.proxy.failures import UNREADABLE_ANSWER
@@ -789,40 +987,52 @@ class Conversation:
             if request.run is not None:
                 request.run.cancelled()
         else:
-            if self._needs_tools() and rewriter.depends_on_tool(failure):
+            if self.tools.is_empty and rewriter.depends_on_tool(failure):
                 yield ListTools(request, self._may_retry(request))
-            if (yield from self._is_made_again(request, failure)):
+            if self._may_retry(request) and (yield from self._is_made_again(request, failure)):
                 return
         concluded = failure if request.run is None else request.run.with_gravest_outcome(failure)
         if concluded.outcome != failure.outcome:  # an earlier try may have had an effect: the next step is another one
             concluded = concluded.replace(suggestion=None)
-        attempts = {} if request.attempts is None else {"attempt": request.attempts}
-        yield ReportEvent(rewriter.event("failure", request.call, concluded, **attempts))
+        event = rewriter.event("failure", request.call, concluded, attempt=request.attempts or 1)
+        yield ReportEvent(event, request)
         answer = yield Compute(lambda: rewriter.failed(request.call, concluded, attempts=request.attempts))
         self._end(request)
         yield ToClient(encode(answer), request, source)
 
     def _is_made_again(
-        self, request: PendingRequest, failure: "Failure", *, below: bool = False
+        self, request: PendingRequest, failure: "Failure", reading: "AnswerReading | None" = None
     ) -> Generator[Effect, Any, bool]:
         """Make a call again that failed, if that is right; return whether its answer is still to come."""
-        if not self._may_retry(request) or request.is_cancelled:
+        from failwell.retry import Wait
+
+        if request.is_cancelled:
             return False
-        run = request.run = request.run or self._new_run(request, attempt=1)
-        run.hints = self.rewriter.hints(request.tool)  # they may be narrower than when the call was made
-        delay: float | None = getattr((yield AskLimits(run, failure, below)), "delay", None)
-        if delay is None or request.is_cancelled:
+        if (run := request.run) is None:
+            run = request.run = self._new_run(request, attempt=1)
+        else:
+            run.hints = self.rewriter.hints(request.tool)  # they may be narrower than when the call was made
+        effect: RunEffect = yield AskLimits(run, failure, reading is not None and reading.is_retried_below)
+        if not isinstance(effect, Wait) or request.is_cancelled:
             return False
-        details = {"attempt": run.attempt, "delay": round(delay, 3)}
-        yield ReportEvent(self.rewriter.event("retry", request.call, failure, **details))
+        details = {"attempt": run.attempt, "delay": round(effect.delay, 3)}
+        yield ReportEvent(self.rewriter.event("retry", request.call, failure, **details), request)
         if self.settings.dry_run:
             return False
-        return (yield from self._wait_and_send(request, run, delay))
+        return (yield from self._wait_and_send(request, run, effect.delay))
 
     def _wait_and_send(self, request: PendingRequest, run: "Run", delay: float) -> Generator[Effect, Any, bool]:
-        request.is_held = True
+        from failwell.retry import Try
+
+        request.is_held, request.succeeded = True, None
         is_over = yield Sleep(delay, request)
-        is_made = is_over and not request.is_cancelled and not hasattr((yield AskLimits(run)), "refusal")
+        is_made = (
+            is_over
+            and not request.is_cancelled
+            and self._is_as_safe(request, run)
+            and isinstance((yield from self._turn(request, run)), Try)
+            and self._is_as_safe(request, run)
+        )
         request.is_held = False
         if request.is_cancelled and not self.settings.answers_cancelled:
             self._end(request)
@@ -833,16 +1043,33 @@ class Conversation:
         request.sent_as, request.is_sent, request.is_answered = self._next_id(), False, False
         if request.is_tracked:
             self.pending[request.sent_as] = request
-            self._unsent.append(request)
+            self.own_ids.add(request.sent_as)
             self._answering[request.id] = request  # the client knows it by this id
         yield ToServer(with_id(request.body, request.sent_as), request)
         return True
+
+    def _turn(self, request: PendingRequest, run: "Run") -> Generator[Effect, Any, "RunEffect"]:
+        """Wait until it is the turn of a call, and return what its run says then."""
+        from failwell.retry import Wait
+
+        effect: RunEffect = yield AskLimits(run)
+        while isinstance(effect, Wait) and not self.settings.dry_run:
+            is_over = yield Sleep(effect.delay, request)
+            if not is_over or request.is_cancelled:
+                break
+            effect = yield AskLimits(run)
+        return effect
+
+    def _is_as_safe(self, request: PendingRequest, run: "Run") -> bool:
+        """Return whether the tool still promises what it did when the next try was planned."""
+        return not run.hints.repeatable or self.rewriter.hints(request.tool).repeatable
 
     def _may_retry(self, request: PendingRequest) -> bool:
         body = request.body
         return (
             self.settings.load_retries is not None
             and not request.is_batched
+            and not request.is_resumed
             and body is not None
             and len(body) <= MAX_RETRIED_CALL
         )
@@ -853,8 +1080,9 @@ class Conversation:
         rules = self.settings.retries
         assert rules is not None
         call = request.call
+        policies = self.settings.policies
         return Run(
-            rules.policy,
+            rules.policy if policies is None else policies.policy(call.tool),
             rules.limits,
             server=self._server,
             tool=call.tool,
@@ -864,8 +1092,33 @@ class Conversation:
             attempt=attempt,
         )
 
-    def _needs_tools(self) -> bool:
-        return not self.tools.names()
+    def late_calls(self, now: float) -> tuple[list[PendingRequest], float | None]:
+        """Return the calls that have taken too long, and when the next of the others will have; None: none will.
+
+        While the client's user is asked for something, the time does not count.
+        """
+        late: list[PendingRequest] = []
+        ends: list[float] = []
+        for request in () if self._asked else self.pending.values():
+            end = self.settings.expiry(request) if request.tool and not request.is_held else None
+            if end is not None and end <= now:
+                late.append(request)
+            elif end is not None:
+                ends.append(end)
+        return late, min(ends, default=None)
+
+    def time_out(self, request: PendingRequest, now: float) -> Steps:
+        """Answer a call that has taken too long, or make it again: whether it took effect is unknown."""
+        from failwell.proxy.failures import timed_out
+
+        since = max(request.tried, request.started) if self.settings.timeout is not None else request.started
+        return self.fail(request, timed_out(now - since))
+
+    @staticmethod
+    def cancellation(request: PendingRequest) -> bytes:
+        """Return the notification that a call is cancelled, as the server knows it."""
+        params = {"requestId": request.sent_as, "reason": "It took too long."}
+        return encode({"jsonrpc": "2.0", "method": _CANCELLED, "params": params})
 
     def lose(self, request: PendingRequest) -> None:
         """Note that the server will not answer a request that is no call: another answer is dropped."""
@@ -882,17 +1135,18 @@ class Conversation:
     def forget(self, request: PendingRequest) -> None:
         """Note that the server does not get a request, or that nobody waits for its answer any more."""
         request.is_answered = request.is_ended = True
+        self.own_ids.discard(request.sent_as)
         for known, id in ((self.pending, request.sent_as), (self._answering, request.id)):
             if known.get(id) is request:
                 del known[id]
 
     def note_notification(self, data: bytes) -> None:
-        """Note a notification of the server: tools that changed are forgotten."""
+        """Note a notification of the server: tools that changed are listed again when they are needed."""
         if b"list_changed" in data and (note := glance_at_server(data)) and note.method == _TOOLS_CHANGED:
-            self._forget_tools()
+            self._outdate_tools()
 
-    def _forget_tools(self) -> None:
-        self.tools.forget()
+    def _outdate_tools(self) -> None:
+        self.tools.outdate()
         self.listing = None
 
     def give_up_own_requests(self) -> None:
@@ -908,11 +1162,28 @@ class Conversation:
         else:
             self.answered_ids.discard(id)  # nobody requested it: another answer passes too
 
+    def note_all_passed(self, ids: Collection[Id], tools: dict[Id, str]) -> bool:
+        """Note calls that were sent and answered meanwhile, and take them out of *tools*, which names the tool of each.
+
+        Return whether that was done: not if an earlier request of the same id is pending.
+        """
+        if not (self.pending.keys().isdisjoint(ids) and self._cancelled.keys().isdisjoint(ids)):
+            return False
+        for id in ids:
+            self.settings.count(tools.pop(id))
+        self.answered_ids.update(ids)
+        self._recently_answered.update(ids)
+        self._bound_answered()
+        return True
+
     def note_answered(self, id: Id) -> None:
         """Note that a request has its answer: another one is dropped."""
+        self.answered_ids.add(id)
+        self._recently_answered.add(id)
+        self._bound_answered()
+
+    def _bound_answered(self) -> None:
         known, recent = self.answered_ids, self._recently_answered
-        known.add(id)
-        recent.add(id)
         if len(recent) >= MAX_ANSWERED_IDS:
             known.clear()
             known.update(recent)

@@ -9,11 +9,28 @@ CONNECTION_LOST = Failure(
     origin="mapped",
 )
 PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
+CALL_CANCELLED = Failure(
+    type="INTERNAL",
+    message="The call was cancelled before the server got it.",
+    retryable=False,
+    outcome="not_executed",
+    origin="mapped",
+)
 NO_ANSWER = Failure(
     code="BAD_UPSTREAM_RESPONSE",
     message="The server answered with something that is no answer to the call.",
     origin="mapped",
 )
+
+
+def timed_out(seconds: float) -> Failure:
+    """Return the failure of a call that the server did not answer in time."""
+    return Failure(
+        code="TIMEOUT",
+        message=f"The server did not answer within {round(seconds, 1):g} seconds, and the call was cancelled.",
+        origin="mapped",
+    )
+
 
 ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
 UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")

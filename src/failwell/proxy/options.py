@@ -11,21 +11,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from failwell._automatic import is_automatic
 
 if TYPE_CHECKING:
+    from failwell.proxy.policies import ToolPolicies
     from failwell.retry._fleet import FleetLimits
 
 # A test compares it with the table of dialects, which takes longer to load than the server may wait.
 DIALECTS = ("compact", "envelope", "flat", "meta", "xml")
-_GRACE, _GRACE_OF_CALLS = 1.0, 4.0
+# Behind a URL nothing has to end, and hosts kill whoever is still there two seconds after they closed its input.
+_GRACE, _GRACE_OF_URL, _GRACE_OF_CALLS = 10.0, 1.0, 4.0
+_RETRY_DEADLINE = 30.0
 _LONGEST_SENTENCE = 2000
 
-_USAGE = """\
-failwell proxy [OPTIONS] -- COMMAND [ARGUMENTS]
-       failwell proxy [OPTIONS] --url URL [--listen ADDRESS]"""
-_DESCRIPTION = """\
-Start an MCP server, or stand in front of one that runs elsewhere. Everything
-passes through unchanged, but the failures of its tools become structured.
+_USAGE = ("failwell proxy [OPTIONS] -- COMMAND...", "failwell proxy [OPTIONS] --url URL [--listen ADDRESS]")
+_ABOUT = """\
+Put failwell in front of a server that you can't modify.
 
-Example: failwell proxy --retry -- npx -y @modelcontextprotocol/server-filesystem /srv/data"""
+It starts an MCP server, or connects to one that runs elsewhere. Failures of its tools become structured; \
+everything else passes through unchanged."""
+_EXAMPLES = (
+    "failwell proxy --retry -- npx -y @modelcontextprotocol/server-filesystem /srv/data",
+    "failwell proxy --url https://example.com/mcp --listen 127.0.0.1:8080",
+)
 
 
 class BadOption(Exception):
@@ -40,6 +45,7 @@ class ProxyOptions(argparse.Namespace):
     listen: tuple[str, int] | None
     workers: int
     header: tuple[tuple[str, str], ...]
+    header_variable: tuple[tuple[str, str], ...]
     allow_origin: tuple[str, ...]
     dialect: str
     flip_unflagged: tuple[str, ...]
@@ -47,15 +53,25 @@ class ProxyOptions(argparse.Namespace):
     retry: bool
     retry_safe: tuple[str, ...]
     attempts: int
-    deadline: float
+    timeout: float | None
+    deadline: float | None
     limits: str | None
     restart: bool
     events: str | None
+    metrics: tuple[str, int] | None
     name: str | None
-    dry_run: bool
+    observe: bool
+    policy: str | None
     quiet: bool
     grace: float
     help: bool
+    policies: "ToolPolicies | None" = None
+    response_size: int | None = None
+
+    @property
+    def retry_deadline(self) -> float:
+        """How long a call may take with its retries before no other is made."""
+        return _RETRY_DEADLINE if self.deadline is None else self.deadline
 
 
 def _dialect(text: str) -> str:
@@ -84,6 +100,13 @@ def _seconds(text: str) -> float:
         found = -1.0
     if not 0 <= found <= 86_400:
         raise ValueError("must be a number of seconds")
+    return found
+
+
+def _limit(text: str) -> float:
+    found = _seconds(text)
+    if not found:
+        raise ValueError("must be a number of seconds above 0")
     return found
 
 
@@ -133,6 +156,13 @@ def _header(text: str) -> tuple[tuple[str, str], ...]:
     return ((name, value.strip()),)
 
 
+def _header_variable(text: str) -> tuple[tuple[str, str], ...]:
+    name, _, variable = text.partition(":")
+    if not (name.replace("-", "").isalnum() and name.isascii() and re.fullmatch(r"\w+", variable)):
+        raise ValueError("must be the name of a header and that of a variable, such as Authorization:TOKEN")
+    return ((name, f"${{{variable}}}"),)
+
+
 class Option(NamedTuple):
     """A row of the table.
 
@@ -150,10 +180,11 @@ class Option(NamedTuple):
 
     @property
     def help(self) -> str:
-        """What the option does, with its default."""
-        has_default = self.default not in (None, ())
-        is_number = isinstance(self.default, int | float)
-        return f"{self.summary} (default: {self.default:{'g' if is_number else ''}})" if has_default else self.summary
+        """What the option does, in a sentence, with its default."""
+        sentence = f"{self.summary[0].upper()}{self.summary[1:]}."
+        if self.default in (None, ()):
+            return sentence
+        return f"{sentence} [default: {self.default:{'g' if isinstance(self.default, int | float) else ''}}]"
 
 
 OPTIONS = (
@@ -174,6 +205,14 @@ OPTIONS = (
         is_repeatable=True,
         is_secret=True,
     ),
+    Option(
+        "--header-variable",
+        "NAME:VARIABLE",
+        "send this header too, with the value of an environment variable",
+        _header_variable,
+        (),
+        is_repeatable=True,
+    ),
     Option("--allow-origin", "ORIGIN,…", "let pages of these origins in; * for all", _names, (), is_repeatable=True),
     Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "meta"),
     Option(
@@ -187,7 +226,13 @@ OPTIONS = (
     Option("--retry", None, "repeat failed calls where that is worthwhile and safe"),
     Option("--retry-safe", "TOOL,…", "these tools may run twice, whatever they say themselves", _names, ()),
     Option("--attempts", "N", "how often a call is made at most", _count, 3),
-    Option("--deadline", "SECONDS", "how long a call may take with its retries", _seconds, 30.0),
+    Option("--timeout", "SECONDS", "how long a try of a call may take before it is cancelled", _limit),
+    Option(
+        "--deadline",
+        "SECONDS",
+        f"how long a call may take with its retries; if given, it is cancelled then (default: {_RETRY_DEADLINE:g})",
+        _limit,
+    ),
     Option(
         "--limits",
         "URL",
@@ -203,17 +248,29 @@ OPTIONS = (
         _file,
         is_secret=True,
     ),
+    Option(
+        "--metrics",
+        "ADDRESS",
+        "serve /metrics for Prometheus, /healthz and /readyz on this address, such as 127.0.0.1:9464",
+        parse_address,
+    ),
     Option("--name", "NAME", "what records call the server", _name),
-    Option("--dry-run", None, "report what would change, and change nothing"),
+    Option(
+        "--policy",
+        "FILE",
+        "what is known of servers and tools; by default the policy file of the user's configuration folder",
+        _file,
+    ),
+    Option("--observe", None, "report what would change, and change nothing"),
     Option("--quiet", None, "no summary on standard error at the end"),
     Option(
         "--grace",
         "SECONDS",
-        f"how long the server may take to end (default: {_GRACE:g}); with --listen, running calls"
-        f" (default: {_GRACE_OF_CALLS:g})",
+        f"how long the server may take to end after its last answer (default: {_GRACE:g}); with --url, running calls"
+        f" (default: {_GRACE_OF_URL:g}; with --listen, {_GRACE_OF_CALLS:g})",
         _seconds,
     ),
-    Option("--help", None, "show this and exit"),
+    Option("--help", None, "show this help"),
 )
 
 
@@ -239,7 +296,8 @@ def parse(argv: list[str]) -> ProxyOptions:
     if options.command[:1] == ["--"]:
         del options.command[0]
     if options.grace is None:
-        options.grace = _GRACE if options.listen is None else _GRACE_OF_CALLS
+        in_front = _GRACE if options.url is None else _GRACE_OF_URL
+        options.grace = in_front if options.listen is None else _GRACE_OF_CALLS
     _check(options)
     if not is_automatic():
         options.retry = options.validate = options.restart = False
@@ -252,41 +310,46 @@ def _check(options: ProxyOptions) -> None:
         raise BadOption("--limits are those of retries, so it needs --retry")
     if options.workers > 1 and options.listen is None:
         raise BadOption("--workers listen somewhere, so they need --listen")
+    if options.workers > 1 and options.metrics is not None:
+        raise BadOption("--metrics counts the calls of one process, so it does not go with --workers")
+    if options.workers > 1 and not hasattr(os, "fork"):
+        raise BadOption("--workers needs fork, which this system does not have; start several proxies instead")
     if not options.command and options.url is None:
         raise BadOption("there is no command to start; write it behind --, such as: failwell proxy -- npx some-server")
+    if options.listen is not None and options.url is None:
+        raise BadOption("--listen needs --url: a command is served over standard input and output")
     if options.command and options.url is not None:
         raise BadOption("there is a command and a --url; the proxy stands in front of one of them")
 
 
 def help_text() -> str:
     """Return what `--help` shows."""
-    return _parser().format_help()
+    from failwell._help import help_page  # only for people
+
+    heads = [" ".join(filter(None, (option.name, option.metavar))) for option in OPTIONS]
+    rows = [(head.replace("--help", "-h, --help"), option.help) for head, option in zip(heads, OPTIONS, strict=True)]
+    return help_page(usage=_USAGE, about=_ABOUT, sections={"Options": rows}, examples=_EXAMPLES)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        usage=_USAGE,
-        description=_DESCRIPTION,
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=28),
         add_help=False,
         allow_abbrev=False,
         exit_on_error=False,
     )
-    group = parser.add_argument_group("Options")
     for option in OPTIONS:
         names = ("-h", option.name) if option.name == "--help" else (option.name,)
         if option.parse is None:
-            group.add_argument(*names, action="store_true", help=option.help)
+            parser.add_argument(*names, action="store_true")
             continue
-        group.add_argument(
+        parser.add_argument(
             *names,
             metavar=option.metavar,
             type=partial(_value, option),
             default=option.default,
             action=_Extend if option.is_repeatable else "store",
-            help=option.help,
         )
-    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser
 
 
@@ -337,6 +400,11 @@ def tell_operator(*lines: str) -> None:
     lines = tuple(clean(line, _LONGEST_SENTENCE) for line in lines)
     with suppress(OSError):  # nobody reads it
         os.write(2, "".join(f"failwell: {line}\n" for line in lines).encode(errors="backslashreplace"))
+
+
+def is_traced(events: int | str | None) -> bool:
+    """Return whether calls have spans, given where events go: a collector takes them."""
+    return isinstance(events, str) and events.startswith("otlp:")
 
 
 def quote_for_url(value: str) -> str:

@@ -1,16 +1,16 @@
-"""`ProxyRecorder`: the events of a proxy as records in a file or a store; `server_name`: the server's name in them."""
+"""The events of a proxy: `ProxyRecorder` keeps them in a file or a store, `ProxyMetrics` counts them for Prometheus."""
 
 import os
 import re
-import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
+from failwell._trace import Attribute
 from failwell.event import Event
-from failwell.proxy.bounds import LAST_RECORDS_TIMEOUT, MAX_TIMED_CALLS
-from failwell.proxy.options import ProxyOptions
+from failwell.proxy.bounds import LAST_RECORDS_TIMEOUT
+from failwell.proxy.options import BadOption, ProxyOptions, tell_operator
 from failwell.records._jsonl import JsonlSink
 from failwell.records._record import Record
 from failwell.records._recorder import Recorder
@@ -39,9 +39,14 @@ def server_name(options: ProxyOptions) -> str:
     """Return what to call the server: the operator's name for it, its URL, or the program that is started."""
     if options.name is not None:
         return options.name
-    if options.url is not None:
-        return _without_user(options.url.partition("?")[0])
-    return _program(options.command)
+    return name_of(options.command if options.url is None else [options.url])
+
+
+def name_of(command: Sequence[str]) -> str:
+    """Return what to call a server that nobody named: its URL, or the program that is started."""
+    if "://" in command[0]:
+        return _without_user(command[0].partition("?")[0])
+    return _program(command)
 
 
 def _without_user(url: str) -> str:
@@ -73,14 +78,13 @@ def _program(command: Sequence[str]) -> str:
 
 
 class ProxyRecorder:
-    """Records events, and how long calls take.
+    """Records events.
 
     Args:
         events: an open file, or the address of a store.
         options: what the operator wants.
         server: the name of the server.
         warn: gets what the operator should know of records that are lost.
-        clock: tells seconds.
     """
 
     def __init__(
@@ -90,37 +94,23 @@ class ProxyRecorder:
         *,
         server: str,
         warn: Callable[[str], object],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         path = (options.events or "").removeprefix("jsonl:")
         sink: Sink = JsonlSink(path, file=events) if isinstance(events, int) else _LazySink(events)
-        self._dry_run = options.dry_run
+        self._sink = sink if isinstance(sink, _LazySink) else None
+        self._dry_run = options.observe
         self._recorder = Recorder(sink, server=server, dialect=options.dialect, warn=warn)
-        self._clock = clock
-        self._start_times: dict[Any, float] = {}
-        self._would_refuse: dict[Any, str | None] = {}
 
     def __call__(self, event: Event) -> None:
         """Record an event."""
-        key = (event.session, event.call)
-        if event.kind == "started":
-            if len(self._start_times) >= MAX_TIMED_CALLS:
-                self._start_times.pop(next(iter(self._start_times)), None)
-            self._start_times[key] = self._clock()
-            return
-        if event.kind == "refused" and self._dry_run:  # the call is made all the same, and ends later
-            if len(self._would_refuse) < MAX_TIMED_CALLS:
-                self._would_refuse[key] = None if event.failure is None else event.failure.code
-            return
-        is_running = event.kind == "retry"
-        started = self._start_times.get(key) if is_running else self._start_times.pop(key, None)
-        elapsed = None if started is None else self._clock() - started
-        details = dict(event.details)
-        if self._dry_run:
-            details["dry_run"] = True
-        if not is_running and (refused := self._would_refuse.pop(key, None)) is not None:
-            details["refused"] = refused
-        self._recorder(replace(event, elapsed=elapsed, details=details))
+        if self._dry_run and event.kind == "refused":
+            return  # the call is made all the same, and ends later
+        self._recorder(replace(event, details={"dry_run": True, **event.details}) if self._dry_run else event)
+
+    def end_session(self, seconds: float, attributes: dict[str, Attribute]) -> None:
+        """Measure a session that ended, if somebody collects such figures."""
+        if self._sink is not None:
+            self._sink.end_session(seconds, attributes)
 
     @property
     def lost(self) -> int:
@@ -138,12 +128,58 @@ class _LazySink:
     def __init__(self, address: str) -> None:
         self._address = address
         self._sink: Sink | None = None
+        self._sessions: deque[tuple[float, dict[str, Attribute]]] = deque()
 
     def write(self, batch: Sequence[Record], /) -> None:
         if self._sink is None:
             self._sink = open_sink(self._address)
+        self._tell_sessions()
         self._sink.write(batch)
 
+    def end_session(self, seconds: float, attributes: dict[str, Attribute]) -> None:
+        self._sessions.append((seconds, attributes))
+
     def close(self) -> None:
+        self._tell_sessions()
         if self._sink is not None:
             self._sink.close()
+
+    def _tell_sessions(self) -> None:
+        end_session = getattr(self._sink, "end_session", None)
+        while self._sessions:
+            seconds, attributes = self._sessions.popleft()
+            if end_session is not None:
+                end_session(seconds, attributes)
+
+
+class ProxyMetrics:
+    """Counts events, and shows the counts on an address of its own.
+
+    Raises:
+        BadOption: the address is not free.
+    """
+
+    def __init__(self, options: ProxyOptions) -> None:
+        from failwell.metrics import Metrics, MetricsServer  # only where metrics are wanted
+
+        assert options.metrics is not None
+        self._is_ready = options.listen is None  # a gateway is ready once it listens
+        self._count = Metrics(server=server_name(options))
+        try:
+            self._server = MetricsServer(options.metrics, self._count.registry, is_ready=lambda: self._is_ready)
+        except OSError as failed:
+            host, port = options.metrics
+            raise BadOption(f"--metrics cannot listen on {host}:{port}: {failed.strerror or failed}") from None
+        tell_operator(f"metrics on http://{options.metrics[0]}:{self._server.port}/metrics")
+
+    def __call__(self, event: Event) -> None:
+        """Count an event."""
+        self._count(event)
+
+    def set_ready(self, *, is_ready: bool) -> None:
+        """Say from now on whether the proxy takes calls."""
+        self._is_ready = is_ready
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.close()

@@ -1,7 +1,7 @@
 """`Rewriter`: failing answers to `tools/call` as structured failures. Pure: messages in, messages out.
 
 call = ProxiedCall.of(request)                       # None: nothing to do with tools
-reading = rewriter.read_answer(call, message)        # what the server answered
+reading = rewriter.read_answer(call, message, is_failed=True)  # what the server answered
 answer, event = rewriter.write_answer(call, reading)  # an answer to send instead of the server's, or None: as it is
 answer = rewriter.failed(call, failure)              # for what the proxy itself found: a dead server, a 503
 """
@@ -10,46 +10,63 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell import dialects
+from failwell._automatic import is_automatic
 from failwell._json import is_array, is_object, write_json
 from failwell._log import log
-from failwell.advice import Hints, advised, decide
-from failwell.dialects._placement import META_KEY, encode
+from failwell._spelling import normalised
+from failwell.advice import Hints, advised, decide, is_guess
+from failwell.dialects._placement import META_KEY, UNFLAGGED_KEY, write_result, write_whole
 from failwell.event import CallArguments, Event, Kind
-from failwell.failure import Failure, is_certain
-from failwell.phrases.rpc_codes import PROTOCOL_ERRORS
-from failwell.proxy.bounds import MAX_ORIGINAL_CHARACTERS
-from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
+from failwell.failure import FIELDS, Failure, is_certain
+from failwell.phrases.rpc_codes import METHOD_NOT_FOUND, PROTOCOL_ERRORS
+from failwell.proxy.bounds import MAX_ERROR_TEXT_CHARACTERS, MAX_ORIGINAL_CHARACTERS
+from failwell.proxy.calls import ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, redacted, redacted_part
-from failwell.reading.reader import attempts_below, read
-from failwell.redact.canonical import json_safe
+from failwell.reading.flat_text import Reading, without_filling
+from failwell.reading.reader import attempts_in, explain
+from failwell.redact.canonical import CleanMessage, canonical, json_safe
+from failwell.redact.scrubber import clean_ends
 from failwell.redact.whole import holds_json, redact_whole
 
 if TYPE_CHECKING:
+    from failwell.proxy.options import ProxyOptions
+    from failwell.proxy.policies import ToolPolicies
     from failwell.retry import Run
     from failwell.server._schemas import SchemaChecks
 
 ORIGINAL_KEY = "dev.failwell/original"
 """The key in `_meta` of what the server itself answered, redacted."""
 
-_UNREADABLE = Failure(
-    code="INTERNAL_ERROR", message="The call failed, and the server did not say why.", origin="inferred", confidence=0.0
+_UNREADABLE = Reading(
+    Failure(
+        code="INTERNAL_ERROR",
+        message="The call failed, and the server did not say why.",
+        origin="inferred",
+        confidence=0.0,
+    )
 )
 
 Message = dict[str, Any]
 
 _SAID_ELSEWHERE = frozenset(("jsonrpc_code", "failed_items", "succeeded"))
+_SAID_IN_LINES = frozenset(("status", "status_code", "http_status", "retry_after", "retry_after_seconds"))
 _ENVELOPE = frozenset(("jsonrpc", "id", "result", "error"))
 _REPLACED = frozenset(("content", "isError", "_meta"))
 
 
 class AnswerReading(Struct):
-    """What a server's answer says: the failure in it and its kind, if any; and the message, the JSON in it redacted."""
+    """What a server's answer says: the failure in it and its kind, if any; and the message, the JSON in it redacted.
+
+    `cleaned` is the text that the failure was read from, if that was cleaned.
+    """
 
     message: Message
     failure: Failure | None = None
     kind: Kind | None = None
+    cleaned: CleanMessage | None = None
 
     @property
     def failed(self) -> Failure | None:
@@ -59,7 +76,9 @@ class AnswerReading(Struct):
     @property
     def is_retried_below(self) -> bool:
         """Whether the server, or a proxy before it, has retried the call already."""
-        return attempts_below(self.message.get("result")) > 1
+        result = self.message.get("result")
+        meta = result.get("_meta") if is_object(result) else None
+        return is_object(meta) and attempts_in(meta) > 1
 
 
 class Rewriter:
@@ -72,8 +91,11 @@ class Rewriter:
         dry_run: report what would change, and change nothing.
         safe: tools that may run twice, as the operator knows.
         tools: the tools that the server lists, if they are shared.
-        reports_all: report calls that start and succeed too, and more about each.
+        reports_all: report calls that succeed too, and more about each.
         session: the name of the client's session in events.
+        marks_unflagged: flag a success where the schema proves the call wrong and the text complains of that; where
+            its text is that of an error otherwise, say so in `_meta` only.
+        policies: what is wanted for each tool, if there is a policy file; it knows the options too.
 
     Raises:
         ValueError: there is no such dialect.
@@ -90,8 +112,12 @@ class Rewriter:
         tools: ListedTools | None = None,
         reports_all: bool = False,
         session: str = "",
+        policies: "ToolPolicies | None" = None,
+        marks_unflagged: bool = False,
     ) -> None:
         dialects.get(dialect)
+        self._policies = policies
+        self.marks_unflagged = marks_unflagged
         self.dialect = dialect
         self.flip_unflagged = frozenset(flip_unflagged)
         self.reads_unflagged = reads_unflagged
@@ -100,49 +126,79 @@ class Rewriter:
         self.tools = tools or ListedTools()
         self.reports_all = reports_all
         self._session = session
+        self.agent = ""
+        """The client, as it named itself at the beginning of the session, if it did."""
         self._checks: SchemaChecks | None = None
 
-    def read_answer(self, call: ProxiedCall, message: Message) -> AnswerReading:
-        """Return what an answer says."""
-        message = _with_safe_json(message, is_failing=is_failing(message) or self.flips(call.tool))
-        failure = self._failure_in(call, message)
-        if failure is not None:
-            return AnswerReading(message, failure, "failure")
-        failure = self.unflagged_in(call, message)
-        if failure is None:
+    @classmethod
+    def of(cls, options: "ProxyOptions", tools: ListedTools, *, is_observed: bool, session: str = "") -> "Rewriter":
+        """Return the rewriter that the options of a proxy ask for; if it *is_observed*, each call is reported."""
+        return cls(
+            dialect=options.dialect,
+            flip_unflagged=options.flip_unflagged,
+            reads_unflagged=is_observed or options.observe,
+            dry_run=options.observe,
+            safe=options.retry_safe,
+            policies=options.policies,
+            marks_unflagged=is_automatic(),
+            tools=tools,
+            reports_all=is_observed,
+            session=session,
+        )
+
+    def read_answer(self, call: ProxiedCall, message: Message, *, is_failed: bool) -> AnswerReading:
+        """Return what an answer says, given whether it is flagged as a failure."""
+        is_changed = is_failed or self.flips(call.tool)
+        reading = self._read_safe(call, _with_safe_json(message) if is_changed else message)
+        if is_changed or reading.failure is None:
+            return reading
+        again = self._read_safe(call, _with_safe_json(message))
+        return replace(again, message=message) if again.kind == "unflagged" else again
+
+    def read_again(self, call: ProxiedCall, reading: AnswerReading) -> AnswerReading:
+        """Return what an answer says now that the tools are known: only a text may be read otherwise."""
+        if reading.failure is None or is_certain(reading.failure):
+            return reading
+        if reading.kind == "unflagged":
+            return self.read_answer(call, reading.message, is_failed=False)
+        return self._read_safe(call, reading.message)
+
+    def _read_safe(self, call: ProxiedCall, message: Message) -> AnswerReading:
+        if is_about_tool(call, message):
+            found = self._read(call, message) or _UNREADABLE
+            return AnswerReading(message, found.failure, "failure", found.cleaned)
+        is_flipped = self.flips(call.tool)
+        is_read = self.reads_unflagged or self.marks_unflagged or is_flipped
+        if not is_read or not _has_succeeded(message) or not is_array(message["result"].get("content")):
             return AnswerReading(message)
-        return AnswerReading(message, failure, "flipped" if self.flips(call.tool) else "unflagged")
-
-    def failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
-        """Return the failure in an answer that is flagged as one and that concerns the tool, or None."""
-        return self._failure_in(call, _with_safe_json(message, is_failing=is_failing(message)))
-
-    def _failure_in(self, call: ProxiedCall, message: Message) -> Failure | None:
-        if is_object(error := message.get("error")):
-            code = error.get("code")
-            if call.is_task or (isinstance(code, int) and code in PROTOCOL_ERRORS):
-                return None
-        elif not is_object(result := message.get("result")) or result.get("isError") is not True:
-            return None
-        return self._read(call, message) or _UNREADABLE
-
-    def unflagged_in(self, call: ProxiedCall, message: Message) -> Failure | None:
-        """Return the failure in an answer that the server calls a success, if such answers are to be read; or None."""
-        result = message.get("result")
-        if (
-            not (self.reads_unflagged or self.flips(call.tool))
-            or not is_object(result)
-            or result.get("isError") is True
-        ):
-            return None
-        if not is_array(result.get("content")):
-            return None
-        found = self._read(call, message, unflagged=True)
-        return None if found is None or found.severity == "warning" else found
+        error = self._read(call, message, unflagged=True)
+        if error is None and self._flips_by_name(call.tool) and _is_bare_error(message):
+            error = self._read(call, {**message, "result": {**message["result"], "isError": True}})
+        if error is None or error.failure.severity == "warning":
+            return AnswerReading(message)
+        failure = error.failure
+        is_proven = self.marks_unflagged and error.sign is not None and error.sign.is_proven
+        if self.marks_unflagged and failure.code == "UNKNOWN_TOOL" and self._is_missing(call.tool):
+            is_proven, failure = True, failure.replace(outcome="unknown")  # the list of tools proves it
+        kind: Kind = "flipped" if is_flipped or is_proven else "unflagged"
+        return AnswerReading(message, failure, kind, error.cleaned)
 
     def flips(self, tool: str) -> bool:
         """Return whether the operator said that error texts of this tool are errors, flagged or not."""
+        if self._policies is not None:
+            return self._policies.flips(tool)
         return tool in self.flip_unflagged or "*" in self.flip_unflagged
+
+    def _flips_by_name(self, tool: str) -> bool:
+        """Return whether the operator said so of the tool itself, and not of all tools."""
+        return tool in self.flip_unflagged or (self._policies is not None and self._policies.flips_by_name(tool))
+
+    def validates(self, tool: str) -> bool:
+        """Return whether wrong arguments of a tool are refused, where any are."""
+        return self._policies is None or self._policies.validates(tool)
+
+    def _dialect_of(self, tool: str) -> str:
+        return self.dialect if self._policies is None else self._policies.dialect(tool)
 
     def redacted(self, message: Message) -> Message | None:
         """Return a failing answer that is not rewritten, redacted; None: there is nothing to hide."""
@@ -165,18 +221,54 @@ class Rewriter:
             return self.redacted(message), self._success(call, message, attempts)
         if run is not None:
             failure = run.with_gravest_outcome(failure)
-        event = self.event(kind, call, failure, **attempts_detail(attempts))
-        is_passed = kind == "unflagged" or self.dry_run
-        return None if is_passed else self._rewrite(call, message, failure, attempts), event
+        event = self.event(kind, call, failure, attempt=attempts or 1)
+        if self.dry_run:
+            return None, event
+        if kind == "unflagged":
+            return self._mark(call, reading, failure), event
+        return self._rewrite(call, reading, failure, attempts), event
+
+    def _mark(self, call: ProxiedCall, reading: AnswerReading, failure: Failure) -> Message | None:
+        """Return a success with the failure that its text tells of in `_meta`, and nothing else changed."""
+        result = reading.message["result"]
+        meta: Any = result.get("_meta") or {}
+        if not self.marks_unflagged or not is_object(meta) or META_KEY in meta:
+            return None
+        worded = advised(failure.replace(outcome="unknown"), self.hints(call.tool))
+        marked = {**meta, UNFLAGGED_KEY: write_whole(canonical(worded, reading.cleaned))}
+        return {**reading.message, "result": {**result, "_meta": marked}}
+
+    def cut(self, call: ProxiedCall, message: Message) -> Message | None:
+        """Return a success whose texts are cut to the size that the policy allows; None: it passes as it is."""
+        most = None if self._policies is None else self._policies.response_size(call.tool)
+        result = message.get("result")
+        blocks = result.get("content") if is_object(result) else None
+        if most is None or self.dry_run or not is_array(blocks) or not is_object(result):
+            return None
+        length = sum(map(len, _texts(blocks)))
+        if length <= most:
+            return None
+        share = most / length
+        kept = [_cut_block(block, share) for block in blocks]
+        note = (
+            f"[{length - sum(map(len, _texts(kept)))} of {length} characters are left out. {self._ask_for_less(call)}]"
+        )
+        return {**message, "result": {**result, "content": [*kept, {"type": "text", "text": note}]}}
+
+    def _ask_for_less(self, call: ProxiedCall) -> str:
+        schema = self.tools.get(call.tool).input_schema
+        known = schema.get("properties") if is_object(schema) else None
+        names = [name for name in known if set(normalised(name).split("_")) & _NARROWING] if is_object(known) else []
+        return f"Ask for less with: {', '.join(names[:5])}." if names else "Ask for less, in several calls if need be."
 
     def _success(self, call: ProxiedCall, message: Message, attempts: int | None) -> Event | None:
         if attempts is not None:
-            return self.event("recovered", call, None, **attempts_detail(attempts))
+            return self.event("recovered", call, attempt=attempts)
         return self.event("success", call) if self.reports_all and _has_succeeded(message) else None
 
     def failed(self, call: ProxiedCall, failure: Failure, *, attempts: int | None = None) -> Message:
         """Return the answer to a call for a failure that the proxy itself found."""
-        return self._message(call, self._result(call, failure, attempts))
+        return {"jsonrpc": "2.0", "id": call.id, "result": self._result(call, failure, attempts)}
 
     def event(self, kind: Kind, call: ProxiedCall, failure: Failure | None = None, **more: Any) -> Event:
         """Return an event of a call."""
@@ -188,9 +280,10 @@ class Rewriter:
             session=self._session,
             tool=call.tool,
             call=call.id,
+            agent=call.agent or self.agent,
             failure=failure,
             hints=self.hints(call.tool),
-            arguments=None if kind == "started" else CallArguments(call.arguments),
+            arguments=CallArguments(call.arguments),
             **more,
         )
 
@@ -200,29 +293,39 @@ class Rewriter:
 
     def hints(self, tool: str) -> Hints:
         """Return whether a tool may run twice, as the operator knows or the server lists it."""
-        return Hints(idempotent=True) if tool in self._safe else hints_of(self.tools.get(tool))
+        if self._policies is not None:
+            listed = self.tools.find(tool)
+            return self._policies.hints(tool, None if listed is None else listed.promises)
+        if tool in self._safe:
+            return Hints(idempotent=True)
+        return Hints.of(dict.fromkeys(self.tools.get(tool).annotations, True))
 
-    def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Failure | None:
+    def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Reading | None:
+        schema = self.tools.get(call.tool).input_schema
         try:
-            return self._read_or_raise(call, message, unflagged=unflagged)
+            found = explain(
+                message, tool=call.tool or None, arguments=call.arguments, input_schema=schema, unflagged=unflagged
+            )
+            if found is None or (is_certain(found.failure) and found.failure.code != "METHOD_NOT_FOUND"):
+                return found
+            failure = self._with_details(call, found.failure)
+            if failure.code == "METHOD_NOT_FOUND" and self._is_missing(call.tool):
+                failure = failure.replace(code="UNKNOWN_TOOL")
+            if failure.code == "UNKNOWN_TOOL":
+                failure = self._with_tools(call, failure)
+            elif failure.type == "VALIDATION":
+                failure = self._with_fields(call, failure)
+            elif failure.type == "NOT_FOUND":
+                failure = self._with_helpful_tools(call, failure)
+            return found if failure is found.failure else replace(found, failure=failure)
         except Exception:
             log.exception("a failure could not be read")
-            return None if unflagged else _UNREADABLE.replace(tool=call.tool)
+            return None if unflagged else replace(_UNREADABLE, failure=_UNREADABLE.failure.replace(tool=call.tool))
 
-    def _read_or_raise(self, call: ProxiedCall, message: Message, *, unflagged: bool) -> Failure | None:
-        schema = self.tools.get(call.tool).input_schema
-        found = read(message, tool=call.tool, arguments=call.arguments, input_schema=schema, unflagged=unflagged)
-        if found is None or is_certain(found):
-            return found
-        found = self._with_details(found)
-        if found.code == "UNKNOWN_TOOL":
-            return self._with_tools(call, found)
-        return self._with_fields(call, found) if found.type == "VALIDATION" else found
-
-    def _with_details(self, failure: Failure) -> Failure:
+    def _with_details(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure with its details in the message, where the dialect shows a model nothing else of them."""
         details = {key: value for key, value in failure.details.items() if key not in _SAID_ELSEWHERE}
-        if self.dialect != "meta" or failure.origin != "read" or not details:
+        if self._dialect_of(call.tool) != "meta" or failure.origin != "read" or not details:
             return failure
         return failure.replace(message=f"{failure.message} {redact_whole(write_json(details))}")
 
@@ -235,6 +338,20 @@ class Rewriter:
 
         better = unknown_tool(call.tool, names)
         return failure.replace(message=better.message, suggestion=None, actions=better.actions)
+
+    def _is_missing(self, tool: str) -> bool:
+        """Return whether the server lists its tools, and this is none of them."""
+        return not self.tools.is_empty and tool not in self.tools.names()
+
+    def _with_helpful_tools(self, call: ProxiedCall, failure: Failure) -> Failure:
+        """Return the failure of a call that did not find something, with the tools that list or create such things."""
+        if failure.actions or is_guess(failure) or self.tools.is_empty:
+            return failure
+        from failwell.schema.tool_names import helpful_tools  # only now: most failures have no use for other tools
+
+        fields = [problem.path for problem in failure.fields]
+        found = helpful_tools(call.tool, self.tools.names(), text=failure.message, fields=fields)
+        return failure.replace(actions=found) if found else failure
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""
@@ -259,54 +376,86 @@ class Rewriter:
             log.exception("the arguments of a call could not be checked; it passes")
             return None
 
-    def _rewrite(self, call: ProxiedCall, message: Message, failure: Failure, attempts: int | None) -> Message | None:
+    def _rewrite(
+        self, call: ProxiedCall, reading: AnswerReading, failure: Failure, attempts: int | None
+    ) -> Message | None:
+        message = reading.message
         before: Message = message["result"] if is_object(message.get("result")) else {}
-        after = self._result(call, failure, attempts)
+        is_error, is_sure = "error" in message, is_certain(failure)
+        text = "" if is_error and is_sure else _text_of(message)
+        original = "" if is_sure else text.strip()
+        kept = without_filling(original, keeps_frames=lambda: _runs_code(call))
+        is_said = len(failure.message) <= FIELDS["message"].longest and kept in failure.message
+        words = None if is_said else _redact_text(kept)
+        after = self._result(call, failure, attempts, cleaned=reading.cleaned, words=words)
         blocks = before.get("content")
-        rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
-        after["content"] += redacted_part(rest, "result", "content") if rest else rest
+        is_whole = kept == original and len(kept) <= MAX_ERROR_TEXT_CHARACTERS and not is_error
+        if is_whole and is_array(blocks) and after["content"][0]["text"] == (words or original):
+            # Nothing was to be added, and what is the same as a text that was redacted needs that no more.
+            is_safe = blocks == after["content"]
+            after["content"] = blocks if is_safe else redacted_part(blocks, "result", "content")
+        else:
+            rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
+            after["content"] += redacted_part(rest, "result", "content") if rest else rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
         is_same = blocks == after["content"] and before.get("isError") is after["isError"]
         if META_KEY in meta and is_same and _outcome(meta) == _outcome(after["_meta"]):
             return self.redacted(message)  # the server uses failwell itself
-        more = redacted_part({key: value for key, value in before.items() if key not in _REPLACED}, "result")
-        extra = redacted_part({key: value for key, value in message.items() if key not in _ENVELOPE})
+        more: Message = {key: value for key, value in before.items() if key not in _REPLACED}
+        extra: Message = {key: value for key, value in message.items() if key not in _ENVELOPE}
+        others: Message = {key: value for key, value in meta.items() if key not in (META_KEY, ORIGINAL_KEY)}
+        if more or extra or others:  # what is neither part of the failure nor replaced by it
+            extra = redacted({**extra, "result": {**more, "_meta": others}})
+            more = extra.pop("result")
+            others = more.pop("_meta")
         result: Message = {**{key: None for key in before if key in _REPLACED or key in more}, **more, **after}
-        result["_meta"] = {**redacted_part(_without_own(meta), "result", "_meta"), **after["_meta"]}
-        original: Message = (
-            {"error": redacted_part(message["error"], "error")} if "error" in message else {"content": blocks}
-        )
+        result["_meta"] = {**others, **after["_meta"]}
+        answered: Message = {"text": text} if is_array(blocks) else {"content": blocks}
+        if is_error:
+            answered = {"error": redacted_part(message["error"], "error")}
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
             # Widespread clients check it against the schema even in errors, and throw the error away.
-            original["structuredContent"] = result.pop("structuredContent")
-        result["_meta"][ORIGINAL_KEY] = _redact(_simplify(original), failure, after["_meta"][META_KEY]["message"])
+            answered["structuredContent"] = result.pop("structuredContent")
+        result["_meta"][ORIGINAL_KEY] = _redact(answered, failure, after["_meta"][META_KEY]["message"])
         return {**{key: message[key] for key in ("jsonrpc", "id") if key in message}, **extra, "result": result}
 
-    def _result(self, call: ProxiedCall, failure: Failure, attempts: int | None) -> Message:
-        has_schema = self.tools.get(call.tool).has_output_schema
+    def _result(
+        self,
+        call: ProxiedCall,
+        failure: Failure,
+        attempts: int | None,
+        *,
+        cleaned: CleanMessage | None = None,
+        words: str | None = None,
+    ) -> Message:
+        tool = self.tools.get(call.tool)
         worded = advised(failure, self.hints(call.tool), attempt=attempts or 1)
-        result = encode(worded, self.dialect, output_schema=has_schema, attempts=attempts)
+        result = write_result(
+            worded,
+            self._dialect_of(call.tool),
+            cleaned=cleaned,
+            words=words,
+            output_schema=tool.has_output_schema,
+            attempts=attempts,
+        )
         return {**result, "resultType": "complete"} if call.is_modern else result
-
-    def _message(self, call: ProxiedCall, result: Message) -> Message:
-        return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
 _SAFE = Hints(read_only=True)
+# Of a call it says that there is no such tool, or that there are no tools: no client has an answer to that.
+_ABOUT_TOOLS = frozenset((METHOD_NOT_FOUND,))
 
 
 def _advice(failure: Failure, hints: Hints | None = None) -> tuple[str, str | None]:
     return decide(failure, hints).action, advised(failure, hints).suggestion
 
 
-def attempts_detail(attempts: int | None) -> dict[str, int]:
-    """Return the field of an event that says how often a call was made, if it was made again."""
-    return {} if attempts is None else {"attempt": attempts}
-
-
-def hints_of(tool: ListedTool) -> Hints:
-    """Return whether a tool may run twice."""
-    return Hints.of(dict.fromkeys(tool.annotations, True))
+def is_about_tool(call: ProxiedCall, message: Message) -> bool:
+    """Return whether an answer is flagged as a failure and concerns the tool: not the protocol, nor a task."""
+    if is_object(error := message.get("error")):
+        code = error.get("code")
+        return not (call.is_task or (isinstance(code, int) and code in PROTOCOL_ERRORS - _ABOUT_TOOLS))
+    return is_object(result := message.get("result")) and result.get("isError") is True
 
 
 def _outcome(meta: Message) -> Any:
@@ -315,9 +464,44 @@ def _outcome(meta: Message) -> Any:
     return failure.get("outcome") if is_object(failure) else None
 
 
-def _without_own(meta: Message) -> Message:
-    """Return `_meta` without the server's own failure, which is written anew."""
-    return {key: value for key, value in meta.items() if key not in (META_KEY, ORIGINAL_KEY)}
+def _runs_code(call: ProxiedCall) -> bool:
+    from failwell.schema.tool_names import runs_code  # only now: few texts have a traceback
+
+    return runs_code(call.tool, call.arguments)
+
+
+def _text_of(message: Message) -> str:
+    """Return what a client shows of an answer: its texts, or the message of an error and what goes with it."""
+    if "error" in message:
+        error = message["error"]
+        if not is_object(error):
+            return _shown(error)
+        text, data = error.get("message"), error.get("data")
+        is_said = not data or data == text or (is_object(data) and set(map(normalised, data)) <= _SAID_IN_LINES)
+        return _shown(text) if is_said else f"{_shown(text)} {_shown(data)}"
+    result = message.get("result")
+    blocks = result.get("content") if is_object(result) else None
+    return "\n".join(_texts(blocks)) if is_array(blocks) else ""
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else write_json(redact_whole(value))
+
+
+def _redact_text(text: str) -> str:
+    is_long = len(text) > MAX_ERROR_TEXT_CHARACTERS
+    found: str = clean_ends(text, MAX_ERROR_TEXT_CHARACTERS) if is_long else redact_whole(text)
+    return found.strip()
+
+
+def _texts(blocks: list[Any]) -> list[str]:
+    return [block["text"] for block in blocks if _is_text(block) and isinstance(block.get("text"), str)]
+
+
+def _is_bare_error(message: Message) -> bool:
+    from failwell.reading.unflagged import is_bare_error  # only now: it brings much that other failures do not need
+
+    return is_bare_error(_text_of(message))
 
 
 def _has_succeeded(message: Message) -> bool:
@@ -325,23 +509,56 @@ def _has_succeeded(message: Message) -> bool:
     return is_object(result) and result.get("isError") is not True
 
 
+# Words in the names of arguments by which a caller gets less.
+_NARROWING = frozenset(
+    (
+        "limit",
+        "offset",
+        "page",
+        "cursor",
+        "max",
+        "count",
+        "top",
+        "head",
+        "tail",
+        "first",
+        "last",
+        "start",
+        "end",
+        "fields",
+    )
+)
+_CUT = "\n[…]\n"
+
+
+def _cut_block(block: Any, share: float) -> Any:
+    """Return a text block with a share of its text: of its head, and less of its tail."""
+    if not _is_text(block) or not isinstance(text := block.get("text"), str):
+        return block
+    room = int(len(text) * share) - len(_CUT)
+    if room <= 0:
+        return {**block, "text": ""}
+    head = room * 4 // 5
+    return {**block, "text": f"{text[:head]}{_CUT}{text[len(text) - (room - head) :]}"}
+
+
 def _is_text(block: Any) -> bool:
     return is_object(block) and block.get("type") == "text"
 
 
-def _with_safe_json(message: Message, *, is_failing: bool) -> Message:
+def _with_safe_json(message: Message) -> Message:
     """Return a failing answer whose texts are redacted where they hold JSON: words made of it do not tell its names."""
     result = message.get("result")
-    blocks = result.get("content") if is_failing and is_object(result) else None
-    if not is_array(blocks) or not any(_holds_json(block) for block in blocks):
+    blocks = result.get("content") if is_object(result) else None
+    if not is_array(blocks) or not any(map(holds_json, _texts(blocks))):
         return message
-    safe = [{**block, "text": redact_whole(block["text"])} if _holds_json(block) else block for block in blocks]
+    safe = [
+        {**block, "text": redact_whole(text)}
+        if _is_text(block) and isinstance(text := block.get("text"), str) and holds_json(text)
+        else block
+        for block in blocks
+    ]
     return {**message, "result": {**message["result"], "content": safe}}
-
-
-def _holds_json(block: Any) -> bool:
-    text = block.get("text") if _is_text(block) else None
-    return isinstance(text, str) and holds_json(text)
 
 
 def _redact(original: Message, failure: Failure, message: str) -> Message:
@@ -349,13 +566,3 @@ def _redact(original: Message, failure: Failure, message: str) -> Message:
         return {"text": message}  # it was redacted for the failure already
     found: Message = json_safe(original, text_limit=MAX_ORIGINAL_CHARACTERS, text_total=2 * MAX_ORIGINAL_CHARACTERS)
     return found
-
-
-def _simplify(original: Message) -> Message:
-    """Return an answer with one text as just that text."""
-    blocks = original.get("content")
-    if not is_array(blocks):
-        return original
-    texts = [block["text"] for block in blocks if _is_text(block) and isinstance(block.get("text"), str)]
-    rest = {key: value for key, value in original.items() if key != "content"}
-    return {"text": "\n".join(texts), **rest}

@@ -108,7 +108,6 @@ def test_a_session_that_is_missing_is_told_as_a_failure_and_passes() -> None:
     [
         (404, -32600, "Session not found", "SESSION_LOST"),
         (400, -32600, "Bad Request: Missing session ID", "SESSION_LOST"),
-        (404, -32601, "Method not found", "METHOD_NOT_FOUND"),
     ],
 )
 def test_what_the_body_of_a_refusal_says_is_what_the_operator_is_told(
@@ -119,6 +118,14 @@ def test_what_the_body_of_a_refusal_says_is_what_the_operator_is_told(
 
     assert (answer.status, answer.message) == (status, error)
     assert [one.failure.code for one in seen if one.failure] == [code]
+
+
+def test_a_method_that_the_server_does_not_have_is_a_failure_of_the_call() -> None:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32601, "message": "Method not found"}}
+    answer, seen = seen_of(web.json_response(error, status=404))
+
+    assert (answer.status, answer.failure["code"]) == (200, "METHOD_NOT_FOUND")
+    assert [one.failure.code for one in seen if one.failure] == ["METHOD_NOT_FOUND"]
 
 
 def test_a_call_in_a_session_that_is_refused_without_a_reason_was_not_executed() -> None:

@@ -165,6 +165,53 @@ def test_a_second_answer_in_a_batch_is_dropped() -> None:
     assert answer.message == twice[:2]
 
 
+NO_ANSWERS: dict[str, Any] = {
+    "without a result": {"jsonrpc": "2.0", "id": 1, "results": {}},
+    "to an odd id": {"jsonrpc": "2.0", "id": [], "result": {}},
+    "to another id": success(id="other"),
+    "a request": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_a_call_that_is_answered_in_a_batch_gets_its_own_answer_only(name: str) -> None:
+    answer = through(answering([NO_ANSWERS[name], success(id=1)]), call(id=1))
+
+    assert answer.message == success(id=1)
+
+
+DEEP = "[" * 3000
+
+
+@pytest.mark.parametrize("rest", ["", "]" * 2999, "]" * 3000, "]" * 2999 + ",}" + "}}"])
+def test_a_success_that_is_too_deep_and_no_json_is_answered_by_the_proxy(rest: str) -> None:
+    body = f'{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"structuredContent":{DEEP}{rest}'
+    answer = through(answering(web.Response(text=body, content_type="application/json")), call(id=1))
+
+    assert answer.failure["code"] == "BAD_UPSTREAM_RESPONSE"
+
+
+def test_what_is_too_deep_and_has_no_result_is_no_answer() -> None:
+    body = f'{{"jsonrpc":"2.0","id":1,"results":{{"content":[],"structuredContent":{DEEP}{"]" * 3000}}}}}'
+    answer = through(answering(web.Response(text=body, content_type="application/json")), call(id=1))
+
+    assert answer.failure["code"] == "BAD_UPSTREAM_RESPONSE"
+
+
+def test_a_success_that_is_too_deep_passes() -> None:
+    body = f'{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"structuredContent":{DEEP}{"]" * 3000}}}}}'
+    answer = through(answering(web.Response(text=body, content_type="application/json")), call(id=1))
+
+    assert answer.body == body.encode()
+
+
+def test_a_name_with_a_character_that_nobody_sees_makes_no_answer_of_a_message() -> None:
+    odd = {"jsonrpc": "2.0", "id\u200b": 1, "result": {"content": [], "isError": True}}
+    answer = through(streaming(event(odd) + event(success(id=1))), call(id=1))
+
+    assert answer.messages == [odd, success(id=1)]
+
+
 def test_redirects_within_the_origin_are_followed_and_keep_the_call() -> None:
     bodies: list[Any] = []
     moved = web.Response(status=307, headers={"Location": "/mcp/"})

@@ -20,7 +20,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "flip": ("--flip-unflagged", "*"),
     "validate": ("--validate", "--quiet"),
     "all": ALL,
-    "dry": ("--dry-run", *ALL),
+    "dry": ("--observe", *ALL),
     "xml": ("--dialect", "xml"),
     "envelope": ("--dialect", "envelope"),
     "flat": ("--dialect", "flat"),
@@ -141,14 +141,14 @@ add("retry/two attempts", one_call(BUSY), words=(*RETRY, "--attempts", "2"))
 add("retry/one attempt", one_call(BUSY), words=(*RETRY, "--attempts", "1"))
 add("retry/no time", one_call(PAUSE), words=(*RETRY, "--deadline", "5"))
 add("retry/operator says safe", one_call(BUSY, success(), tool="act"), words=(*RETRY, "--retry-safe", "act"))
-add("retry/dry", one_call(BUSY), words=(*RETRY, "--dry-run"))
+add("retry/dry", one_call(BUSY), words=(*RETRY, "--observe"))
 add("retry/flipped", one_call(success("Error: 503 Service Unavailable"), success()), words=ALL)
 add("retry/not flipped", one_call(success("Error: 503 Service Unavailable"), success()), words=RETRY)
 add("retry/success with NaN", one_call(BUSY, answers.ODD["NaN"]), words=RETRY, over=(*BOTH, "sse"))
 add("retry/success with a wrong byte", one_call(BUSY, answers.ODD["wrong byte"]), words=RETRY, over=(*BOTH, "sse"))
 add("retry/deep success", one_call(BUSY, answers.ODD["deep"]), words=RETRY, over=(*BOTH, "sse"))
 add("retry/deep failure", one_call(BUSY, answers.ODD["deep failure"]), words=RETRY, over=(*BOTH, "sse"))
-add("retry/very long success", one_call(BUSY, answers.ODD["very long success"]), words=RETRY, over=("http", "sse"))
+add("retry/very long success", one_call(BUSY, answers.ODD["very long success"]), words=RETRY, over=(*BOTH, "sse"))
 add("retry/very long failure", one_call(BUSY, answers.ODD["very long failure"]), words=RETRY, over=(*BOTH, "sse"))
 add(
     "retry/typed", one_call(BUSY, answers.TYPED["typed failure"], tool="typed"), words=(*RETRY, "--retry-safe", "typed")
@@ -166,9 +166,9 @@ add(
 add("all/task failure", one_call(flagged("404 Not Found"), more={"task": {}}), words=ALL)
 
 
-@session("retry/breaker", words=(*RETRY, "--attempts", "1"))
+@session("retry/breaker", words=(*RETRY, "--attempts", "1", "--deadline", "8"))
 async def breaker(stage: Stage) -> None:
-    """A tool that fails again and again is suspended."""
+    """A tool that fails again and again is suspended, for longer than a call may wait."""
     await stage.open()
     stage.answers["look"] = [BUSY]
     for number in range(8):

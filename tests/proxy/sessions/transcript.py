@@ -18,7 +18,7 @@ _USUAL_IN_EVENTS = {"time": None, "v": 1, "source": "proxy", "server": "demo", "
 _UNSET = object()
 _GREETING = "listening on http://127.0.0.1:<port>/mcp, in front of http://127.0.0.1:<port>/mcp"
 # How long a tool is still suspended.
-_SUSPENDED = re.compile(r"\b2[4-9]\.\d+\b")
+_SUSPENDED = re.compile(r"\b(?:1[0-4]|[89])\.\d+\b")
 _MOMENT = re.compile(r"\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
@@ -123,7 +123,7 @@ def _steady(data: bytes, origin: set[bytes], own: dict[str, str]) -> str:
         return f"(unchanged, {len(text)}) {text[:_LONGEST_UNCHANGED]}"
     for id, name in own.items():
         text = text.replace(id, name)
-    text = _MOMENT.sub("<moment>", _SUSPENDED.sub("30", text))
+    text = _MOMENT.sub("<moment>", _SUSPENDED.sub("15", text))
     if len(text) <= _LONGEST:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -144,10 +144,12 @@ def _steady_events(lines: list[str]) -> list[Message]:
     names: dict[tuple[str, Any], str] = {}
     found = []
     for line in lines:
-        event = json.loads(_MOMENT.sub("<moment>", _SUSPENDED.sub("30", line)))
+        event = json.loads(_MOMENT.sub("<moment>", _SUSPENDED.sub("15", line)))
         for key, value in list(event.items()):
             if key in _UNSTEADY:
                 event[key] = _UNSTEADY[key]
+            elif key == "delay" and isinstance(value, float) and not value.is_integer():  # the turn of a call
+                event[key] = "<seconds>"
             elif key in _NAMED and isinstance(value, str) and _RANDOM.fullmatch(value):
                 kind = _NAMED[key]
                 known = sum(one == kind for one, _ in names)

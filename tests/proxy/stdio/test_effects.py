@@ -1,10 +1,15 @@
 """What lines mean, without any process."""
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import failwell as fw
+from failwell.proxy import conversation as conversations
+from failwell.proxy import rewriter as rewriters
 from failwell.proxy.bounds import MAX_PENDING
 from failwell.proxy.messages import encode
 from failwell.proxy.stdio.effects import EffectRunner
@@ -143,13 +148,14 @@ def test_an_id_that_is_used_again_is_a_new_request() -> None:
     assert one.from_server(failing(1)) == b""
 
 
-def test_only_whole_lines_count_as_sent() -> None:
+def test_lines_that_the_server_took_nothing_of_count_as_not_sent() -> None:
     one = runner()
     for id in (1, 2, 3):
         one.from_client(call(id))
-    one.note_only_sent(call(1) + b"[" + call(2).strip() + b"]\n")
+    one.note_all_sent()
+    one.note_not_sent(b"[" + call(2).strip() + b"]\n" + call(3))
 
-    assert [request.is_sent for request in one.conversation.pending.values()] == [True, True, False]
+    assert [request.is_sent for request in one.conversation.pending.values()] == [True, False, False]
 
 
 def test_what_passed_before_the_conversation_was_loaded_is_read_then() -> None:
@@ -203,3 +209,35 @@ def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> 
     assert one.from_server(failing(11)) == b""
     assert one.from_server(failing(1)) == failing(1)
     assert len(one.conversation.answered_ids) <= 20
+
+
+@pytest.mark.parametrize(
+    ("said", "times"),
+    [("Task t-9 not found", 2), (fw.encode(fw.Failure(message="No task t-9.", code="NOT_FOUND"), "envelope"), 1)],
+)
+def test_tools_that_come_late_have_only_a_text_read_again(
+    said: Any, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: Counter[str] = Counter()
+    for module, name in ((conversations, "decode_line"), (rewriters, "explain")):
+        monkeypatch.setattr(module, name, counted(getattr(module, name), counts))
+    ends = Ends(tools=())
+    content = [{"type": "text", "text": said}] if isinstance(said, str) else said["content"]
+    answer = encode({"jsonrpc": "2.0", "id": 1, "result": {"content": content, "isError": True}}) + b"\n"
+    ends.runner.from_client(call(1))
+    assert ends.runner.from_server(answer) == b""
+    ends.waiting.pop(0)()  # the request for the tools, and not the end of the wait for them
+    listing = json.loads(ends.to_server[0])
+    ends.runner.from_server(encode({"jsonrpc": "2.0", "id": listing["id"], "result": {"tools": [{"name": "look"}]}}))
+    ends.pass_time()
+
+    assert is_rewritten(ends.to_client[0])
+    assert counts == {"decode_line": 1, "explain": times}
+
+
+def counted(function: Callable[..., Any], counts: Counter[str]) -> Callable[..., Any]:
+    def call(*args: Any, **more: Any) -> Any:
+        counts[function.__name__] += 1
+        return function(*args, **more)
+
+    return call

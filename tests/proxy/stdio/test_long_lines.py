@@ -40,7 +40,7 @@ for line in sys.stdin.buffer:
         write(b'{"jsonrpc":"2.0","id":%s,"result":{"length":%d}}\\n' % (id, len(line)))
 """,
 ]
-MODES = pytest.mark.parametrize("options", [(), ("--retry",), ("--dry-run",)], ids=["together", "apart", "dry run"])
+MODES = pytest.mark.parametrize("options", [(), ("--retry",), ("--observe",)], ids=["together", "apart", "dry run"])
 
 
 @pytest.fixture(autouse=True)

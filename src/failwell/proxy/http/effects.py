@@ -64,7 +64,12 @@ class AsyncEffectRunner:
             except StopIteration:
                 return None
             result = error = None
-            if isinstance(effect, ToClient):
+            if isinstance(effect, Compute):
+                try:
+                    result = effect.function()
+                except Exception as exc:  # the conversation answers all the same
+                    error = exc
+            elif isinstance(effect, ToClient):
                 await to_client(effect)
             elif isinstance(effect, ToServer):
                 to_server(effect)
@@ -77,10 +82,8 @@ class AsyncEffectRunner:
                     error = exc
 
     async def _carry_out(self, effect: Effect) -> Any:
-        if isinstance(effect, Compute):
-            return effect.function()
         if isinstance(effect, ReportEvent):
-            return self.report(effect.event)
+            return self.report(effect.at(self.clock()))
         if isinstance(effect, AskLimits):
             return await asettle(effect.run, effect.step(self.clock(), self._jitter()))
         if isinstance(effect, Succeeded):

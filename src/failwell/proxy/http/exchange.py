@@ -6,12 +6,13 @@ from typing import Any
 
 from aiohttp import ClientResponse
 
+from failwell._json import is_object
 from failwell.event import Event
 from failwell.exceptions.http import is_session_refused
 from failwell.failure import Failure
-from failwell.proxy.bounds import MAX_ANSWER, MAX_ERROR_BODY, MAX_SMALL_BODY
+from failwell.proxy.bounds import MAX_ANSWER, MAX_ERROR_BODY, MAX_SMALL_BODY, SESSION_END_TIMEOUT
 from failwell.proxy.channels import mentions_error
-from failwell.proxy.conversation import Arrival, PendingRequest, Steps, ToClient, ToServer, join
+from failwell.proxy.conversation import Arrival, PendingRequest, ReportEvent, Steps, ToClient, ToServer, join
 from failwell.proxy.failures import (
     ANSWER_TOO_LONG,
     CONNECTION_LOST,
@@ -35,9 +36,10 @@ from failwell.proxy.http.reply import Headers, Reply, json_headers
 from failwell.proxy.http.sessions import UpstreamRequest
 from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import decode, encode, glance_at_server
+from failwell.proxy.rewriter import is_about_tool
 
-_OK, _ERROR, _NOT_FOUND = 200, 400, 404
-_NO_BODY = (202, 204)
+_OK, _ACCEPTED, _ERROR, _NOT_FOUND = 200, 202, 400, 404
+_NO_BODY = (_ACCEPTED, 204)
 
 
 async def pass_on(response: ClientResponse, reply: Reply, share: BodyShare) -> None:
@@ -99,6 +101,7 @@ class AnswerWriter:
     def __init__(self, reply: Reply, *, is_batch: bool) -> None:
         self.headers: Headers | None = None
         self.is_batch = is_batch
+        self.needs_no_answer = False
         self._reply = reply
         self._kept: list[bytes] = []
 
@@ -117,8 +120,10 @@ class AnswerWriter:
             self._kept.append(data)
 
     async def finish(self) -> None:
-        """Write what is not written yet."""
+        """Write what is not written yet; if no answer is due here any more, only that the request was accepted."""
         if not self._kept:
+            if self.needs_no_answer and not self._reply.is_started:
+                await self._reply.send(_ACCEPTED, Headers(), b"")
             return
         body = b"[" + b",".join(self._kept) + b"]" if self.is_batch else self._kept[0]
         await self._reply.send(_OK, json_headers() if self.headers is None else self.headers, body)
@@ -167,6 +172,7 @@ class Exchange:
         self._writer = AnswerWriter(reply, is_batch=len(request.posted.calls) != 1 or request.posted.id is None)
         self._is_accepted = False
         self._is_resumable = False
+        self._limit: asyncio.Timeout | None = None
 
     async def run(self) -> None:
         """Make the calls, and write their answers."""
@@ -178,8 +184,10 @@ class Exchange:
             await self._answer_lost()
         finally:
             self._share.resize(0)
-            if not self._is_resumable and not self._is_accepted:
-                for pending in self._request.posted.calls:
+            for pending in self._request.posted.calls:
+                # A failure may still be handled on another stream, which must not make the call again.
+                pending.is_resumed = pending.is_resumed or self._is_resumable
+                if not self._is_resumable and not self._is_accepted:
                     self._conversation.abandon(pending)
 
     def give_up(self, task: asyncio.Task[None]) -> None:
@@ -194,19 +202,31 @@ class Exchange:
             pending.started, pending.route, pending.is_tracked = now, self._request, self._request.is_tracked
             self._waiting[pending.sent_as] = pending
             conversation.add(pending)
-        self._body = posted.body
         first = posted.calls[0]
+        sent = self._body = posted.body if conversation.settings.trace_attributes is None else self._trace()
         if not self._writer.is_batch and conversation.must_read(first):
             self._body = None
-            await self._run(conversation.call(first, posted.body))
-        while (body := self._body) is not None:
-            self._body = None
-            await self._attempt(body)
+            await self._run(conversation.call(first, sent))
+        while self._paused is not None or self._body is not None:
             if self._paused is not None:
                 await self._sleep(self._paused[1])
                 (steps, _), self._paused = self._paused, None
                 await self._run(steps, True)
+                continue
+            body, self._body = self._body, None
+            assert body is not None
+            await self._attempt(body)
         await self._writer.finish()
+
+    def _trace(self) -> bytes:
+        """Begin the spans of the calls, and return what is sent: the calls of a batch stay as they are."""
+        posted, trace = self._request.posted, self._conversation.trace
+        version = self._request.headers.get("Mcp-Protocol-Version", "")
+        if not self._writer.is_batch:
+            return trace(posted.calls[0], posted.body, version=version)
+        for pending in posted.calls:
+            trace(pending, pending.body or b"", version=version, is_exact=False)
+        return posted.body
 
     async def _answer_lost(self) -> None:
         """Answer what has no answer, unless the client can resume its stream elsewhere."""
@@ -234,7 +254,52 @@ class Exchange:
         self._waiting = {call.request.sent_as: call.request}
 
     async def _attempt(self, body: bytes) -> None:
-        """Make the calls once."""
+        """Make the calls once, and stop waiting for them when they take too long."""
+        settings = self._conversation.settings
+        if not settings.has_time_limits or self._dry_run:
+            await self._attempt_unlimited(body)
+            return
+        now = self._effects.clock()
+        for pending in self._waiting.values():
+            pending.tried = now
+        try:
+            async with asyncio.timeout(None) as self._limit:
+                self._reset_limit()
+                await self._attempt_unlimited(body)
+        except TimeoutError:
+            await self._time_out()
+
+    def _reset_limit(self, *, is_lifted: bool = False) -> None:
+        """Have the time limit be that of the calls that have no answer yet; if it *is_lifted*, there is none."""
+        if self._limit is None or self._limit.expired():
+            return
+        expiry = self._conversation.settings.expiry
+        ends = [end for one in self._waiting.values() if not one.is_answered and (end := expiry(one)) is not None]
+        left = None if is_lifted or not ends else min(ends) - self._effects.clock()
+        self._limit.reschedule(None if left is None else asyncio.get_running_loop().time() + left)
+
+    async def _time_out(self) -> None:
+        """Cancel the calls that took too long: closing the response did that, unless the protocol is an older one."""
+        self._limit, self._is_resumable = None, False
+        now = self._effects.clock()
+        for pending in list(self._waiting.values()):
+            if pending.is_answered or pending.is_cancelled:
+                continue
+            if not pending.call.is_modern:
+                await self._send_quietly(self._conversation.cancellation(pending))
+            if await self._run(self._conversation.time_out(pending, now)):
+                return
+
+    async def _send_quietly(self, body: bytes) -> None:
+        """Send a notification, whatever becomes of it."""
+        try:
+            async with asyncio.timeout(SESSION_END_TIMEOUT):
+                response = await self._upstream.send("POST", self._request.url, self._request.headers, body)
+                response.release()
+        except BROKEN:
+            return
+
+    async def _attempt_unlimited(self, body: bytes) -> None:
         request = self._request
         self._is_resumable = False
         try:
@@ -298,7 +363,7 @@ class Exchange:
             return
         pending = next(iter(self._waiting.values()))
         message = {"jsonrpc": "2.0", "id": pending.sent_as, "error": error}
-        if self._conversation.rewriter.failure_in(pending.call, message) is None:
+        if not is_about_tool(pending.call, message):
             self._report_passed(pending, failure_from_response(status, headers, body, sent=sent))
             await redacting(self._reply).send(status, to_client(headers.items()), data)
         else:
@@ -308,8 +373,9 @@ class Exchange:
         """Report that the client gets a response unchanged, which says nothing about the tool."""
         if failure is not None:
             event = self._conversation.rewriter.event("failure", pending.call, failure, details={"passed": True})
-            self._effects.report(event)
+            self._effects.report(ReportEvent(event, pending).at(self._effects.clock()))
         self._conversation.abandon(pending)
+        self._reset_limit()
 
     async def _read_json(self, data: bytes) -> None:
         """Handle a JSON body."""
@@ -321,10 +387,11 @@ class Exchange:
         unnamed = None if self._writer.is_batch else next(iter(self._waiting.values()))
         arrival = Arrival(self._waiting, unnamed=unnamed)
         found = self._conversation.from_server(data, self._effects.clock(), arrival)
-        each = found if isinstance(found, list) else [(data, found)]
-        for one, what in each:
+        self._reset_limit()
+        is_passed = self._is_answer if isinstance(found, list) else self._is_passed
+        for one, what in found if isinstance(found, list) else [(data, found)]:
             if what is None:
-                if self._is_passed(one):
+                if is_passed(one):
                     await self._writer.message(one)
             elif isinstance(what, bytes):
                 if what:
@@ -335,10 +402,15 @@ class Exchange:
 
     def _is_passed(self, data: bytes) -> bool:
         """Return whether the client gets a message that passes unchanged: an answer, and in a batch to whatever."""
-        if not self._writer.is_batch:
-            return next(iter(self._waiting.values())).is_ended
-        glance = glance_at_server(data)
-        return glance is not None and glance.method is None and glance.is_answer
+        return self._is_answer(data) if self._writer.is_batch else next(iter(self._waiting.values())).is_ended
+
+    def _is_answer(self, data: bytes) -> bool:
+        """Return whether a message answers what was posted: one call, or in a batch whatever."""
+        message = decode(data)
+        if not is_object(message) or "method" in message or not ("result" in message or "error" in message):
+            return False
+        id = message.get("id")
+        return self._writer.is_batch or (isinstance(id, int | str) and id in self._waiting)
 
     async def _read_stream(self, response: ClientResponse) -> None:
         """Handle an event stream."""
@@ -372,14 +444,20 @@ class Exchange:
         if not data:
             return None
         found = self._conversation.from_server(data, self._effects.clock(), Arrival(self._waiting, event))
+        if self._limit is not None:
+            glance = glance_at_server(data, is_lenient=False)
+            # What a user is asked for takes its time.
+            self._reset_limit(is_lifted=glance is not None and glance.method is not None and glance.id is not None)
         if isinstance(found, list):
             return None if all(what is None for _, what in found) else join(found, event)
         return with_data(event, found) if isinstance(found, bytes) and found else found
 
     async def _fail_all(self, failure: Failure, *, is_final: bool = False) -> None:
         """Handle a failure that the proxy found: it is that of each call without an answer."""
+        self._reset_limit(is_lifted=True)  # it must not end what is about to answer them
         for pending in list(self._waiting.values()):
             if pending.is_answered or pending.is_cancelled:
+                self._writer.needs_no_answer = pending.is_resumed or pending.is_cancelled
                 continue
             if await self._run(self._conversation.fail(pending, failure, is_final=is_final)):
                 return

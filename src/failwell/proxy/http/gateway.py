@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -20,6 +21,7 @@ from failwell.proxy.bounds import (
     MAX_ANSWER,
     MAX_KNOWN_HOSTS,
     MAX_POSTED_BODY,
+    MAX_SESSIONS,
     MAX_STREAMS,
     MAX_STREAMS_OF_CLIENT,
 )
@@ -133,6 +135,10 @@ _METHODS = {
 }
 
 
+# What supervisors ask to know whether the gateway runs and takes calls, which it does as long as it listens.
+_PROBES = frozenset(("/healthz", "/readyz"))
+
+
 class BodyTooSlow(Exception):
     """The body of a request takes too long to arrive."""
 
@@ -158,6 +164,7 @@ class Gateway:
         upstream: the server.
         report: gets each event.
         make_conversation: makes that of one client, given the id of its session if it has one, and what tells it apart.
+        end_session: gets how many seconds a session lasted that began and ended here.
         dry_run: change nothing.
         allowed_hosts: which requests are let in.
         headers: what the server gets with each request, where the client sends none of that name.
@@ -169,6 +176,7 @@ class Gateway:
         report: Observer,
         *,
         make_conversation: Callable[[str | None, bytes], Conversation],
+        end_session: Callable[[float], object],
         dry_run: bool,
         allowed_hosts: AllowedHosts,
         headers: tuple[tuple[str, str], ...] = (),
@@ -177,6 +185,8 @@ class Gateway:
         self._dry_run = dry_run
         self._allowed_hosts = allowed_hosts
         self._sessions = Sessions(make_conversation)
+        self._end_session = end_session
+        self._began: dict[str, float] = {}
         self._streams: dict[str, dict[bytes, ListeningStream]] = {}
         self._open_streams: Counter[bytes] = Counter()
         lister = ToolLister(upstream)
@@ -191,6 +201,8 @@ class Gateway:
         if (objection := self._allowed_hosts.objection(request.headers)) is not None:
             return web.Response(status=_FORBIDDEN, text=f"failwell: {objection}\n")
         if (kind := self._kind(request.raw_path)) is None:
+            if request.raw_path in _PROBES and request.method in ("GET", "HEAD"):
+                return web.Response(text="ok\n")
             return web.Response(status=_NOT_FOUND, text=f"failwell: only {self._upstream.server_url.path} is served\n")
         if request.method not in _METHODS[kind]:
             return web.Response(status=_NOT_ALLOWED, headers={"Allow": ", ".join(_METHODS[kind])})
@@ -253,6 +265,8 @@ class Gateway:
         """Pass on what is no call, and learn the tools that the server lists."""
         try:
             response = await self._upstream.send("POST", request.url, request.headers, body)
+            if _SESSION not in request.headers:
+                self._note_begin(response)
             try:
                 with self._upstream.memory.share() as share:
                     if request.posted.is_list and response.status == 200:
@@ -292,6 +306,8 @@ class Gateway:
         body = await _body(request, share) if request.can_read_body else None
         try:
             response = await self._upstream.send(request.method, url, headers, body)
+            if request.method == "DELETE" and key is not None and response.ok:
+                self._note_end(key)
             try:
                 if response.status == 200 and response.content_type == "text/event-stream":
                     await self._listen(request, response, headers, reply)
@@ -305,6 +321,19 @@ class Gateway:
             await self._answer_broken(_too_long(exc), None, reply)
         if request.method == "DELETE" and key is not None:
             self._sessions.end(_identity(request, headers))
+
+    def _note_begin(self, response: ClientResponse) -> None:
+        """Note when a session began: its id comes with the answer to `initialize`, which has none itself."""
+        id = response.headers.get(_SESSION)
+        if id is not None and response.ok:
+            if len(self._began) >= MAX_SESSIONS:
+                self._began.pop(next(iter(self._began)))
+            self._began.setdefault(id, time.monotonic())
+
+    def _note_end(self, id: str) -> None:
+        began = self._began.pop(id, None)
+        if began is not None:
+            self._end_session(time.monotonic() - began)
 
     async def _listen(
         self, request: web.BaseRequest, response: ClientResponse, headers: Headers, reply: HttpReply

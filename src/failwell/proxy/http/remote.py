@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from aiohttp import ClientResponse
 from multidict import CIMultiDict
@@ -40,6 +40,9 @@ from failwell.proxy.options import ProxyOptions, tell_operator
 from failwell.proxy.rewriter import Message
 from failwell.proxy.stdio.long_lines import line_id
 from failwell.proxy.stdio.pump import LongLine
+
+if TYPE_CHECKING:
+    from failwell.proxy.recorder import ProxyMetrics
 
 _CHUNK = 1 << 16
 _RESUME_DELAY = 1.0
@@ -290,10 +293,17 @@ class SessionStart(NamedTuple):
 _OLDER_TRANSPORT = (400, 404, 405)
 
 
-async def run_stdio(options: ProxyOptions, events: int | str | None, *, source: int = 0, target: int = 1) -> int:
+async def run_stdio(
+    options: ProxyOptions,
+    events: int | str | None,
+    *,
+    metrics: "ProxyMetrics | None" = None,
+    source: int = 0,
+    target: int = 1,
+) -> int:
     """Pass the client's messages to the URL until it closes its end, and return the exit code."""
     assert options.url is not None
-    setup = Setup(options, events)
+    setup = Setup(options, events, metrics)
     upstream = RenewingUpstream(ServerUrl(options.url), is_enabled=options.restart)
     remote = RemoteSession(upstream, setup, LineWriter(target), headers=options.header)
     work = asyncio.ensure_future(remote.run(LineReader(source), grace=options.grace))
@@ -302,8 +312,9 @@ async def run_stdio(options: ProxyOptions, events: int | str | None, *, source: 
         remote.code = 128 + number
         work.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    with suppress(NotImplementedError):  # Windows has no such handlers; there Ctrl-C ends it
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
     with suppress(asyncio.CancelledError, ClientGone):
         await work
     with suppress(TimeoutError, *BROKEN):

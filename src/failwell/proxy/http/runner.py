@@ -6,18 +6,24 @@ import logging
 from collections.abc import Coroutine
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failwell.proxy.options import BadOption, ProxyOptions, fill_variables, tell_operator
+
+if TYPE_CHECKING:
+    from failwell.proxy.recorder import ProxyMetrics
 
 _MISUSE = 2
 
 
-def run(options: ProxyOptions, events: int | str | None) -> int:
+def run(options: ProxyOptions, events: int | str | None, *, metrics: "ProxyMetrics | None" = None) -> int:
     """Run the proxy until the client or the operator ends it, and return the exit code."""
     logging.disable(logging.CRITICAL)  # no library writes a traceback between the lines of the proxy
     try:
-        options.header = tuple((name, fill_variables(value, option="--header")) for name, value in options.header)
+        options.header = (
+            *((name, fill_variables(value, option="--header")) for name, value in options.header),
+            *((name, fill_variables(value, option="--header-variable")) for name, value in options.header_variable),
+        )
         from failwell.proxy.http.upstream import ServerUrl
 
         ServerUrl(options.url or "")
@@ -32,10 +38,10 @@ def run(options: ProxyOptions, events: int | str | None) -> int:
         if options.listen is not None:
             from failwell.proxy.http.server import serve
 
-            return _run_loop(serve(options, events))
+            return _run_loop(serve(options, events, metrics))
         from failwell.proxy.http.remote import run_stdio
 
-        return _run_loop(run_stdio(options, events))
+        return _run_loop(run_stdio(options, events, metrics=metrics))
     except KeyboardInterrupt:
         return 130
     except ValueError as wrong:

@@ -5,13 +5,14 @@ import errno
 import os
 import signal
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from itertools import count
 from socket import socket
 from typing import TYPE_CHECKING
 
+from failwell._trace import ADDRESS, PORT, TRANSPORT
 from failwell.event import Event, Observer
 from failwell.proxy.bounds import REACH_TIMEOUT, SHUTDOWN_TIMEOUT
 from failwell.proxy.calls import ListedTools
@@ -19,13 +20,13 @@ from failwell.proxy.conversation import Conversation, RetryRules, Settings
 from failwell.proxy.http.connections import Connections, max_connections
 from failwell.proxy.http.gateway import AllowedHosts, Gateway
 from failwell.proxy.http.upstream import ServerUrl, Upstream
-from failwell.proxy.options import ProxyOptions, open_limits, tell_operator
+from failwell.proxy.options import ProxyOptions, is_traced, open_limits, tell_operator
 from failwell.proxy.rewriter import Rewriter
 from failwell.proxy.summary import CallSummary
 from failwell.retry import Policy, Shared
 
 if TYPE_CHECKING:
-    from failwell.proxy.recorder import ProxyRecorder
+    from failwell.proxy.recorder import ProxyMetrics, ProxyRecorder
 
 CANNOT_SERVE = 1
 
@@ -33,48 +34,43 @@ CANNOT_SERVE = 1
 class Setup:
     """The parts that both a gateway and a proxy on standard input and output need, as the options say."""
 
-    def __init__(self, options: ProxyOptions, events: int | str | None) -> None:
+    def __init__(self, options: ProxyOptions, events: int | str | None, metrics: "ProxyMetrics | None" = None) -> None:
         self._options = options
+        self._metrics = metrics
+        self._is_observed = events is not None or metrics is not None
         server_url = ServerUrl(options.url or "")
         self.limits = open_limits(options, scope=f"{server_url.root}{server_url.path}", warn=tell_operator)
         self.summary = CallSummary()
         self._recorder = None if events is None else _open_recorder(options, events)
         self.on_event: Observer | None = self._recorder
-        self._reads_unflagged = events is not None or options.dry_run
-        policy = Policy(attempts=options.attempts, deadline=options.deadline)
+        policy = Policy(attempts=options.attempts, deadline=options.retry_deadline)
         retries = RetryRules(policy, self.limits or Shared.new())
-        self.settings = Settings(
-            validates=options.validate,
-            dry_run=options.dry_run,
-            reads_unflagged=self._reads_unflagged,
-            flip_unflagged=frozenset(options.flip_unflagged),
-            reports_all=self._recorder is not None,
-            load_retries=(lambda: retries) if options.retry else None,
-            shares_limits=self.limits is not None,
+        self.settings = Settings.of(
+            options,
+            is_observed=self._is_observed,
+            load_retries=lambda: retries,
             answers_cancelled=True,
+            trace_attributes=_trace_attributes(server_url) if is_traced(events) else None,
         )
         self._numbers = count(1)
 
     def make_conversation(self, id: str | None = None, key: bytes = b"") -> Conversation:
         """Return the conversation of one client, whose session has this id at the server, told apart by its key."""
         make = partial(self._make_rewriter, id)
-        return Conversation(self.settings, make, self._next_id, server=key.hex())
+        session = "" if id is None or self.settings.trace_attributes is None else _session_name(id)
+        return Conversation(self.settings, make, self._next_id, server=key.hex(), session=session)
 
     def _next_id(self) -> str:
         return f"failwell-retry-{next(self._numbers)}"
 
     def _make_rewriter(self, id: str | None, tools: ListedTools) -> Rewriter:
-        options = self._options
-        return Rewriter(
-            dialect=options.dialect,
-            flip_unflagged=options.flip_unflagged,
-            reads_unflagged=self._reads_unflagged,
-            dry_run=options.dry_run,
-            safe=options.retry_safe,
-            tools=tools,
-            reports_all=self._recorder is not None,
-            session="" if self._recorder is None else _session_name(id),
-        )
+        session = "" if self._recorder is None else _session_name(id)
+        return Rewriter.of(self._options, tools, is_observed=self._is_observed, session=session)
+
+    def end_session(self, seconds: float) -> None:
+        """Measure the session of a client that ended."""
+        if self._recorder is not None and self.settings.trace_attributes is not None:
+            self._recorder.end_session(seconds, dict(self.settings.trace_attributes))
 
     def write_summary(self) -> None:
         """Tell the operator what became of the calls."""
@@ -89,12 +85,20 @@ class Setup:
             self.limits.close()
         if self._recorder is not None:
             self._recorder.close()
+        if self._metrics is not None:
+            self._metrics.close()
 
     def report(self, event: Event) -> None:
         """Count and record an event."""
         self.summary(event)
+        if self._metrics is not None:
+            self._metrics(event)
         if self.on_event is not None:
             self.on_event(event)
+
+
+def _trace_attributes(server_url: ServerUrl) -> dict[str, str | int]:
+    return {TRANSPORT: "tcp", ADDRESS: server_url.host, PORT: server_url.port}
 
 
 def _session_name(id: str | None) -> str:
@@ -109,7 +113,7 @@ def _open_recorder(options: ProxyOptions, events: int | str) -> "ProxyRecorder":
 
 
 class CannotServe(Exception):
-    """Nothing listens where the server should be, or nothing can listen here; the text says which, and why."""
+    """Nothing can listen here; the text says why."""
 
 
 @asynccontextmanager
@@ -121,7 +125,7 @@ async def listening(
     After the block, running calls have the time that the options say, or until *hurried* is set.
 
     Raises:
-        CannotServe: the server cannot be reached, or the address is not free.
+        CannotServe: the address is not free.
     """
     assert options.url is not None
     assert options.listen is not None
@@ -134,7 +138,8 @@ async def listening(
             upstream,
             setup.report,
             make_conversation=setup.make_conversation,
-            dry_run=options.dry_run,
+            end_session=setup.end_session,
+            dry_run=options.observe,
             allowed_hosts=AllowedHosts(host, origins=options.allow_origin),
             headers=options.header,
         )
@@ -158,19 +163,24 @@ async def listening(
         await upstream.close()
 
 
-async def serve(options: ProxyOptions, events: int | str | None) -> int:
+async def serve(options: ProxyOptions, events: int | str | None, metrics: "ProxyMetrics | None" = None) -> int:
     """Listen until a signal ends it, and return the exit code. A second signal ends the calls that still run."""
-    setup, ended, hurried = Setup(options, events), asyncio.Event(), asyncio.Event()
+    setup, ended, hurried = Setup(options, events, metrics), asyncio.Event(), asyncio.Event()
 
     def end() -> None:
         (hurried if ended.is_set() else ended).set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)
+    with suppress(NotImplementedError):  # Windows has no such handlers; there Ctrl-C ends it
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, end)
     try:
         async with listening(options, setup, hurried=hurried) as port:
             tell_operator(greeting(options, port))
+            if metrics is not None:
+                metrics.set_ready(is_ready=True)
             await ended.wait()
+            if metrics is not None:
+                metrics.set_ready(is_ready=False)
     except CannotServe as cannot:
         tell_operator(str(cannot))
         return CANNOT_SERVE
@@ -189,15 +199,12 @@ def greeting(options: ProxyOptions, port: int) -> str:
 
 
 async def reach(upstream: Upstream) -> None:
-    """Check that something listens where the server should be.
-
-    Raises:
-        CannotServe: nothing does.
-    """
+    """Tell the operator if nothing listens where the server should be: it may be started later."""
     try:
         await upstream.reach(REACH_TIMEOUT)
     except OSError as failed:
-        raise CannotServe(f"cannot reach {upstream.server_url.root}: {describe_error(failed)}") from None
+        reason = describe_error(failed)
+        tell_operator(f"cannot reach {upstream.server_url.root}: {reason}; calls fail until it can be reached")
 
 
 def describe_error(failed: OSError) -> str:

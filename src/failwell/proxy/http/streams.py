@@ -109,7 +109,8 @@ class ListeningStream:
 
     async def _pass_event(self, event: bytes) -> None:
         data = data_of(event)
-        arrival = Arrival(source=event, is_repeated=self._is_resumed)
+        # With the older transport all answers arrive here, those of later tries too.
+        arrival = Arrival(source=event, is_repeated=self._is_resumed, is_other=self.endpoint is None)
         found = self._conversation.from_server(data, self._effects.clock(), arrival) if data else None
         if isinstance(found, list):
             found = None if all(what is None for _, what in found) else join(found, event)

@@ -35,7 +35,7 @@ class ToolLister:
         """Learn the tools of a call's session, with the rights of its client, or go on without them."""
         session, conversation = request.session, request.session.conversation
         if conversation.listing is None:
-            if conversation.tools.names():
+            if not conversation.tools.is_empty:
                 return
             conversation.listing = asyncio.ensure_future(self._list(request))
             session.is_listing_slow = False

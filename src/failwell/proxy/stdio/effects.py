@@ -3,12 +3,11 @@
 The conversation is used by one thread at a time, which holds a lock. Messages are read and rewritten without it.
 """
 
-import random
 import time
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from threading import Lock, Timer
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from failwell.proxy.bounds import MAX_TOOL_PAGES
@@ -26,21 +25,19 @@ from failwell.proxy.conversation import (
     ToClient,
     ToServer,
 )
+from failwell.proxy.messages import Success
 
 if TYPE_CHECKING:
     from failwell.event import Event
+
+_SHORTEST_WATCH = 0.01
 
 Schedule = Callable[[float, Callable[[], None]], object]
 """Runs something after so many seconds."""
 
 Write = Callable[[bytes], object]
-
-
-def schedule(delay: float, action: Callable[[], None]) -> None:
-    """Run something after so many seconds, unless the process ends before."""
-    timer = Timer(delay, action)
-    timer.daemon = True
-    timer.start()
+Send = Callable[[bytes, PendingRequest], object]
+"""Sends a request to the server."""
 
 
 class EffectRunner:
@@ -49,11 +46,11 @@ class EffectRunner:
     Args:
         conversation: what is known of the client and the server.
         to_client: writes lines to the client.
-        to_server: writes lines to the server.
+        to_server: writes the line of a request to the server.
         report: gets each event.
-        clock: tells seconds.
-        jitter: gives a number from 0 to 1.
         schedule: runs something later.
+        clock: tells seconds.
+        jitter: gives a number from 0 to 1; a random one by default.
 
     Attributes:
         lock: held by whoever uses the conversation.
@@ -64,50 +61,65 @@ class EffectRunner:
         conversation: Conversation,
         *,
         to_client: Write,
-        to_server: Write,
+        to_server: Send,
         report: "Callable[[Event], object]",
+        schedule: Schedule,
         clock: Callable[[], float] = time.monotonic,
-        jitter: Callable[[], float] = random.random,
-        schedule: Schedule = schedule,
+        jitter: Callable[[], float] | None = None,
     ) -> None:
         self.conversation = conversation
         self.lock = Lock()
         self._to_client = to_client
         self._to_server = to_server
         self._report = report
-        self._clock = clock
+        self.clock = clock
         self._jitter = jitter
         self._schedule = schedule
         self._parked: dict[Steps, PendingRequest] = {}
         self._numbers = count(1)
 
-    def from_client(self, line: bytes) -> bytes | None:
-        """Return what to send to the server in place of a line; None: pass it on. An empty text drops it."""
+    def from_client(self, line: bytes, sent_at: float | None = None) -> bytes | None:
+        """Return what to send to the server in place of a line; None: pass it on. An empty text drops it.
+
+        *sent_at* is when it was sent, if that was before.
+        """
         with self.lock:
-            found = self.conversation.from_client(line, self._clock())
+            found = self.conversation.from_client(line, self.clock() if sent_at is None else sent_at)
         if found is None:
             return None
         if isinstance(found, bytes):
             return _as_line(found)
         sent: list[bytes] = []
-        self._run(found, to_server=sent.append)
+
+        def keep(line: bytes, request: PendingRequest) -> None:
+            sent.append(line)
+            with self.lock:
+                self.conversation.note_unsent(request)
+
+        self._run(found, to_server=keep)
         return b"".join(sent)
 
-    def from_server(self, line: bytes) -> bytes | None:
-        """Return what to send to the client in place of a line; None: pass it on. An empty text drops it."""
+    def from_server(self, line: bytes, answer: Success | None = None) -> bytes | None:
+        """Return what to send to the client in place of a line; None: pass it on. An empty text drops it.
+
+        *answer* is what is known of the line already.
+        """
         with self.lock:
-            found = self.conversation.from_server(line, self._clock())
+            if answer is None:
+                found = self.conversation.from_server(line, self.clock())
+            else:
+                found = self.conversation.answer(answer.id, line, self.clock(), is_failed=bool(answer.result.is_error))
         if found is None:
             return None
         if not isinstance(found, list):
-            return self._answered(found)
+            return _as_line(found) if isinstance(found, bytes) else self.collect(found)
         if all(what is None for _, what in found):
             return None
-        kept = [one if what is None else self._answered(what).rstrip(b"\n") for one, what in found]
+        kept = [
+            one if what is None else what if isinstance(what, bytes) else self.collect(what).rstrip(b"\n")
+            for one, what in found
+        ]
         return b"[" + b",".join(one for one in kept if one) + b"]\n"
-
-    def _answered(self, found: bytes | Steps) -> bytes:
-        return _as_line(found) if isinstance(found, bytes) else self.collect(found)
 
     def collect(self, steps: Steps, *, has_server: bool = True) -> bytes:
         """Carry out steps, and return the lines that the client gets now."""
@@ -115,15 +127,38 @@ class EffectRunner:
         self._run(steps, to_client=answers.append, has_server=has_server)
         return b"".join(answers)
 
+    def watch_times(self) -> None:
+        """Answer calls that take too long, from now on: no line may pass unread."""
+        settings = self.conversation.settings
+        shortest = min(one for one in (settings.timeout, settings.deadline) if one is not None)
+
+        def watch() -> None:
+            now = self.clock()
+            with self.lock:
+                late, next_end = self.conversation.late_calls(now)
+                lines = {one.sent_as: self.conversation.cancellation(one) for one in late if one.is_sent}
+            for request in late:
+                with self.lock:
+                    if request.is_answered:
+                        continue
+                    steps = self.conversation.time_out(request, now)
+                if (line := lines.get(request.sent_as)) is not None:
+                    self._to_server(_as_line(line), PendingRequest("", ""))
+                self._run(steps)
+            again = shortest if next_end is None else min(next_end - self.clock(), shortest)
+            self._schedule(max(again, _SHORTEST_WATCH), watch)
+
+        self._schedule(shortest, watch)
+
     def note_all_sent(self) -> None:
-        """Note that the server has all lines that were read so far."""
+        """Note that the server may have all lines that were read so far."""
         with self.lock:
             self.conversation.note_all_sent()
 
-    def note_only_sent(self, lines: bytes) -> None:
-        """Note that the server has these lines, and none of the others that were read."""
+    def note_not_sent(self, lines: bytes) -> None:
+        """Note that the server has nothing of these lines."""
         with self.lock:
-            self.conversation.note_only_sent(lines)
+            self.conversation.note_not_sent(lines)
 
     def waiting(self) -> int:
         """Return how many calls wait for another try."""
@@ -133,11 +168,12 @@ class EffectRunner:
 
     def give_up(self) -> bytes:
         """Return the last failures of the calls that wait for another try, as their answers."""
-        with self.lock:
-            parked, self._parked = self._parked, {}
         answers: list[bytes] = []
-        for steps in parked:
-            self._run(steps, to_client=answers.append, to_server=lambda _: None, result=False, has_server=False)
+        while self._parked:  # one that waited for the tools may want to wait for another try then
+            with self.lock:
+                parked, self._parked = self._parked, {}
+            for steps in parked:
+                self._run(steps, to_client=answers.append, to_server=_drop, result=False, has_server=False)
         return b"".join(answers)
 
     def _run(
@@ -145,7 +181,7 @@ class EffectRunner:
         steps: Steps,
         *,
         to_client: Write | None = None,
-        to_server: Write | None = None,
+        to_server: Send | None = None,
         result: Any = None,
         has_server: bool = True,
     ) -> None:
@@ -158,10 +194,16 @@ class EffectRunner:
             except StopIteration:
                 return
             result = error = None
-            if isinstance(effect, ToClient):
+            if isinstance(effect, Compute):
+                try:
+                    result = effect.function()
+                except Exception as exc:  # the conversation answers all the same
+                    error = exc
+            elif isinstance(effect, ToClient):
                 (to_client or self._to_client)(_as_line(effect.data))
             elif isinstance(effect, ToServer):
-                (to_server or self._to_server)(_as_line(effect.data))
+                effect.request.tried = self.clock()
+                (to_server or self._to_server)(_as_line(effect.data), effect.request)
             elif isinstance(effect, Sleep):
                 self._park(steps, effect.request)
                 self._schedule(effect.seconds, partial(self._resume, steps))
@@ -176,26 +218,26 @@ class EffectRunner:
                     error = exc
 
     def _carry_out(self, effect: Effect) -> Any:
-        if isinstance(effect, Compute):
-            return effect.function()
         if isinstance(effect, ReportEvent):
-            return self._report(effect.event)
+            return self._report(effect.at(self.clock()))
         if isinstance(effect, AskLimits):
             return self._ask_limits(effect)
         if isinstance(effect, Succeeded):
-            return effect.run.succeeded(self._clock())
+            return effect.run.succeeded(self.clock())
         return None
 
     def _ask_limits(self, effect: AskLimits) -> Any:
-        from failwell.retry import settle  # only now: most sessions need no limits
+        from random import random  # only now: most sessions need no limits
 
-        return settle(effect.run, effect.step(self._clock(), self._jitter()))
+        from failwell.retry import settle
+
+        return settle(effect.run, effect.step(self.clock(), (self._jitter or random)()))
 
     def _park(self, steps: Steps, request: PendingRequest) -> None:
         with self.lock:
             self._parked[steps] = request
 
-    def _list_tools(self, steps: Steps, effect: ListTools, to_server: Write | None) -> bool:
+    def _list_tools(self, steps: Steps, effect: ListTools, to_server: Send | None) -> bool:
         """Ask for the tools, unless that was done, and have steps go on with the answer or without it.
 
         With *to_server* the request goes where the call would have gone, after what the client sent before it.
@@ -210,20 +252,21 @@ class EffectRunner:
             is_first = len(listing.waiting) == 1
         self._park(steps, effect.request)
         if is_first and to_server is not None:
-            self._ask_for_tools(effect.request, listing, write=to_server)
+            self._ask_for_tools(effect.request, listing, send=to_server)
         elif is_first:
             self._schedule(0.0, partial(self._ask_for_tools, effect.request, listing))
-        self._schedule(effect.wait(self._clock()), partial(self._stop_waiting, steps, listing))
+        self._schedule(effect.wait(self.clock()), partial(self._stop_waiting, steps, listing))
         return True
 
     def _ask_for_tools(
-        self, request: PendingRequest, listing: "_Listing", cursor: str | None = None, *, write: Write | None = None
+        self, request: PendingRequest, listing: "_Listing", cursor: str | None = None, *, send: Send | None = None
     ) -> None:
         listing.pages += 1
         id = f"failwell-tools-{next(self._numbers)}"  # no client uses it
+        own = PendingRequest(id, "", on_answer=lambda data: self._learn(request, listing, data))
         with self.lock:
-            self.conversation.add(PendingRequest(id, "", on_answer=lambda data: self._learn(request, listing, data)))
-        (write or self._to_server)(_as_line(self.conversation.list_request(request, id, cursor)))
+            self.conversation.add(own)
+        (send or self._to_server)(_as_line(self.conversation.list_request(request, id, cursor)), own)
 
     def _learn(self, request: PendingRequest, listing: "_Listing", data: bytes) -> None:
         """Learn a page of tools, while holding the lock."""
@@ -232,7 +275,8 @@ class EffectRunner:
             self._schedule(0.0, partial(self._ask_for_tools, request, listing, cursor))
             return
         listing.is_over = True
-        for steps in listing.waiting:
+        waiting, listing.waiting = listing.waiting, []
+        for steps in waiting:
             self._schedule(0.0, partial(self._resume, steps))
 
     def _stop_waiting(self, steps: Steps, listing: "_Listing") -> None:
@@ -253,6 +297,10 @@ class _Listing:
         self.waiting: list[Steps] = []
         self.pages = 0
         self.is_over = False
+
+
+def _drop(line: bytes, request: PendingRequest) -> None:
+    """Send a request to nobody."""
 
 
 def _as_line(data: bytes) -> bytes:

@@ -2,8 +2,17 @@
 
 from collections import deque
 
-from failwell.proxy.bounds import MAX_UNREAD_ANSWERS, MAX_UNREAD_LENGTH, MAX_UNREAD_REQUESTS
-from failwell.proxy.messages import UNREADABLE, Id, decode_all_sent, decode_success, decode_successes
+from failwell.proxy.bounds import MAX_LINE, MAX_UNREAD_ANSWERS, MAX_UNREAD_LENGTH, MAX_UNREAD_REQUESTS, MAX_UNREPORTED
+from failwell.proxy.conversation import Steps
+from failwell.proxy.messages import (
+    UNREADABLE,
+    Id,
+    Success,
+    complains,
+    decode_all_sent,
+    decode_success,
+    decode_successes,
+)
 from failwell.proxy.stdio.effects import EffectRunner
 from failwell.proxy.stdio.pump import split_lines
 
@@ -11,81 +20,192 @@ from failwell.proxy.stdio.pump import split_lines
 class LazyReader:
     """Passes most lines unread, and has the conversation read them later, since most calls succeed.
 
-    It stands before a conversation that changes nothing on the way to the server. Requests are kept unread. An answer
-    passes if it is the first to its id and a success that nothing can be learnt from: which request it answers does not
-    matter then. Anything else is read in full, after all that was kept. Right after a process was woken each step takes
-    several times as long as in a loop, so little is done then.
+    Requests are kept unread, unless `reads_requests`. An answer passes if it is the first to its id and a success that
+    nothing can be learnt from: which request it answers does not matter then. Anything else is read in full, after all
+    that was kept. Right after a process was woken each step takes several times as long as in a loop, so little is done
+    then.
+
+    Attributes:
+        passed: the answers that passed and are to be reported, by their ids, and when they came. `catch_up` does that,
+            at the latest once it `is_behind`.
+        may_change_requests: calls may be refused or made again, so that `reads_requests` may be true.
     """
 
     def __init__(self, runner: EffectRunner) -> None:
-        self._runner = runner
+        settings = runner.conversation.settings
+        self.passed: dict[Id, tuple[bytes, float]] = {}
+        self.is_behind = False
+        self._runner, self._clock = runner, runner.clock
         self._conversation = runner.conversation
-        self._unread: deque[bytes | Id] = deque()
-        self._max_unread = -1 if self._conversation.settings.reads_successes else MAX_UNREAD_ANSWERS
-        self._answered = self._conversation.answered_ids
+        self._unread: deque[tuple[bytes, float] | Id] = deque()
+        self._max_unread = -1 if settings.flip_unflagged else MAX_UNREAD_ANSWERS
+        self._longest = settings.response_size or MAX_LINE
+        self._marks_unflagged = settings.marks_unflagged
+        self._may_retry = settings.load_retries is not None
+        self.may_change_requests = self._may_retry or settings.validates
+        self._reports_all = settings.reports_all or settings.reads_unflagged
+        self._answered, self._own = self._conversation.answered_ids, self._conversation.own_ids
+
+    @property
+    def reads_requests(self) -> bool:
+        """Whether lines from the client must be read before they are sent: the server may get others."""
+        return self.may_change_requests and self._conversation.may_change_requests
 
     def note_sent(self, lines: bytes) -> None:
         """Note lines that were sent to the server unread."""
         unread = self._unread
         if len(unread) > MAX_UNREAD_REQUESTS:
             self.catch_up()
-        unread.append(lines)
+        unread.append((lines, self._clock()))
         if len(lines) > MAX_UNREAD_LENGTH:
             self.catch_up()
 
-    def passes(self, lines: bytes) -> bool:
-        """Return whether lines from the server pass unread, and note that they do."""
+    def from_server(self, lines: bytes) -> bytes | None:
+        """Return what to send to the client in place of lines; None: pass them on, they are noted."""
         try:
             answer = decode_success(lines)
         except UNREADABLE:
-            return self._pass_together(lines)
+            if lines.find(b"\n") + 1 == len(lines):
+                return self._read(lines)
+            return None if self._pass_together(lines) else self._read_each(lines)
         id = answer.id
-        if id in self._answered or answer.result.is_error or len(self._unread) > self._max_unread:
-            return False
+        if (
+            answer.result.is_error
+            or id in self._answered
+            or id in self._own
+            or len(self._unread) > self._max_unread
+            or len(lines) > self._longest
+            or (self._marks_unflagged and complains(lines))
+            or (self._may_retry and self._counts_successes)
+        ):
+            return self._read(lines, answer)
         self._answered.add(id)
         self._unread.append(id)
-        return True
+        if self._reports_all:
+            self._keep(id, lines)
+        return None
+
+    def _keep(self, id: Id, line: bytes) -> None:
+        """Keep an answer that passes, and is to be reported."""
+        self.passed[id] = line, self._clock()
+        self.is_behind = self.is_behind or len(self.passed) > MAX_UNREPORTED or len(line) > MAX_UNREAD_LENGTH
+
+    @property
+    def _counts_successes(self) -> bool:
+        """Whether something failed lately, and a success may make up for it."""
+        rules = self._conversation.settings.known_retries
+        return rules is not None and rules.has_failures
 
     def _pass_together(self, lines: bytes) -> bool:
-        if lines.find(b"\n") + 1 == len(lines):
-            return False
+        """Return whether all lines are successes that pass, and note that they do."""
         try:
             answers = decode_successes(lines)
         except UNREADABLE:
             return False
-        ids = {answer.id for answer in answers if not answer.result.is_error}
-        if len(ids) < len(answers) or len(self._unread) > self._max_unread or not ids.isdisjoint(self._answered):
+        ids = [answer.id for answer in answers if not answer.result.is_error]
+        known = set(ids)
+        if len(known) < len(answers) or len(self._unread) > self._max_unread or len(lines) > self._longest:
             return False
-        self._answered |= ids
+        if self._may_retry and self._counts_successes:
+            return False
+        if self._marks_unflagged and any(map(complains, split_lines(lines))):
+            return False
+        if not known.isdisjoint(self._answered) or not known.isdisjoint(self._own):
+            return False
+        if self._reports_all:
+            each = split_lines(lines)
+            if len(each) != len(ids):  # there are empty ones
+                return False
+            for id, line in zip(ids, each, strict=True):
+                self._keep(id, line)
+        self._answered |= known
         self._unread.extend(ids)
         return True
 
-    def from_server(self, line: bytes) -> bytes | None:
-        """Return what `EffectRunner.from_server` returns."""
-        if self.passes(line):
-            return None
+    def _read(self, line: bytes, answer: Success | None = None) -> bytes | None:
+        """Have the conversation read a line, after all that has passed; *answer* is what is known of it."""
         self.catch_up()
-        return self._runner.from_server(line)
+        return self._runner.from_server(line, answer)
+
+    def _read_each(self, lines: bytes) -> bytes:
+        each = split_lines(lines)
+        found = [self.from_server(line) for line in each]
+        return b"".join([line if one is None else one for line, one in zip(each, found, strict=True)])
 
     def catch_up(self) -> None:
-        """Have the conversation read all that has passed."""
-        unread, conversation = self._unread, self._conversation
+        """Have the conversation read all that has passed, and report it."""
+        if not self._unread:
+            return
         with self._runner.lock:
-            answered = {one for one in tuple(unread) if not isinstance(one, bytes)}
-            counted: set[Id] = set()
-            while unread:
-                one = unread[0]
-                if isinstance(one, bytes):
-                    for line in self._unanswered(one, answered, counted):
-                        conversation.from_client(line, 0.0)
-                    conversation.note_all_sent()
-                else:
-                    conversation.note_passed(one, is_requested=one in counted)
-                    answered.discard(one)
-                unread.popleft()
+            reports = () if self._has_noted_calls() else self._catch_up_with_each()
+            self.is_behind = False
+        for steps in reports:
+            # The client has its answer: nothing may wait for the tools, and be written once they are known.
+            self._runner.collect(steps, has_server=False)
+
+    def _has_noted_calls(self) -> bool:
+        """Note calls and their successes all at once, if nothing else has passed; return whether that is so."""
+        passed = tuple(self._unread)  # another thread may add to it meanwhile
+        if len(passed) == 1 or self.passed:
+            return False
+        sent = [one for one in passed if isinstance(one, tuple)]
+        lines = b"".join([line for line, _ in sent])
+        try:
+            messages = decode_all_sent(lines)
+        except UNREADABLE:
+            return False
+        if not len(messages) == len(sent) == lines.count(b"\n"):  # some came together, or are empty
+            return False
+        tools: dict[Id, str] = {}
+        answered: list[Id] = []
+        each = iter(messages)
+        for one in passed:
+            if not isinstance(one, tuple):
+                if one not in tools:
+                    return False
+                answered.append(one)
+                continue
+            message = next(each)
+            id, params = message.id, message.params
+            if message.method != "tools/call" or params is None or params.name is None or id is None or id in tools:
+                return False
+            tools[id] = params.name
+        if not self._conversation.note_all_passed(answered, tools):
+            return False
+        for (line, sent_at), message in zip(sent, messages, strict=True):
+            if message.id in tools:
+                self._conversation.from_client(line, sent_at, is_sent=True)
+        self._conversation.note_all_sent()
+        for _ in passed:
+            self._unread.popleft()
+        return True
+
+    def _catch_up_with_each(self) -> list[Steps]:
+        unread, conversation = self._unread, self._conversation
+        reports: list[Steps] = []
+        answered = {one for one in tuple(unread) if not isinstance(one, tuple)} - self.passed.keys()
+        counted: set[Id] = set()
+        while unread:
+            one = unread[0]
+            if isinstance(one, tuple):
+                lines, sent_at = one
+                for line in self._unanswered(lines, answered, counted):
+                    conversation.from_client(line, sent_at, is_sent=True)
+                conversation.note_all_sent()
+            elif (answer := self.passed.pop(one, None)) is not None and conversation.find(one) is not None:
+                found = conversation.answer(one, *answer, is_failed=False)
+                if found is not None and not isinstance(found, bytes):
+                    reports.append(found)
+            else:
+                conversation.note_passed(one, is_requested=one in counted)
+                answered.discard(one)
+            unread.popleft()
+        return reports
 
     def _unanswered(self, lines: bytes, answered: set[Id], counted: set[Id]) -> list[bytes]:
         """Return the lines that must be read; a call that is answered later on is only counted."""
+        if not answered:
+            return split_lines(lines)
         try:
             messages = decode_all_sent(lines)
         except UNREADABLE:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from threading import Event, Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from failwell.proxy.bounds import MAX_FIRST_LINES, MAX_UNREAD_LENGTH
@@ -23,18 +24,20 @@ class ConversationLoader:
     Args:
         load: makes the conversation and what carries out its effects.
         is_lazy: lines pass up unchanged, and `note_sent` gets them afterwards.
+        validates: calls are checked before they are sent: each line is read first, even if nothing else asks for that.
 
     Attributes:
         lazy_reader: gets the lines that passed up instead of `note_sent`, as soon as there is one.
         client_spoke: set once the client has sent anything, or has closed its end.
     """
 
-    def __init__(self, load: "Callable[[], EffectRunner]", *, is_lazy: bool = False) -> None:
+    def __init__(self, load: "Callable[[], EffectRunner]", *, is_lazy: bool = False, validates: bool = False) -> None:
         self.up: Pump | None = None
         self.down: Pump | None = None
         self.client_spoke = Event()
         self.lazy_reader: LazyReader | None = None
         self.is_lazy = is_lazy
+        self.validates = validates
         self._load = load
         self._runner: EffectRunner | None = None
         self._lock = Lock()
@@ -73,6 +76,15 @@ class ConversationLoader:
         """Whether all that the server has written was passed on."""
         return self.down is None or self.down.is_reading
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a call that the server has got waits for its answer."""
+        if not self.is_used:
+            return False
+        runner = self.runner
+        with runner.lock:
+            return any(request.tool for request in runner.conversation.pending.values())
+
     @staticmethod
     def is_message(line: bytes) -> bool:
         """Return whether a line without its end is a whole message."""
@@ -103,9 +115,10 @@ class ConversationLoader:
     def note_sent(self, lines: bytes) -> None:
         """Note lines that were sent to the server unread."""
         self.client_spoke.set()
+        sent_at = monotonic()  # a call began before the conversation is loaded
         for line in split_lines(lines):
             if b"tools" in line or not self._is_kept(line, is_from_client=True):
-                self.runner.from_client(line)
+                self.runner.from_client(line, sent_at)
                 self.runner.note_all_sent()
 
     def read_each_line(self) -> None:
@@ -119,17 +132,18 @@ class ConversationLoader:
                 self._connect(self._runner)
 
     def note_all_sent(self) -> None:
-        """Note that the server has all lines that were read so far."""
+        """Note that the server may have all lines that were read so far."""
         if self._runner is not None:
             self._runner.note_all_sent()
 
-    def note_only_sent(self, lines: bytes) -> None:
-        """Note that the server has these lines, and none of the others that were read."""
-        self.runner.note_only_sent(lines)
+    def note_not_sent(self, lines: bytes) -> None:
+        """Note that the server has nothing of these lines."""
+        self.runner.note_not_sent(lines)
 
     def _connect(self, runner: "EffectRunner") -> None:
         """Have the pumps use the conversation, without a step between."""
-        rewrite_up, rewrite_down = runner.from_client, runner.from_server
+        rewrite_up = runner.from_client
+        rewrite_down: Callable[[bytes], bytes | None] = runner.from_server
         if self.is_lazy:
             from failwell.proxy.stdio.lazy_reader import LazyReader  # only now: it needs the decoder too
 

@@ -9,9 +9,10 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
-from failwell.proxy.bounds import CLOSE_TIMEOUT, TERMINATION_TIMEOUT
+from failwell.proxy.bounds import CLOSE_TIMEOUT, SIGNAL_GRACE, SILENT_GRACE, TERMINATION_TIMEOUT
 
 _LARGE_PIPE = 1 << 20
+_POLL_INTERVAL = 0.05
 
 
 def start_thread(function: Callable[..., object], *args: Any) -> None:
@@ -30,9 +31,15 @@ class Child:
     def __init__(self, command: list[str]) -> None:
         self.command = command
         self.code: int | None = None
+        self.dead = Event()
         # Files that the host shares with its server stay open, as without a proxy.
         self._process = subprocess.Popen(
-            _found(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, close_fds=False
+            _found(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            close_fds=False,
+            preexec_fn=_end_with_parent(),  # one call into the C library, which needs no lock
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -59,7 +66,31 @@ class Child:
         """Return the code it ended with; 128 and the signal's number if it was a signal."""
         code = self._process.wait()
         self.code = code if code >= 0 else 128 - code
+        self.dead.set()
         return self.code
+
+    def end(self, patience: float) -> None:
+        """Terminate it if it still runs after so many seconds, and kill it if that does not help."""
+        if not self.dead.wait(patience):
+            self.terminate()
+            if not self.dead.wait(TERMINATION_TIMEOUT):
+                self.kill()
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> Callable[[], object] | None:
+    """Return what has the system end a process once its parent is gone, even if that was killed; only Linux can."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        from ctypes import CDLL
+
+        prctl = CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _found(command: list[str]) -> list[str]:
@@ -118,25 +149,24 @@ class ServerProcess:
 
     Args:
         child: the process, already started.
-        grace: how long it may take to end, in seconds.
+        grace: how long it may take to end, in seconds, once its last call is answered.
+        is_awaited: tells whether a call still waits for its answer.
 
     Attributes:
         ending: set once the client or the operator wants the server to end.
     """
 
-    def __init__(self, child: Child, *, grace: float) -> None:
+    def __init__(self, child: Child, *, grace: float, is_awaited: Callable[[], bool] = lambda: False) -> None:
         self.child = child
+        self._is_awaited = is_awaited
         self.ending = Event()
         self.lock = Lock()
         self._grace = grace
-        self._dead = Event()
         self._replaced = Event()
 
     def wait(self) -> int:
         """Return the code that the process ended with."""
-        code = self.child.wait()
-        self._dead.set()
-        return code
+        return self.child.wait()
 
     def wait_for_successor(self, child: Child) -> bool:
         """Wait until another process has taken the place of this one; False: none will."""
@@ -152,44 +182,43 @@ class ServerProcess:
             OSError: it cannot be started any more.
         """
         self._close()
-        self.child, self._dead = Child(self.child.command), Event()
+        self.child = Child(self.child.command)
         replaced, self._replaced = self._replaced, Event()
         replaced.set()
         if self.ending.is_set():  # meanwhile, and whoever wanted that found only the dead one
-            start_thread(self.end, 0.0)
+            start_thread(self.child.end, 0.0)
 
     def finish(self) -> None:
-        """Note that nothing will take the place of the process."""
+        """Note that nothing will take the place of the process, and that nothing is written to it any more."""
+        self._close_soon()
         self._replaced.set()
 
-    def hang_up(self) -> None:
-        """Close its input, and end it if it does not end by itself."""
+    def hang_up(self, *, has_reader: bool = True) -> None:
+        """Close its input, and end it if it does not end by itself once nobody waits for an answer any more."""
         self.ending.set()
-        if self.lock.acquire(timeout=CLOSE_TIMEOUT):  # a writer may wait for ever for a process that does not read
-            self._close()
-            self.lock.release()
-        self.end(self._grace)
-
-    def end(self, patience: float) -> None:
-        """Terminate the process if it still runs after so many seconds, and kill it if that does not help."""
-        child, dead = self.child, self._dead
-        if not dead.wait(patience):
-            child.terminate()
-            if not dead.wait(TERMINATION_TIMEOUT):
-                child.kill()
+        self._close_soon()
+        child = self.child
+        while has_reader and not child.dead.is_set() and self._is_awaited():
+            child.dead.wait(_POLL_INTERVAL)
+        self.child.end(self._grace)
 
     def end_silent(self, child: Child) -> None:
         """End a process that has closed its output and lives on: nothing it writes can reach the client."""
-        if self.child is child:
-            self.end(self._grace)
+        if self.child is child:  # its successor, if there is one by now, must not end for it
+            child.end(self._grace if self.ending.is_set() else min(self._grace, SILENT_GRACE))
 
     def end_with(self, number: int) -> None:
         """Pass on a signal that is meant to end the process, and kill it if it does not end."""
         self.ending.set()
-        child, dead = self.child, self._dead
+        child = self.child
         child.send(number)
-        if not dead.wait(self._grace):
+        if not child.dead.wait(min(self._grace, SIGNAL_GRACE)):
             child.kill()
+
+    def _close_soon(self) -> None:
+        if self.lock.acquire(timeout=CLOSE_TIMEOUT):  # a writer may wait for ever for a process that does not read
+            self._close()
+            self.lock.release()
 
     def _close(self) -> None:
         stdin, self.child.stdin = self.child.stdin, -1

@@ -4,14 +4,17 @@ import os
 import select
 import stat
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Event
+from itertools import count
+from threading import Event, get_ident
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from failwell.proxy.bounds import MAX_LINE, WRITE_TIMEOUT
+from failwell.proxy.bounds import IDLE_WAIT, MAX_LINE, WRITE_TIMEOUT
 
 if TYPE_CHECKING:
+    from failwell.proxy.conversation import PendingRequest
     from failwell.proxy.stdio.loader import ConversationLoader
 
 CHUNK = 1 << 14
@@ -160,6 +163,13 @@ def split_lines(lines: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines[:-1].split(b"\n")]
 
 
+def end_of_taken(lines: bytes, taken: int) -> int:
+    """Return where the last message ends that is among so many bytes: it may be read before its line ends."""
+    end = lines.find(b"\n", taken) + 1
+    has_rest = not taken or lines[taken:end].strip()
+    return lines.rfind(b"\n", 0, taken) + 1 if has_rest else max(end, taken)
+
+
 def split_pieces(data: bytes) -> Iterable[bytes | memoryview]:
     """Return data in pieces, so that whoever writes them can see that the other end reads."""
     if len(data) <= _PIECE:
@@ -267,9 +277,10 @@ def _socket_outlet(target: int) -> Outlet:
 class Duplex:
     """Passes lines in both directions in one thread, for as long as nobody has to be waited for.
 
-    Lines pass up unchanged, and down as they are rewritten. Nobody else may write to either end meanwhile. With a
-    thread for each direction, the two are woken on different processors and find their caches cold, which takes longer
-    than all that a proxy does. But one thread must not wait for one end while the other waits for it: it leaves before.
+    Lines pass up unchanged, unless the `LazyReader` wants to read them before, and down as they are rewritten. What
+    comes of a line later on is done here too: others must not write to either end meanwhile. With a thread for each
+    direction, the two are woken on different processors and find their caches cold, which takes longer than all that a
+    proxy does. But one thread must not wait for one end while the other waits for it: it leaves before.
 
     Args:
         up: reads what the client writes.
@@ -287,15 +298,23 @@ class Duplex:
         self._server = server
         self._client = client
         self._loader = loader
+        self._thread: int | None = None
+        self._outgoing: deque[tuple[bytes, PendingRequest | None]] = deque()
+        self._unsent_requests: list[tuple[bytes, PendingRequest]] = []
+        self._due: list[tuple[float, int, Callable[[], object]]] = []
+        self._numbers = count()
         self._has_stopped = Event()
         # Whoever closes the one end wakes the thread that polls the other.
         self._stop_source, self._stop_target = os.pipe()
 
     def run(self) -> None:
         """Pass lines until one of the ends closes or does not read; then each direction needs its own thread."""
+        self._thread = get_ident()
         try:
             self._pass()
         finally:
+            self._thread = None
+            self._leave_outgoing()
             try:
                 self._loader.read_each_line()
             finally:
@@ -309,9 +328,36 @@ class Duplex:
         os.close(self._stop_target)
         self._has_stopped.wait()
 
+    def send(self, data: bytes, request: "PendingRequest") -> bool:
+        """Send the line of a request to the server soon, if it is this thread that wants that; return whether it is."""
+        return self._take(data, request)
+
+    def write(self, data: bytes) -> bool:
+        """Write lines to the client soon, if it is this thread that wants that; return whether it is."""
+        return self._take(data, None)
+
+    def schedule(self, delay: float, action: Callable[[], object]) -> bool:
+        """Do something after so many seconds, if it is this thread that wants that; return whether it is."""
+        is_own = self._thread == get_ident()
+        if is_own:
+            self._due.append((monotonic() + delay, next(self._numbers), action))
+            self._due.sort()
+        return is_own
+
+    def _take(self, data: bytes, request: "PendingRequest | None") -> bool:
+        is_own = self._thread == get_ident()
+        if is_own:
+            self._outgoing.append((data, request))
+        return is_own
+
     def take_unsent(self) -> tuple[bytes, int]:
         """Return the lines that the server does not have, and how many bytes of them it has."""
         unsent, self._unsent = self._unsent, (b"", 0)
+        return unsent
+
+    def take_unsent_requests(self) -> "list[tuple[bytes, PendingRequest]]":
+        """Return the requests that the proxy makes and that the server does not have, and their lines."""
+        unsent, self._unsent_requests = self._unsent_requests, []
         return unsent
 
     def take_unwritten(self) -> bytes:
@@ -319,15 +365,39 @@ class Duplex:
         unwritten, self._unwritten = self._unwritten, b""
         return unwritten
 
+    def take_due(self) -> list[tuple[float, Callable[[], object]]]:
+        """Return what is to be done yet, and after how many seconds."""
+        found = [(max(at - monotonic(), 0.0), action) for at, _, action in self._due]
+        self._due.clear()
+        return found
+
+    def _leave_outgoing(self) -> None:
+        """Leave what is not written yet to the threads that come after this one."""
+        for data, request in self._outgoing:
+            if request is None:
+                self._unwritten += data
+            else:
+                self._unsent_requests.append((data, request))
+        self._outgoing.clear()
+
     def _pass(self) -> None:
         up, down, loader = self._up, self._down, self._loader
         stdin, send, stdout, write = self._server.file, self._server.write, self._client.file, self._client.write
         waiting, read, client, size = select.poll(), os.read, up.source, CHUNK
         for source in (client, down.source, self._stop_source):
             waiting.register(source, select.POLLIN)
-        wait, lazy_reader = waiting.poll, loader.lazy_reader
+        wait, lazy_reader, due, outgoing = waiting.poll, loader.lazy_reader, self._due, self._outgoing
         while True:
-            for source, _ in wait():
+            if due or outgoing or (lazy_reader is not None and lazy_reader.passed):
+                self._do_due()
+                if not self._has_flushed():
+                    return
+                ready = wait(self._patience())
+                if not ready and lazy_reader is not None:
+                    lazy_reader.catch_up()
+            else:
+                ready = wait()
+            for source, _ in ready:
                 try:
                     chunk = lines = read(source, size)
                 except OSError:
@@ -344,20 +414,33 @@ class Duplex:
                     if not lines:
                         continue
                 if source == client:
+                    if lazy_reader is None:
+                        is_read = loader.validates
+                    else:
+                        is_read = lazy_reader.may_change_requests and lazy_reader.reads_requests
+                    if is_read:
+                        lines = self._read_up(lines)
+                        lazy_reader = loader.lazy_reader
+                        if not lines:
+                            continue
                     try:
                         taken = send(stdin, lines)
                     except OSError:
                         taken = 0
-                    if taken != len(lines) and not self._is_sent(lines, taken):
+                    if taken != len(lines) and not self._is_sent(lines, taken, is_read=is_read):
                         return
+                    # That is early enough: whoever answers for a server that died waits until this thread has ended.
+                    if is_read:
+                        continue
                     if lazy_reader is None:
                         loader.note_sent(lines)
                         lazy_reader = loader.lazy_reader
                     else:
                         lazy_reader.note_sent(lines)
                     continue
-                if lazy_reader is None or not lazy_reader.passes(lines):
-                    lines = down.rewrite_all(lines)
+                found = down.rewrite_all(lines) if lazy_reader is None else lazy_reader.from_server(lines)
+                if found is not None:
+                    lines = found
                     if not lines:
                         continue
                 try:
@@ -366,16 +449,53 @@ class Duplex:
                     taken = 0
                 if taken != len(lines) and not self._is_written(lines, taken):
                     return
+                if lazy_reader is not None and lazy_reader.is_behind:
+                    lazy_reader.catch_up()
 
-    def _is_sent(self, lines: bytes, taken: int) -> bool:
+    def _read_up(self, lines: bytes) -> bytes:
+        """Return what the server gets in place of lines, and may have from now on."""
+        if self._loader.lazy_reader is not None:
+            self._loader.lazy_reader.catch_up()
+        lines = self._up.rewrite_all(lines)
+        self._loader.note_all_sent()
+        return lines
+
+    def _patience(self) -> float | None:
+        """Return for how many milliseconds to wait for lines before something else is done."""
+        waits = [max(self._due[0][0] - monotonic(), 0.0)] if self._due else []
+        if self._loader.lazy_reader is not None and self._loader.lazy_reader.passed:
+            waits.append(IDLE_WAIT)
+        return 1000 * min(waits) if waits else None
+
+    def _do_due(self) -> None:
+        while self._due and self._due[0][0] <= monotonic():
+            self._due.pop(0)[2]()
+
+    def _has_flushed(self) -> bool:
+        """Write what other lines led to, and return whether all of it was taken."""
+        outgoing = self._outgoing
+        while outgoing:
+            data, request = outgoing.popleft()
+            if request is None:
+                if not self._is_written(data, 0):
+                    return False
+            elif not request.is_ended and not request.is_cancelled:
+                request.is_sent = True
+                if not self._is_sent(data, 0, is_read=True):
+                    return False
+        return True
+
+    def _is_sent(self, lines: bytes, taken: int, *, is_read: bool) -> bool:
         """Return whether the server soon takes the rest; if not, read all of it, since others will send it."""
         taken = self._server.write_rest(lines, taken)
         if taken == len(lines):
             return True
         self._loader.read_each_line()
-        self._up.rewrite_all(lines)
+        if not is_read:
+            self._up.rewrite_all(lines)
+            self._loader.note_all_sent()
+        self._loader.note_not_sent(lines[end_of_taken(lines, taken) :])
         whole = lines.rfind(b"\n", 0, taken) + 1
-        self._loader.note_only_sent(lines[:whole])
         self._unsent = (lines[whole:], taken - whole)
         return False
 

@@ -65,16 +65,17 @@ class Restarts:
         """Report that the server died in the middle of a line, which no client could read."""
         self._report("dropped", bytes=length)
 
-    def answers(self, runner: EffectRunner, code: int, *, will_return: bool) -> bytes:
+    def answers(self, runner: EffectRunner, code: int, *, will_return: bool, is_wanted: bool = False) -> bytes:
         """Return answers to all requests that were lost with the server.
 
-        A call that the server got may have taken effect. What it did not get goes to its successor, if there is one.
+        A call that the server got may have taken effect. What it did not get goes to its successor, if there is one. A
+        server that ended because its client or the operator wanted it to (*is_wanted*) did not die.
         """
         with runner.lock:
             pending = list(runner.conversation.pending.values())
         lost = [request for request in pending if request.is_sent or not will_return]
         count = sum(bool(request.method) for request in lost) + (0 if will_return else runner.waiting())
-        if count or code:
+        if (count or code) and not is_wanted:
             self._report("restarted" if will_return else "died", exit_code=code, pending=count)
         if self._dry_run:
             return b""
@@ -97,8 +98,9 @@ class Restarts:
             return runner.collect(steps, has_server=False)
         with runner.lock:
             runner.conversation.lose(request)
-        if request.on_answer is not None:
-            return b""
+            if request.on_answer is not None:
+                request.on_answer(b"")
+                return b""
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
         return encode({"jsonrpc": "2.0", "id": request.id, "error": error}) + b"\n"
 
@@ -129,7 +131,7 @@ def repeat_handshake(runner: EffectRunner, stdin: int, *, number: int) -> None:
 
 def _request(runner: EffectRunner, stdin: int, line: bytes, id: str, on_answer: Callable[[bytes], object]) -> None:
     with runner.lock:
-        runner.conversation.add(PendingRequest(id, "", on_answer=on_answer))
+        runner.conversation.add(PendingRequest(id, "", is_sent=True, on_answer=on_answer))
     write_all(encode({**decode(line), "id": id}) + b"\n", stdin)
 
 

@@ -8,7 +8,7 @@ down as it would without a proxy.
 import os
 import signal
 from collections.abc import Callable
-from threading import Event, Lock
+from threading import Event, Lock, Timer
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from failwell.proxy.stdio.pump import (
     LongLine,
     Pump,
     client_outlet,
+    end_of_taken,
     is_stream,
     server_outlet,
     split_pieces,
@@ -27,6 +28,7 @@ from failwell.proxy.stdio.pump import (
 )
 
 if TYPE_CHECKING:
+    from failwell.proxy.conversation import PendingRequest
     from failwell.proxy.stdio.restarts import Restarts
 
 _POLL_INTERVAL = 0.02
@@ -67,6 +69,8 @@ class StdioSession:
         self._initializing: Child | None = None
         self._duplex: Duplex | None = None
         self._duplex_lock = Lock()
+        self._unwritten = b""
+        self._has_sent_rest = Event()
 
     def run(self) -> int:
         """Pass lines until the server ends for good, and return its exit code."""
@@ -81,7 +85,10 @@ class StdioSession:
         if not self._server.ending.is_set():
             self._loader.client_spoke.wait(FIRST_LINE_WAIT)  # a client that has just started gets an answer
         is_used = self._loader.is_used
-        answers = self._restarts().answers(self._loader.runner, code, will_return=False) if is_used else b""
+        is_wanted = self._server.ending.is_set()
+        answers = b""
+        if is_used:
+            answers = self._restarts().answers(self._loader.runner, code, will_return=False, is_wanted=is_wanted)
         self._write_last(answers)
         return code
 
@@ -104,13 +111,18 @@ class StdioSession:
         with self._duplex_lock:
             if self._duplex is not None:
                 self._duplex.stop()
+                self._unwritten = self._duplex.take_unwritten()
                 self._duplex = None
 
     def to_client(self, data: bytes) -> None:
-        """Write to the client; once nobody reads, the session ends."""
-        if self._duplex is not None:
+        """Write to the client, after the rest of a line that it has in part; once nobody reads, the session ends."""
+        duplex = self._duplex
+        if duplex is not None:
+            if duplex.write(data):
+                return
             self._leave_duplex()
         with self._client_lock:
+            data, self._unwritten = self._unwritten + data, b""
             for piece in split_pieces(data):
                 taken = write_all(piece, self._target)
                 self._bytes_to_client += taken
@@ -118,7 +130,7 @@ class StdioSession:
                     break
             else:
                 return
-        self._server.hang_up()
+        self._server.hang_up(has_reader=False)
 
     def to_server(self, data: bytes, taken: int = 0, *, by: Child | None = None) -> None:
         """Write lines to the server; what a dying one did not take goes to its successor, or is answered at the end.
@@ -131,16 +143,42 @@ class StdioSession:
         while True:
             with server.lock:
                 child = server.child
-                taken = taken if child is by else 0
+                if child is not by:  # what another one took has its answer
+                    data, taken, by = data[end_of_taken(data, taken) :], 0, child
+                loader.note_all_sent()  # before: the server may act on a line, and die, before this thread goes on
                 taken += write_all(data[taken:], child.stdin)
                 if taken == len(data):
-                    loader.note_all_sent()
                     return
-                whole = data.rfind(b"\n", 0, taken) + 1
-                loader.note_only_sent(data[:whole])
-            data, by = data[whole:], None
+                loader.note_not_sent(data[end_of_taken(data, taken) :])
             if not self._restart or not server.wait_for_successor(child):
                 return
+
+    def send(self, data: bytes, request: "PendingRequest") -> None:
+        """Write the line of a request that the proxy makes now, unless it has ended meanwhile."""
+        server, duplex = self._server, self._duplex
+        if duplex is not None:
+            if duplex.send(data, request):
+                return
+            self._leave_duplex()
+        self._has_sent_rest.wait()  # of a line that the server has begun to read
+        while True:
+            with server.lock:
+                if request.is_ended or request.is_cancelled:
+                    return
+                child, request.is_sent = server.child, True
+                if end_of_taken(data, write_all(data, child.stdin)):
+                    return
+                request.is_sent = False
+            if not self._restart or not server.wait_for_successor(child):
+                return
+
+    def schedule(self, delay: float, action: Callable[[], object]) -> None:
+        """Do something after so many seconds, unless the process ends before."""
+        duplex = self._duplex
+        if duplex is None or not duplex.schedule(delay, action):
+            timer = Timer(delay, action)
+            timer.daemon = True
+            timer.start()
 
     def _start(self) -> None:
         loader, child = self._loader, self._server.child
@@ -148,6 +186,7 @@ class StdioSession:
         loader.down = Pump(child.stdout, loader.from_server, self.to_client, self._replace_long)
         client = client_outlet(self._target) if loader.is_lazy and is_stream(self._source) else None
         if client is None:
+            self._has_sent_rest.set()
             loader.read_each_line()
             start_thread(self._up, loader.up)
             start_thread(self._down, child, loader.down, self._output_closed)
@@ -162,8 +201,19 @@ class StdioSession:
             enlarge(child.stdout, self._target)
             duplex.run()
         finally:
-            start_thread(self._down, child, down, closed, lambda: self.to_client(duplex.take_unwritten()))
-            self._up(up, lambda: self.to_server(*duplex.take_unsent(), by=child))
+            for delay, action in duplex.take_due():
+                self.schedule(delay, action)
+            start_thread(self._down, child, down, closed, lambda: self.to_client(b""))
+            self._up(up, lambda: self._send_rest(duplex, child))
+
+    def _send_rest(self, duplex: Duplex, child: Child) -> None:
+        """Send what was not sent while both directions had one thread."""
+        try:
+            self.to_server(*duplex.take_unsent(), by=child)
+        finally:
+            self._has_sent_rest.set()
+        for line, request in duplex.take_unsent_requests():
+            self.send(line, request)
 
     def _up(self, up: Pump, begin: Callable[[], object] = lambda: None) -> None:
         loader = self._loader

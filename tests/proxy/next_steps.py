@@ -1,0 +1,125 @@
+"""What the proxy makes of recorded failures, beside the next steps that an expert would give.
+
+`tests/data/next_steps.jsonl` was labelled before anybody looked at an answer of the proxy. A failure has all steps that
+are right, or none: `fix:ARGUMENT`, `use:TOOL` (`*`: any that there is), `wait`, `verify` (whether it took effect),
+`operator` (somebody else must act) and `stop`.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+import failwell as fw
+from tests.proxy.conversations import Ends, settings
+from tests.reading import corpus
+from tests.reading.corpus import Row
+
+_OWN_LINES = ("Next: ", "Wait at least: ", "Use: ", "- ")
+_ASKS = re.compile(r"\b(?:please|verify|install|contact|check)\b", re.IGNORECASE)
+_ADVERT = re.compile(r"\s*For further information visit \S+")
+
+
+class ProxiedAnswer(Struct, frozen=True):
+    """A recorded failure, and what the client gets for it."""
+
+    row: Row
+    original: str
+    text: str
+    failure: fw.Failure | None
+
+    @property
+    def own_lines(self) -> str:
+        """What the proxy added to the text."""
+        said = set(self.original.split("\n"))
+        return "\n".join(line for line in self.text.split("\n") if line.startswith(_OWN_LINES) and line not in said)
+
+    @property
+    def lost(self) -> list[str]:
+        """The words of the server that the text no longer has."""
+        kept = set(re.findall(r"\w+", self.text))
+        return [word for word in re.findall(r"\w+", _ADVERT.sub("", self.original)) if word not in kept]
+
+
+@cache
+def labels() -> dict[str, list[str]]:
+    """Return the steps that an expert would give, by the id of the failure."""
+    lines = (corpus.DATA / "next_steps.jsonl").read_text().splitlines()
+    return {row["id"]: row["next"] for row in map(json.loads, lines)}
+
+
+@cache
+def answers() -> tuple[ProxiedAnswer, ...]:
+    """Return what a client gets for each recorded failure, those that are not flagged made errors."""
+    tools = _tools()
+    return tuple(_answer(row, list(tools[row["server"]].values())) for row in corpus.failures())
+
+
+def is_given(answer: ProxiedAnswer, text: str, own_lines: str) -> bool:
+    """Return whether a text, or lines that the proxy added to it, give one of the right steps."""
+    return any(_gives(step, answer.row, text, own_lines) for step in labels()[answer.row["id"]])
+
+
+def share(values: Iterable[bool]) -> float:
+    """Return how many of all are true."""
+    found = list(values)
+    return sum(found) / len(found)
+
+
+@cache
+def _tools() -> dict[str, dict[str, Any]]:
+    """Return the tools of each server, as far as somebody called them."""
+    tools: dict[str, dict[str, Any]] = defaultdict(dict)
+    for row in (*corpus.failures(), *corpus.recorded_successes()):
+        if (schema := row.get("inputSchema")) is not None:
+            listed = {"name": row["tool"], "inputSchema": schema, "annotations": row.get("annotations")}
+            tools[row["server"]].setdefault(row["tool"], listed)
+    return tools
+
+
+def _answer(row: Row, tools: list[dict[str, Any]]) -> ProxiedAnswer:
+    ends = Ends(settings(flip_unflagged=frozenset("*")), tools=tools)
+    params = {"name": row["tool"], "arguments": row["arguments"]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    ends.runner.from_client(json.dumps(call).encode() + b"\n")
+    raw = row["raw"]
+    said = {"error": raw["error"]} if "error" in raw else {"result": raw.get("result", raw)}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, **said}).encode() + b"\n"
+    found = json.loads(ends.runner.from_server(line) or line)
+    original = raw["error"]["message"] if "error" in raw else _text(said["result"])
+    text = _text(found["result"]) if "result" in found else found["error"]["message"]
+    return ProxiedAnswer(row, original, text, fw.read(found, tool=row["tool"]))
+
+
+def _text(result: dict[str, Any]) -> str:
+    return "\n".join(block.get("text", "") for block in result.get("content", ()))
+
+
+def _gives(step: str, row: Row, text: str, own_lines: str) -> bool:
+    kind, _, name = step.partition(":")
+    match kind:
+        case "fix":
+            return _names(text, name) or _quotes(text, row["arguments"], name)
+        case "use" if name == "*":
+            return any(_names(own_lines, tool) for tool in _tools()[row["server"]])
+        case "use":
+            return _names(text, name)
+        case "operator" | "stop":
+            return "Next: " in own_lines or _ASKS.search(text) is not None
+        case _:
+            return "Next: " in own_lines or "Wait at least: " in own_lines
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def _quotes(text: str, arguments: Any, name: str) -> bool:
+    """Return whether a text repeats what was sent in an argument, or a telling part of it."""
+    value = arguments.get(name) if isinstance(arguments, dict) else None
+    values = [str(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
+    return any(one in text or any(part in text for part in re.findall(r"[\w./-]{4,}", one)) for one in values)
