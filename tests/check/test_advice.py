@@ -1,5 +1,7 @@
 """What is advised, and for which SDK."""
 
+import json
+
 import pytest
 
 from failwell.check.advice import REMEDIES, detect_sdk
@@ -46,7 +48,13 @@ def test_every_grade_is_cured_by_one_remedy() -> None:
 def test_every_remedy_has_code_for_every_sdk(remedy: object, sdk: str) -> None:
     snippet = remedy.snippet(sdk)  # type: ignore[attr-defined]
 
-    assert snippet.language == {"fastmcp": "python", "mcp": "python", "typescript": "typescript"}.get(sdk, "shell")
+    assert snippet.language == {"fastmcp": "python", "mcp": "python", "typescript": "typescript"}.get(
+        sdk,
+        "text" if "alive" in remedy.cures else "json",  # type: ignore[attr-defined]
+    )
+    assert "failwell" not in snippet.code
+    if snippet.language == "json":
+        json.loads(snippet.code)
     if snippet.language == "python":
         compile(f"async def body():\n{indented(snippet.code)}", "snippet", "exec")
 

@@ -50,7 +50,7 @@ def test_what_is_not_sent_to_a_writing_tool_is_listed_with_its_reason() -> None:
     assert {(one.probe, one.reason) for one in report.not_probed} == {
         ("wrong_type/copies", "a server that ignores a wrong optional field would run the tool"),
         ("out_of_range/copies/maximum", "a server that ignores a wrong optional field would run the tool"),
-        ("unknown_field/failwell_probe", "a server that drops what it does not know would run the tool"),
+        ("unknown_field/failwell_probe", "a server that ignores unknown fields would run the tool"),
     }
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpcore  # noqa: F401 - as mcp below; httpx would go on with a copy whose exceptions it does not know
 import httpx
 import httpx2
 import mcp.server.lowlevel  # noqa: F401 - each run of pytester forgets what it was the first to import, which is slow
@@ -117,13 +118,13 @@ def test_a_broken_contract_tells_the_one_broken_expectation_and_how_to_mend_it(p
     told = [line.removeprefix("E   ").strip() for line in result.outlines if line.startswith("E ")]
     call = "read_task(), the required field task_id is left out"
     assert told == [
-        f"AssertionError: {call}: nothing but words: a program can only guess",
+        f"AssertionError: {call}: only plain text: a program has to guess",
         "read as: VALIDATION MISSING_REQUIRED_FIELD (guessed from its words)",
         "text: 1 validation error for call[read_task]",
         "task_id",
         "Missing required argument [type=missing_argument, input_value={}, input_type=dict]",
         "For further information visit https://errors.pydantic.dev/2.14/v/missing_argument",
-        "mend: Give failures a type, a code and field paths that programs can read.",
+        "fix: Give failures a type, a code and field paths that programs can read.",
     ]
     assert result.parseoutcomes()["failed"] == 1
 
@@ -136,7 +137,7 @@ def test_a_declared_code_that_nothing_provokes_fails(project: pytest.Pytester) -
     told = [line.removeprefix("E   ").strip() for line in result.outlines if line.startswith("E ")]
     assert told == [
         "AssertionError: read_task declares NOT_FOUND, and nothing provokes it",
-        'mend: give arguments in the fixture failwell_provocations: {("read_task", "NOT_FOUND"): {…}}',
+        'fix: give arguments in the fixture failwell_provocations: {("read_task", "NOT_FOUND"): {…}}',
     ]
 
 
@@ -322,7 +323,7 @@ def test_a_run_that_does_not_use_it_imports_nothing_but_the_plugin(tmp_path: Pat
 
 
 def test_the_files_of_the_manual_pass_as_they_are_shown(project: pytest.Pytester) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "testing.md").read_text(encoding="utf-8")
     files = re.findall(r"```python\n# (\w+)\.py\n(.*?)```", page, re.DOTALL)
     assert [name for name, _ in files] == ["weather_server", "test_weather", "test_contract"]
     project.makepyfile(**dict(files))
@@ -358,7 +359,7 @@ def text(words: str, *, flagged: bool = True) -> dict[str, Any]:
             {},
             "the call succeeded, though its arguments break the tool's own schema",
         ),
-        (text("Something went wrong"), {}, "nothing but words: a program can only guess"),
+        (text("Something went wrong"), {}, "only plain text: a program has to guess"),
         (fw.success("fine"), {}, "the call succeeded, though its arguments break the tool's own schema"),
     ],
 )

@@ -1,4 +1,7 @@
-"""The changes that would raise a score most, each with code for the SDK that the server seems to be made with."""
+"""The changes that would raise a score most, each with code for the SDK that the server seems to be made with.
+
+The code needs no library but the server's own: what failwell does for this server is measured, and said once.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +32,7 @@ class Remedy(NamedTuple):
     snippets: Mapping[str, Snippet]
 
     def snippet(self, sdk: str) -> Snippet:
-        """Return the code for an SDK, or what works in front of any server."""
+        """Return the code for an SDK, or what is due on the wire."""
         return self.snippets.get(sdk) or self.snippets[_UNKNOWN]
 
 
@@ -41,51 +44,14 @@ def _typescript(code: str) -> Snippet:
     return Snippet("typescript", code.strip("\n"))
 
 
-_PROXY = Snippet(
-    "shell", "# in front of a server that cannot be changed\nfailwell proxy -- <the command of the server>"
-)
-_VALIDATING_PROXY = Snippet(
-    "shell", "# in front of a server that cannot be changed\nfailwell proxy --validate -- <the command of the server>"
-)
-_PROTECT = {
-    "fastmcp": _python("""
-import failwell as fw
+def _wire(code: str) -> Snippet:
+    return Snippet("json", code.strip("\n"))
 
-fw.protect(server)  # after the last tool: every failure of every tool becomes structured
-"""),
-    "mcp": _python("""
-import failwell as fw
 
-fw.protect(server)  # MCPServer, FastMCP or a low-level Server: every failure becomes structured
-"""),
-}
-_RAISE = dict.fromkeys(
-    ("fastmcp", "mcp"),
-    _python("""
-import failwell as fw
+def _both(code: str) -> dict[str, Snippet]:
+    """Return code for both Python SDKs."""
+    return dict.fromkeys(("fastmcp", "mcp"), _python(code))
 
-raise fw.NotFound.of("task", task_id)  # raise: do not return an error's text
-"""),
-)
-_SUGGEST = dict.fromkeys(
-    ("fastmcp", "mcp"),
-    _python("""
-import failwell as fw
-
-fw.protect(server)  # wrong input then says so; for the rest, raise with a suggestion:
-raise fw.NotFound("Task t-9 does not exist.", suggestion="Call list_tasks to see what exists.", actions=["list_tasks"])
-"""),
-)
-_RESULT = _typescript("""
-// one function for all tools: the text is for the model, _meta is for programs
-const fail = (code: string, message: string, fields: object[] = []) => ({
-  isError: true,
-  content: [{ type: "text", text: JSON.stringify({
-    type: "VALIDATION", message, recoverable: true, data: { code, fields },
-  }) }],
-  _meta: { errorType: "ValidationError", errorCode: code, retryable: false },
-});
-""")
 
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(
@@ -93,32 +59,60 @@ REMEDIES: tuple[Remedy, ...] = (
         "Without isError, hosts and agents take the error for the tool's result.",
         ("flagged",),
         {
-            **_RAISE,
+            **_both("""
+raise ValueError(f"Task {task_id!r} does not exist.")  # raise: a text that is returned is a success
+"""),
             "typescript": _typescript("""
 return { isError: true, content: [{ type: "text", text: message }] };  // not without isError
 """),
-            "unknown": _VALIDATING_PROXY,
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "Task t-9 does not exist."}]}
+"""),
         },
     ),
     Remedy(
         "Give failures a type, a code and field paths that programs can read",
-        "An agent that must guess from words retries what cannot work and gives up on what could.",
+        "An agent that has to guess retries what can't work and gives up on what could.",
         ("typed", "field_path", "retry_flag", "stable_code"),
-        {**_PROTECT, "typescript": _RESULT, "unknown": _PROXY},
+        {
+            **_both("""
+import json
+
+# one function for all tools: the same code for the same reason
+raise ValueError(json.dumps({"code": "NOT_FOUND", "message": message, "retryable": False, "fields": fields}))
+"""),
+            "typescript": _typescript("""
+// one function for all tools: the text is for the model, _meta is for programs
+const fail = (code: string, message: string, fields: object[] = []) => ({
+  isError: true,
+  content: [{ type: "text", text: message }],
+  _meta: { errorType: "ValidationError", errorCode: code, retryable: false, fields },
+});
+"""),
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "Task t-9 does not exist."}],
+ "_meta": {"errorType": "NotFoundError", "errorCode": "NOT_FOUND", "retryable": false}}
+"""),
+        },
     ),
     Remedy(
         "Name the wrong field, and say what it should be",
-        "A model that is told which field is wrong and what is expected mends the call at the first try.",
+        "A model that is told which field is wrong and what is expected fixes the call at the first try.",
         ("names_field", "says_expected", "lists_options", "repairable"),
         {
-            **_PROTECT,
+            **_both("""
+if not isinstance(hours, int):
+    raise ValueError(f"hours: must be an integer from 1 to 8, not {hours!r}.")
+"""),
             "typescript": _typescript("""
 const parsed = schema.safeParse(args);  // inside the handler, so that the text is yours
 if (!parsed.success)
   return fail("VALIDATION_FAILED", parsed.error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; "),
     parsed.error.issues.map((i) => ({ path: i.path.join("."), message: i.message })));
 """),
-            "unknown": _PROXY,
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "hours: must be an integer from 1 to 8, not 'two'."}]}
+"""),
         },
     ),
     Remedy(
@@ -126,24 +120,39 @@ if (!parsed.success)
         "Without a next step, models repeat the same call or stop.",
         ("next_step", "says_retry"),
         {
-            **_SUGGEST,
+            **_both("""
+raise ValueError("Task t-9 does not exist. Call list_tasks to see what exists; do not repeat this call.")
+"""),
             "typescript": _typescript("""
 return fail("NOT_FOUND", "Task t-9 does not exist. Call list_tasks to see what exists; do not repeat this call.");
 """),
-            "unknown": _PROXY,
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text",
+  "text": "Task t-9 does not exist. Call list_tasks to see what exists; do not repeat this call."}]}
+"""),
         },
     ),
     Remedy(
         "Keep tracebacks, paths, secrets and library addresses out of the text",
-        "They help nobody who reads them, cost tokens, and tell strangers about the inside of the server.",
+        "They don't help the model, cost tokens, and reveal the inside of the server.",
         ("safe", "size"),
         {
-            **_PROTECT,
+            **_both("""
+import logging
+
+try:
+    return run(task_id)
+except Exception:
+    logging.exception("run failed")  # the details stay in the log
+    raise ValueError("The task could not be run. Tell the operator; do not repeat this call.") from None
+"""),
             "typescript": _typescript("""
 try { return await handler(args); }
 catch (error) { console.error(error); return fail("INTERNAL_ERROR", "The tool failed unexpectedly."); }
 """),
-            "unknown": _PROXY,
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "The task could not be run. Tell the operator."}]}
+"""),
         },
     ),
     Remedy(
@@ -151,11 +160,15 @@ catch (error) { console.error(error); return fail("INTERNAL_ERROR", "The tool fa
         "Many hosts never show a JSON-RPC error to the model (SEP-1303).",
         ("tool_error",),
         {
-            **_PROTECT,
+            **_both("""
+raise ValueError(message)  # from the handler: not McpError(ErrorData(code=INVALID_PARAMS, message=message))
+"""),
             "typescript": _typescript("""
 return fail("VALIDATION_FAILED", message);  // not: throw new McpError(ErrorCode.InvalidParams, message)
 """),
-            "unknown": _PROXY,
+            "unknown": _wire("""
+{"jsonrpc": "2.0", "id": 1, "result": {"isError": true, "content": [{"type": "text", "text": "hours: required"}]}}
+"""),
         },
     ),
     Remedy(
@@ -163,31 +176,16 @@ return fail("VALIDATION_FAILED", message);  // not: throw new McpError(ErrorCode
         "A server that hangs or ends on wrong input takes every other conversation with it.",
         ("alive", "speed"),
         {
-            "fastmcp": _python("""
-import failwell as fw
-
-fw.protect(server)
-
-
-@server.tool(timeout=30)  # no call takes longer
-async def search(query: str) -> str: ...
-"""),
-            "mcp": _python("""
+            **_both("""
 import asyncio
-import failwell as fw
 
-fw.protect(server)
-
-
-@server.tool()
-async def search(query: str) -> str:
-    async with asyncio.timeout(30):  # no call takes longer
-        return await look_up(query)
+async with asyncio.timeout(30):  # no call takes longer
+    found = await look_up(query)
 """),
             "typescript": _typescript("""
 process.on("unhandledRejection", (reason) => console.error(reason));  // and check arguments before any work
 """),
-            "unknown": Snippet("shell", "failwell proxy --restart -- <the command of the server>"),
+            "unknown": Snippet("text", "Check arguments before any work, and give every call a time limit."),
         },
     ),
 )  # fmt: skip

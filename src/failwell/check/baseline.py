@@ -48,10 +48,15 @@ def find_regressions(report: Report, before: Mapping[str, str]) -> tuple[Regress
     )
 
 
-def count_improved(report: Report, before: Mapping[str, str]) -> int:
-    """Return how many grades are reached now that were not before."""
+def find_improvements(report: Report, before: Mapping[str, str]) -> tuple[Regression, ...]:
+    """Return the grades that are reached now and were not before."""
     now = {probe.id: {result.grade for result in probe.failed} for probe in report.probes()}
-    return sum(len(_parts(line)[1] - now[name]) for name, line in before.items() if name in now)
+    return tuple(
+        Regression(probe=name, what=grade)
+        for name, line in before.items()
+        if name in now
+        for grade in sorted(_parts(line)[1] - now[name])
+    )
 
 
 def _line(probe: ProbeResult) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from failwell._json import is_array, is_object
+from failwell.advice import is_guess
 from failwell.check.probes.probe import Probe
 from failwell.check.report import Ending
 from failwell.dialects._placement import META_KEY, read_whole
@@ -14,6 +15,13 @@ from failwell.failure import Failure, last_key
 from failwell.reading.flat_text import Reading
 from failwell.reading.reader import explain
 
+_AWAY = frozenset(
+    (
+        *("CONNECTION_REFUSED", "CONNECTION_FAILED", "CONNECTION_LOST", "CONNECT_TIMEOUT", "DNS_TEMPORARY"),
+        "HOST_NOT_FOUND",
+    )
+)
+_STATUSES = frozenset((502, 503, 504))
 _WORD_ENDS = r"(?<![A-Za-z0-9_]){}(?![A-Za-z0-9_])"
 
 
@@ -57,6 +65,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
         problems = self.failure.fields if self.failure else ()
         pointed = any(last_key(problem.path) in self.probe.named for problem in problems)
         return not pointed and not (self.failure is not None and all(map(self.says, self.probe.named)))
+
+    @property
+    def is_backend_away(self) -> bool:
+        """Whether the server only says that it cannot reach its backend, which tells nothing of its own words."""
+        failure = self.failure
+        if failure is None or is_guess(failure):
+            return False
+        return failure.code in _AWAY or (failure.type == "TRANSIENT" and failure.http_status in _STATUSES)
 
     @property
     def is_refused_as_wrong(self) -> bool:

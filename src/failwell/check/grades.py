@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from failwell.advice import ADVICE, decide, is_guess
+from failwell.advice import decide, is_guess
 from failwell.check.evidence import Evidence
 from failwell.check.report import Channel, GradeResult
 from failwell.failure import Failure, last_key, path_keys
@@ -23,7 +23,7 @@ MOST_CHARACTERS = 2_000
 Verdict = bool | str | None
 
 _NO_FAILURE = "there is no failure to read"
-_ONLY_WORDS = "nothing but words: a program can only guess"
+_ONLY_WORDS = "only plain text: a program has to guess"
 _NOT_FLAGGED = {
     "unflagged": "the error is sent as a success: without isError, hosts and agents take it for the result",
     "accepted": "the call succeeded, though its arguments break the tool's own schema",
@@ -31,14 +31,25 @@ _NOT_FLAGGED = {
     "crashed": "the server ended without an answer",
 }
 _RETRY = re.compile(
-    r"\bnext: |\b(?:retry|retries|retried|retryable|retrying|repeat|once more"
+    r"\b(?:retry|retries|retried|retryable|retrying|repeat|once more"
     r"|(?:try|call|send|use|run)(?: \w+){0,3} again|(?:re|un)recoverable|wait \w+)\b",
     re.IGNORECASE,
 )
-_ADVICE = re.compile(
-    r"\bnext: |\b(?:please|try|use|provide|choose|check|add|remove|fix|correct|pass|specify|set|supply|did you mean"
-    r"|call|send|include|available|valid (?:values|options))\b",
+_INVITES_REPEAT = re.compile(
+    r"\b(?:re)?try(?:ing)?(?: \w+){0,3} later\b|\blater\b[^.]{0,20}\b(?:re)?try|\btemporar(?:y|ily)\b"
+    r"|\bin a (?:moment|minute)\b",
     re.IGNORECASE,
+)
+# An instruction: at the beginning of a sentence, or addressed to the reader. "Invalid use of call" is none.
+_VERBS = (
+    r"(?:try|use|provide|choose|check|add|remove|fix|correct|pass|specify|set|supply|call|send|include|see|run|create"
+    r"|retry|repeat|wait|do not|don't)"
+)
+_INSTRUCTION = re.compile(
+    rf"(?:^|[.;:!?)\n][\s*-]*|\bplease |\byou (?:can|could|may|should|must|need to) |\bto fix[^.]{{0,20}}, ){_VERBS}\b"
+    r"|\bdid you mean\b|\b(?:must|should) be (?:one of|an?|at|in|between|the)\b|\bexpected one of\b"
+    r"|\b(?:available|valid|allowed|supported|known) (?:\w+ )?(?:are|is|values|options|tools)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a traceback", re.compile(
@@ -52,7 +63,6 @@ _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"|nodejs\.org|developer\.mozilla\.org)\S*")),
 )  # fmt: skip
 _STEPS = {"VALIDATION": ("fix_input", "use"), "NOT_FOUND": ("use", "fix_input", "stop")}
-_WAITS = ("retry", "wait")
 _NEEDS_DELAY = ("RATE_LIMITED",)
 
 
@@ -60,6 +70,8 @@ _NEEDS_DELAY = ("RATE_LIMITED",)
 
 
 def _is_flagged(evidence: Evidence) -> Verdict:
+    if evidence.ending == "accepted" and evidence.tools:
+        return "the call succeeded, though there is no such tool"
     return _NOT_FLAGGED.get(evidence.ending, True)
 
 
@@ -88,7 +100,7 @@ def _is_repairable(evidence: Evidence) -> Verdict:
         return None
     if evidence.repaired is not None:
         return True
-    return "an agent that changes only what the error names cannot mend the call"
+    return "an agent that changes only what the error names cannot fix the call"
 
 
 # The text that a model sees.
@@ -138,20 +150,22 @@ def _is_safe(evidence: Evidence) -> Verdict:
 
 
 def _says_next_step(evidence: Evidence) -> Verdict:
-    """Judge whether an agent that reads the text alone takes the right next step."""
+    """Judge whether the text holds a next step: an instruction, a delay, or the wrong field and what it should be.
+
+    The form does not count: a structured text without a next step has none.
+    """
     failure = evidence.from_text
     if failure is None:
         return _NO_FAILURE
-    if failure.suggestion or failure.actions:
-        return True
-    if _is_understood(failure) and decide(failure, policy=ADVICE).action in _WAITS:
-        return True
     fitting = {step for type_ in evidence.probe.types for step in _STEPS.get(type_, ())}
     action = decide(failure).action
-    if fitting and action not in fitting:
-        return f"an agent that reads it would {action.replace('_', ' ')}, and not mend the call"
-    points = bool(failure.fields) or (_names_field(evidence) is True and _says_expected(evidence) in (True, None))
-    if evidence.text_is_structured or points or _ADVICE.search(evidence.text):
+    if evidence.text_is_structured and fitting and action not in fitting and not failure.suggestion:
+        return f"an agent that reads it would {action.replace('_', ' ')}, and not fix the call"
+    if failure.suggestion or failure.actions or failure.retry_after is not None:
+        return True
+    corrections = [problem for problem in failure.fields if problem.expected or problem.options or problem.did_you_mean]
+    names = _names_field(evidence) is True and _says_expected(evidence) in (True, None)
+    if corrections or names or _INSTRUCTION.search(evidence.text):
         return True
     return "the text does not say what to do next"
 
@@ -162,15 +176,27 @@ def _is_understood(failure: Failure) -> bool:
 
 
 def _says_retry(evidence: Evidence) -> Verdict:
-    """Judge whether a reader of the text learns if the same call may be made again; clear words are enough."""
+    """Judge whether a reader of the text learns if the same call may be made again, and whether that is true.
+
+    Clear words are enough. A call that breaks the schema can never succeed: a text that invites to repeat it is wrong.
+    """
     failure = evidence.from_text
     if failure is None:
         return _NO_FAILURE
+    if evidence.probe.breaks_schema and _invites_repeat(evidence, failure):
+        return "the text invites to repeat a call that can never succeed"
     if failure.code in _NEEDS_DELAY and failure.retry_after is None:
         return "the text does not say how long to wait"
-    if _is_understood(failure) or _RETRY.search(evidence.text):
+    # Another next step tells as much as words do: not to repeat this call.
+    says_otherwise = failure.suggestion is not None or _INSTRUCTION.search(evidence.text) is not None
+    if _is_understood(failure) or says_otherwise or _RETRY.search(evidence.text):
         return True
     return "the text does not say whether to try again"
+
+
+def _invites_repeat(evidence: Evidence, failure: Failure) -> bool:
+    states = failure.retryable is True and (evidence.text_is_structured or not is_guess(failure))
+    return states or _INVITES_REPEAT.search(evidence.text) is not None
 
 
 def _is_short(evidence: Evidence) -> Verdict:
@@ -245,13 +271,13 @@ GRADES: tuple[Grade, ...] = (
     Grade("tool_error", "call", 5, "a tool error, which models see, and not a protocol error", _is_tool_error),
     Grade("alive", "call", 6, "the server still answers", _is_alive),
     Grade("speed", "call", 3, f"refused within {SLOWEST:g} s", _is_quick),
-    Grade("repairable", "call", 14, "an agent that knows only the error can mend the call", _is_repairable),
+    Grade("repairable", "call", 14, "an agent that knows only the error can fix the call", _is_repairable),
     Grade("names_field", "text", 10, "the text names what is wrong", _names_field),
     Grade("says_expected", "text", 8, "the text says what was expected", _says_expected),
     Grade("lists_options", "text", 6, "the text lists what can be chosen", _lists_options),
     Grade("safe", "text", 12, "no traceback, path, secret or library address in the text", _is_safe),
     Grade("next_step", "text", 8, "the text says what to do next", _says_next_step),
-    Grade("says_retry", "text", 5, "the text says whether to try again", _says_retry),
+    Grade("says_retry", "text", 5, "the text says correctly whether to try again", _says_retry),
     Grade("size", "text", 3, f"at most {MOST_CHARACTERS:,} characters", _is_short),
     Grade("typed", "machine", 10, "type and code can be read by a program", _is_typed),
     Grade("field_path", "machine", 4, "the wrong field can be read by a program", _points_to_field),
@@ -262,8 +288,8 @@ GRADES: tuple[Grade, ...] = (
 
 
 def grade_call(evidence: Evidence) -> tuple[GradeResult, ...]:
-    """Return the grades of one call; none for a call that servers may well tolerate, and this one did."""
-    if evidence.is_tolerated:
+    """Return the grades of one call; none for a call that many servers tolerate, or that an absent backend answered."""
+    if evidence.is_tolerated or evidence.is_backend_away:
         return ()
     results: list[GradeResult] = []
     for grade in GRADES:

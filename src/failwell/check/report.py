@@ -40,7 +40,8 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     what is wrong with the call; `field` is the path that is wrong, if it is one field. `text` is what a model sees and
     `better` what it should have seen. `failure` is what the whole answer was read as, in the form of our `_meta` key,
     and `code` its code. `repaired` are the arguments that an agent who knows only the error would send next; None if
-    the error does not tell. `schema_violation` is true for calls that break the tool's own input schema.
+    the error does not tell. `schema_violation` is true for calls that break the tool's own input schema. `times` says
+    how often the call was made: some twice, to see whether the code is stable.
     """
 
     id: str
@@ -59,6 +60,7 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     seconds: float
     score: float | None
     grades: tuple[GradeResult, ...]
+    times: int = 1
 
     @property
     def failed(self) -> tuple[GradeResult, ...]:
@@ -100,6 +102,14 @@ class ProposedChange(Struct, frozen=True, kw_only=True):
     snippet: str
 
 
+class MeasuredProxy(Struct, frozen=True, kw_only=True):
+    """The proxy in front of this server, measured on the answers that it gave: the command, and the score with it."""
+
+    command: str
+    score: float
+    gain: float
+
+
 class ServerSummary(Struct, frozen=True, kw_only=True):
     """The server that was checked: what it calls itself, and which SDK it seems to be made with."""
 
@@ -110,7 +120,7 @@ class ServerSummary(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Counts over all graded calls."""
+    """Counts over all graded calls; `backend_away` counts those not graded because the backend is out of reach."""
 
     probes: int
     unflagged: int
@@ -119,6 +129,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     crashed: int
     schema_violations: int
     repairable: int
+    backend_away: int = 0
 
     @property
     def repairable_share(self) -> float | None:
@@ -136,19 +147,23 @@ class Regression(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """How well a server fails.
 
-    `score` is from 0 to 100, `grade` its letter from A to F. `channels` has the score of each channel by itself.
-    `worse` is None unless the run was compared with a baseline.
+    `score` is from 0 to 100, `grade` its letter from A to F; both are None where `doubt` says that too little could be
+    provoked. `channels` has the score of each channel by itself. `worse` and `better` are None unless the run was
+    compared with a baseline. `proxied` is what the proxy in front of the server gives, where that is better.
     """
 
-    score: float
-    grade: str
+    score: float | None
+    grade: str | None
     server: ServerSummary
     channels: dict[str, float]
     totals: Totals
     tools: tuple[ToolReport, ...]
     not_probed: tuple[NotProbed, ...]
     changes: tuple[ProposedChange, ...]
+    doubt: str | None = None
+    proxied: MeasuredProxy | None = None
     worse: tuple[Regression, ...] | None = None
+    better: tuple[Regression, ...] | None = None
     seconds: float = 0.0
 
     def probes(self) -> Iterator[ProbeResult]:
@@ -162,6 +177,21 @@ class Report(Struct, frozen=True, kw_only=True):
         if self.worse is not None:
             return not self.worse
         return not any(probe.failed for probe in self.probes())
+
+
+LEAST_CALLS = 3
+"""The number of calls to its tools that a server needs for a grade; a third of the tools must be among them."""
+
+
+def doubt(tools: Iterable[ToolReport]) -> str | None:
+    """Return why there is too little evidence for a grade; None if there is enough. Unknown tools do not count."""
+    own = [tool for tool in tools if tool.name != SERVER]
+    probed = [tool for tool in own if tool.score is not None]
+    calls = sum(bool(probe.grades) for tool in probed for probe in tool.probes)
+    if calls >= LEAST_CALLS and 3 * len(probed) >= len(own):
+        return None
+    graded = f"{calls} graded {'call' if calls == 1 else 'calls'} to {len(probed)} of {len(own)} tools"
+    return f"{graded}: not enough for a grade"
 
 
 _LETTERS = ((90.0, "A"), (75.0, "B"), (60.0, "C"), (40.0, "D"), (0.0, "F"))

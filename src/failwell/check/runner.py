@@ -23,6 +23,7 @@ from failwell.check.probes.user_probes import UserProbe, make_user_probes
 from failwell.check.report import (
     SERVER,
     Channel,
+    GradeResult,
     NotProbed,
     ProbeResult,
     Report,
@@ -32,6 +33,9 @@ from failwell.check.report import (
 )
 from failwell.check.session import CallLimits, CheckSession
 from failwell.dialects._placement import write_whole
+from failwell.proxy.calls import ProxiedCall
+from failwell.proxy.channels import is_failing
+from failwell.proxy.rewriter import Rewriter
 from failwell.redact.canonical import json_safe
 from failwell.redact.scrubber import clean
 
@@ -41,20 +45,24 @@ _LONGEST_TEXT = 4000
 _LONGEST_NAME = 80
 _MOST_NAMES = 20
 _CHANNELS: tuple[Channel, ...] = ("call", "text", "machine")
+_PROXY, _VALIDATING_PROXY = "failwell proxy", "failwell proxy --validate"
 _AS_TASK = "runs only as a task, not as a call"
+_PASSED_ON = "may change something, and passes calls on to an HTTP API that may carry out what the schema forbids"
 _NOT_REFUSED = "may change something, and what it was sent so far was not refused as wrong input: nothing more was sent"
 
 
 class CheckPlan(Struct, frozen=True, kw_only=True):
     """What the user asks for: tools that may write, values for fields, probes of their own, limits.
 
-    `values` has an object of fields for each tool; under `*` are fields of any tool.
+    `values` has an object of fields for each tool; under `*` are fields of any tool. `read_only` is what the user knows
+    of a tool: whether it changes anything; None: as its annotations say.
     """
 
     allow_writes: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, Any]] = {}
     probes: tuple[UserProbe, ...] = ()
     limits: CallLimits = CallLimits()
+    read_only: Callable[[str], bool | None] = lambda _: None
 
 
 Progress = Callable[[int, int], None]
@@ -96,7 +104,12 @@ def checked_tools(tools: Sequence[dict[str, Any]], plan: CheckPlan) -> dict[str,
     for tool in tools:
         given = {**plan.values.get("*", {}), **plan.values.get(tool["name"], {})}
         try:
-            found[tool["name"]] = CheckedTool(tool, given=given, allow_writes=tool["name"] in plan.allow_writes)
+            found[tool["name"]] = CheckedTool(
+                tool,
+                given=given,
+                allow_writes=tool["name"] in plan.allow_writes,
+                read_only=plan.read_only(tool["name"]),
+            )
         except (ValueError, RecursionError) as invalid:
             reason = clean(" ".join(str(getattr(invalid, "message", invalid)).split()), _LONGEST_REASON)
             raise BadServer(f"the input schema of {tool['name']} is invalid: {reason}") from None
@@ -116,8 +129,9 @@ class _CheckRun:
         self.not_probed: list[NotProbed] = []
         self._by_tool: dict[str, list[Probe]] = {}
         for name, tool in self.tools.items():
+            reason = _AS_TASK if tool.is_task else _PASSED_ON if tool.careful and tool.is_passed_on else None
             self._by_tool[name], left_out = (
-                ([], [NotProbed(tool=name, probe=None, reason=_AS_TASK)]) if tool.is_task else make_probes(tool)
+                make_probes(tool) if reason is None else ([], [NotProbed(tool=name, probe=None, reason=reason)])
             )
             self.not_probed += left_out
         allowed, refused = make_user_probes(plan.probes, self.tools)
@@ -127,6 +141,7 @@ class _CheckRun:
         self._of_server = list(tool_name_probes(list(self.tools.values())))
         self._probes = [*(probe for probes in self._by_tool.values() for probe in probes), *self._of_server]
         self._evidence: dict[str, Evidence] = {}
+        self._answers: dict[str, ProbeAnswer] = {}
         self._repeated: set[tuple[str, str]] = set()
         self._done = 0
         self._slots = asyncio.Semaphore(plan.limits.overlapping)
@@ -172,14 +187,15 @@ class _CheckRun:
             if self._evidence[probe.id].ending in ("hung", "crashed"):
                 await self._session.restart()
             answer = await self._session.call(probe.tool, probe.arguments)
-            self._keep(replace(self._read(probe, answer), again=self._evidence[probe.id].again))
+            self._keep(replace(self._read(probe, answer), again=self._evidence[probe.id].again), answer)
             lost += answer.response is None or not answer.alive
 
     async def _send(self, probe: Probe) -> None:
         async with self._slots:
-            evidence = self._read(probe, await self._session.call(probe.tool, probe.arguments))
+            answer = await self._session.call(probe.tool, probe.arguments)
+            evidence = self._read(probe, answer)
             again = await self._repeat(evidence)
-        self._keep(replace(evidence, again=again))
+        self._keep(replace(evidence, again=again), answer)
         self._report_progress(1)
 
     async def _repeat(self, first: Evidence) -> fw.Failure | None:
@@ -194,12 +210,39 @@ class _CheckRun:
         self._repeated.add(row)
         return self._read(probe, await self._session.call(probe.tool, probe.arguments)).failure
 
+    def measure_proxy(self, score: float, listed: list[dict[str, Any]]) -> report.MeasuredProxy | None:
+        """Return what the proxy makes of the answers that were given; None if it raises the score by nothing."""
+        found = [self._with_proxy(score, listed, command) for command in (_PROXY, _VALIDATING_PROXY)]
+        plain, validating = found
+        best = validating if validating.gain > plain.gain else plain
+        return best if best.gain > 0 else None
+
+    def _with_proxy(self, score: float, listed: list[dict[str, Any]], command: str) -> report.MeasuredProxy:
+        rewriter = Rewriter(dialect="meta")
+        rewriter.tools.learn({"tools": listed}, is_whole=True)
+        results: dict[str, list[GradeResult]] = {}
+        for evidence in self.evidence:
+            probe, answer = evidence.probe, self._answers[evidence.probe.id]
+            call = ProxiedCall(id=0, tool=probe.tool, arguments=probe.arguments)
+            refused = rewriter.check(call) if command == _VALIDATING_PROXY else None
+            if refused is not None:
+                answer = ProbeAnswer(response=rewriter.failed(call, refused), seconds=0.0)
+            elif answer.response is not None:
+                reading = rewriter.read_answer(call, answer.response, is_failed=is_failing(answer.response))
+                answer = replace(answer, response=rewriter.write_answer(call, reading)[0] or answer.response)
+            now = self._read(probe, answer)
+            now = replace(now, repaired=self._repair(now), again=now.failure if evidence.again else None)
+            results.setdefault(probe.tool if probe.tool in self.tools else SERVER, []).extend(grade_call(now))
+        with_proxy = report.mean(report.score(grades) for grades in results.values())
+        return report.MeasuredProxy(command=command, score=with_proxy, gain=round(with_proxy - score, 1))
+
     def _read(self, probe: Probe, answer: ProbeAnswer) -> Evidence:
         tool = self.tools.get(probe.tool)
         names = tuple(self.tools) if probe in self._of_server else ()
         return read_evidence(probe, answer, fields=tool.field_names if tool else (), tools=names)
 
-    def _keep(self, evidence: Evidence) -> None:
+    def _keep(self, evidence: Evidence, answer: ProbeAnswer) -> None:
+        self._answers[evidence.probe.id] = answer
         self._evidence[evidence.probe.id] = replace(evidence, repaired=self._repair(evidence))
 
     def _repair(self, evidence: Evidence) -> dict[str, Any] | None:
@@ -228,11 +271,14 @@ def _make_report(run: _CheckRun, session: CheckSession, target: str, *, seconds:
         name = one.probe.tool if one.probe.tool in run.tools else SERVER
         results[name].append(_probe_result(one, name, run.tools))
     tools = tuple(_tool_report(name, run.tools.get(name), probes) for name, probes in results.items())
-    score = report.server_score(tools)
+    doubt = report.doubt(tools)
+    score = report.server_score(tools) if doubt is None else None
     server = _server_summary(session, [one.text for one in evidence], target)
     return Report(
         score=score,
-        grade=report.letter(score),
+        grade=None if score is None else report.letter(score),
+        doubt=doubt,
+        proxied=None if score is None else run.measure_proxy(score, session.tools),
         server=server,
         channels={name: _channel_score(name, tools) for name in _CHANNELS},
         totals=_totals(evidence),
@@ -278,6 +324,7 @@ def _probe_result(evidence: Evidence, name: str, tools: dict[str, CheckedTool]) 
         seconds=round(evidence.seconds, 4),
         score=report.score(grades),
         grades=grades,
+        times=1 if evidence.again is None else 2,
     )
 
 
@@ -317,7 +364,7 @@ def _channel_score(channel: Channel, tools: tuple[ToolReport, ...]) -> float:
 
 
 def _totals(evidence: list[Evidence]) -> Totals:
-    counted = [one for one in evidence if not one.is_tolerated]
+    counted = [one for one in evidence if not one.is_tolerated and not one.is_backend_away]
     endings = [one.ending for one in counted]
     violations = [one for one in counted if one.probe.breaks_schema]
     return Totals(
@@ -328,4 +375,5 @@ def _totals(evidence: list[Evidence]) -> Totals:
         crashed=endings.count("crashed"),
         schema_violations=len(violations),
         repairable=sum(one.repaired is not None for one in violations),
+        backend_away=sum(one.is_backend_away for one in evidence),
     )

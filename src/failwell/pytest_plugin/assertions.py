@@ -80,7 +80,7 @@ def explain_broken(broken: GradeResult, evidence: Evidence, *, call: str = "") -
     text = clean(evidence.text, _LONGEST_TEXT).strip().replace("\n", "\n    ")
     lines.append(f"  text: {text or '(nothing)'}")
     if not _is_other_failure(broken, evidence):
-        lines += [f"  mend: {remedy.title}." for remedy in REMEDIES if broken.grade in remedy.cures]
+        lines += [f"  fix: {remedy.title}." for remedy in REMEDIES if broken.grade in remedy.cures]
     return "\n".join(lines)
 
 

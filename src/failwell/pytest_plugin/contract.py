@@ -92,7 +92,7 @@ class BoundCase:
         if not ways:
             raise AssertionError(
                 f"{tool} declares {code}, and nothing provokes it\n"
-                f'  mend: give arguments in the fixture failwell_provocations: {{("{tool}", "{code}"): {{…}}}}'
+                f'  fix: give arguments in the fixture failwell_provocations: {{("{tool}", "{code}"): {{…}}}}'
             )
         for way in ways:
             arguments = dict(way() if callable(way) else way)

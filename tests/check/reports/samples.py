@@ -24,7 +24,7 @@ NAMELESS = GradeResult(
     grade="names_field", channel="text", passed=False, weight=10, reason="the text does not name task_id"
 )
 FLAT = GradeResult(
-    grade="retry_flag", channel="machine", passed=False, weight=4, reason="nothing but words: a program can only guess"
+    grade="retry_flag", channel="machine", passed=False, weight=4, reason="only plain text: a program has to guess"
 )
 SLOW = GradeResult(grade="speed", channel="call", passed=False, weight=3, reason="there was no answer in time")
 

@@ -48,7 +48,7 @@ def test_a_failure_says_what_counts_most_first_and_shows_both_texts() -> None:
     assert finding.text == (
         'Call:\nthe required field task_id is left out\n{\n  "task_di": 1\n}\n\n'
         "Fell short:\n- names_field: the text does not name task_id\n"
-        "- retry_flag: nothing but words: a program can only guess\n\n"
+        "- retry_flag: only plain text: a program has to guess\n\n"
         "The server said:\ninvalid input\n\n"
         'It should have said:\n{"type":"VALIDATION","message":"task_id is required"}\n'
     )

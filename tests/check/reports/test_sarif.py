@@ -46,6 +46,7 @@ SHAPE = exactly(
                             id={"type": "string"},
                             name={"type": "string"},
                             shortDescription=TEXT,
+                            helpUri={"type": "string", "pattern": "^https://.+/reference/grades[.]md#[a-z_]+$"},
                             defaultConfiguration=exactly(level=LEVEL),
                             properties={
                                 "type": "object",

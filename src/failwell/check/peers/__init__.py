@@ -33,7 +33,7 @@ def connector(
         return lambda: StdioPeer.start(command, cwd=cwd, env=env)
     url = command[0]
     if not url.startswith(("http://", "https://")):
-        raise BadServer(f"{one_line(url)} is no address of an MCP server: it begins with http:// or https://")
+        raise BadServer(f"{one_line(url)} is not the address of an MCP server: use http:// or https://")
 
     async def connect() -> Peer:
         return HttpPeer(url, start=start, wait=wait)

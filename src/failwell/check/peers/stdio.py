@@ -14,6 +14,7 @@ from failwell.check.peers.peer import ENDED, BadServer, PeerGone, PendingRequest
 from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
 
 _CHUNK = 1 << 16
+_AT_ONCE = getattr(signal, "SIGKILL", signal.SIGTERM)
 _GRACE = 2.0
 _MOST_COMPLAINTS = 4000
 
@@ -81,9 +82,9 @@ class StdioPeer:
         try:
             await asyncio.wait_for(self._process.wait(), _GRACE)
         except TimeoutError:
-            self._signal(signal.SIGKILL)
+            self._signal(_AT_ONCE)
             await self._process.wait()
-        self._signal(signal.SIGKILL)  # what it started and left behind
+        self._signal(_AT_ONCE)  # what it started and left behind
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -92,7 +93,10 @@ class StdioPeer:
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            else:  # Windows has no groups of processes: what the program started may stay
+                self._process.kill()
 
     async def _send(self, message: dict[str, Any]) -> None:
         stdin = self._process.stdin

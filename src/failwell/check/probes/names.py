@@ -12,8 +12,8 @@ from failwell.failure import join_path
 UNKNOWN_FIELD = "failwell_probe"
 """The name of a field that no tool has."""
 
-UNKNOWN_TOOL = "failwell_probe_tool"
-"""The name of a tool that no server has."""
+UNKNOWN_TOOL = "failwell_no_such_tool"
+"""The name of a tool that no server has, without a word that says what it would do: that changes how texts are read."""
 
 REQUIRED = ("required", "missing", "must", "needed", "need", "mandatory", "undefined", "expected", "provide")
 _NOT_FOUND = (

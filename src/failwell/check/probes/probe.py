@@ -1,5 +1,6 @@
 """`Probe`: one call that must fail, proven against the schema first; `CheckedTool`: the tool that it is made for."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
 
+# How converters of OpenAPI documents describe the tools that they make.
+_HTTP_METHOD = re.compile(
+    r"(?:^|[\s(`\[])(?:GET|POST|PUT|PATCH|DELETE)[`\])]? +`?/[\w{}~.-]*"
+    r"|^\**(?:Responses|Path Parameters|Query Parameters|Request Body):?\**\s*:?\**\s*$",
+    re.MULTILINE,
+)
 _OPEN: dict[str, Any] = {"type": "object"}
 
 
@@ -74,15 +81,21 @@ class CheckedTool:
     """
 
     def __init__(
-        self, tool: dict[str, Any], *, given: dict[str, Any] | None = None, allow_writes: bool = False
+        self,
+        tool: dict[str, Any],
+        *,
+        given: dict[str, Any] | None = None,
+        allow_writes: bool = False,
+        read_only: bool | None = None,
     ) -> None:
         self.name: str = tool["name"]
         schema = tool.get("inputSchema")
         self.schema: dict[str, Any] = schema if is_object(schema) else _OPEN
         annotations = tool.get("annotations")
         self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
-        self.read_only = Hints.of(self.annotations).read_only
+        self.read_only = Hints.of(self.annotations).read_only if read_only is None else read_only
         self.careful = not (self.read_only or allow_writes)
+        self.is_passed_on = _HTTP_METHOD.search(str(tool.get("description", ""))) is not None
         execution = tool.get("execution")
         self.is_task = is_object(execution) and execution.get("taskSupport") == "required"
         self.tree = SchemaTree(self.schema)

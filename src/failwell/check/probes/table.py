@@ -17,28 +17,28 @@ _RANGE = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"
 _LENGTH = frozenset(("minLength", "maxLength", "minItems", "maxItems", "minProperties"))
 _TEXT = frozenset(("format", "pattern", "minLength", "maxLength"))
 _FORMAT, _PATTERN = frozenset(("format",)), frozenset(("pattern",))
-_DROPPED = "a server that drops what it does not know would run the tool"
+_DROPPED = "a server that ignores unknown fields would run the tool"
 _UNCHECKED = "many servers do not check formats, and would run the tool"
 _OPTIONAL = "a server that ignores a wrong optional field would run the tool"
 
 ROWS: tuple[ProbeRow, ...] = (
     ProbeRow("empty", "an empty object", names.empty, _MISSING, also_breaks=_TOO_FEW),
     ProbeRow("missing_field", "a required field left out", names.missing, _MISSING, also_breaks=_TOO_FEW),
-    ProbeRow("misspelt_field", "a field with a slip in its name", names.misspelt, _MISSING, also_breaks=_STRANGE),
+    ProbeRow("misspelt_field", "a misspelt field name", names.misspelt, _MISSING, also_breaks=_STRANGE),
     ProbeRow("wrong_type", "a value of another type", value_types.wrong_type, _TYPE, also_breaks=_LISTED),
     ProbeRow("nested_wrong_type", "a wrong value deep inside", value_types.nested, _TYPE, also_breaks=_LISTED),
-    ProbeRow("null", "null where something is due", value_types.null, _TYPE | _LISTED),
+    ProbeRow("null", "null instead of a value", value_types.null, _TYPE | _LISTED),
     ProbeRow("not_listed", "a value outside the list", limits.outside_list, _LISTED, also_breaks=_TEXT),
-    ProbeRow("misspelt_option", "a listed value with a slip in it", limits.misspelt_option, _LISTED, also_breaks=_TEXT),
+    ProbeRow("misspelt_option", "a misspelt listed value", limits.misspelt_option, _LISTED, also_breaks=_TEXT),
     ProbeRow("out_of_range", "a number out of its range", limits.out_of_range, _RANGE),
     ProbeRow("wrong_length", "too long or too short", limits.wrong_length, _LENGTH, also_breaks=_PATTERN | _FORMAT),
     ProbeRow("wrong_pattern", "a text that does not match its pattern", limits.wrong_pattern, _PATTERN,
              also_breaks=_TEXT - _PATTERN),
-    ProbeRow("wrong_format", "a text that is not in its format", limits.wrong_format, _FORMAT,
+    ProbeRow("wrong_format", "a text in the wrong format", limits.wrong_format, _FORMAT,
              also_breaks=_TEXT - _FORMAT, unsafe_reason=_UNCHECKED, may_be_ignored=True),
-    ProbeRow("discriminator", "the field that chooses what to do", discriminators.discriminator, _MISSING | _LISTED,
+    ProbeRow("discriminator", "the field that selects the action", discriminators.discriminator, _MISSING | _LISTED,
              also_breaks=_STRANGE),
-    ProbeRow("unknown_field", "a field nobody knows", names.unknown, _STRANGE,
+    ProbeRow("unknown_field", "an unknown field", names.unknown, _STRANGE,
              unsafe_reason=_DROPPED, may_be_ignored=True),
 )  # fmt: skip
 """In the order in which they are sent: what surely fails first."""

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import TypeAlias
 
-from failwell.check.report import SERVER, GradeResult, ProbeResult, ProposedChange, Report, ToolReport
-from failwell.check.reports.text import as_json, count_text, in_words, number, safe_text, visible
+from failwell.check.report import SERVER, GradeResult, ProbeResult, ProposedChange, Regression, Report, ToolReport
+from failwell.check.reports.text import as_json, count_text, grade_address, in_words, number, safe_text, visible
 
 _VOID = frozenset(("input", "link", "meta", "rect", "circle"))
 
@@ -82,7 +82,7 @@ def bar(score: float) -> Markup:
     return tag("svg", drawing, class_="bar", viewBox="0 0 100 4", preserveAspectRatio="none", aria_hidden="true")
 
 
-def ring(score: float, letter: str) -> Markup:
+def ring(score: float | None, letter: str | None) -> Markup:
     """Return the score of the server, large."""
     around = 326.7  # of a circle with radius 52
     drawing = (
@@ -93,7 +93,7 @@ def ring(score: float, letter: str) -> Markup:
             cx=60,
             cy=60,
             r=52,
-            stroke_dasharray=f"{around * score / 100:.1f} {around}",
+            stroke_dasharray=f"{around * (score or 0) / 100:.1f} {around}",
             transform="rotate(-90 60 60)",
         ),
     )
@@ -102,7 +102,7 @@ def ring(score: float, letter: str) -> Markup:
         tag("svg", drawing, viewBox="0 0 120 120", aria_hidden="true"),
         tag("span", letter, class_="letter", aria_hidden="true"),
         tag("span", number(score), class_="points", aria_hidden="true"),
-        visually_hidden(f"Grade {letter}, score {number(score)} of 100"),
+        visually_hidden(f"Grade {letter}, score {number(score)} of 100" if letter else "No grade"),
         class_="ring",
     )
 
@@ -214,7 +214,8 @@ def _body(probe: ProbeResult, number: int) -> list[Markup]:
 
 def _shortcoming(result: GradeResult) -> Markup:
     where = tag("span", _CHANNEL_NAMES[result.channel], class_="channel")
-    return tag("li", where, " ", tag("strong", in_words(result.grade)), f": {result.reason}")
+    name = tag("strong", tag("a", in_words(result.grade), href=grade_address(result.grade)))
+    return tag("li", where, " ", name, f": {result.reason}")
 
 
 def _facts(probe: ProbeResult) -> list[Markup]:
@@ -277,10 +278,10 @@ _VERDICTS = {
     "B": "Agents can act on most failures of this server.",
     "C": "Agents have to guess at many failures of this server.",
     "D": "Agents have to guess at most failures of this server.",
-    "F": "Agents are left alone with the failures of this server.",
+    "F": "Agents can't act on the failures of this server.",
 }
 _CHANNELS = {
-    "call": ("The call itself", "flagged as an error, soon, and mendable"),
+    "call": ("The call itself", "flagged as an error, fast, and fixable"),
     "text": ("Text for the model", "what is wrong, what is expected, what to do"),
     "machine": ("Data for programs", "type, code, field and retry without guessing"),
 }
@@ -307,7 +308,7 @@ def header_section(report: Report) -> Markup:
                 "div",
                 tag("p", "failwell check", class_="kicker"),
                 tag("h1", "How well ", tag("span", server.name or "the server", class_="name"), " fails"),
-                tag("p", _VERDICTS.get(report.grade, ""), class_="verdict"),
+                tag("p", report.doubt or _VERDICTS.get(report.grade or "", ""), class_="verdict"),
                 tag("p", tag("code", server.target), class_="target") if server.target else None,
                 tag("p", " · ".join((*facts, calls)), class_="quiet"),
             ),
@@ -337,7 +338,7 @@ def _totals(report: Report) -> Markup:
         ("accepted though wrong", f"{totals.accepted:,}"),
         ("without answer", f"{totals.hung:,}"),
         ("ended the server", f"{totals.crashed:,}"),
-        ("mendable from the error", f"{totals.repairable:,} of {totals.schema_violations:,}"),
+        ("fixable from the error", f"{totals.repairable:,} of {totals.schema_violations:,}"),
     )
     cells = (tag("div", tag("dt", name), tag("dd", value)) for name, value in rows)
     return tag("section", tag("h2", "Calls", class_="unseen"), tag("dl", cells, class_="totals"))
@@ -347,9 +348,15 @@ def worse_section(report: Report) -> Markup | None:
     """Return what got worse since the baseline; None if there was none to compare with."""
     if report.worse is None:
         return None
-    found = (tag("li", tag("code", one.probe), " ", tag("span", one.what)) for one in report.worse)
-    text = tag("ul", found, class_="plain") if report.worse else tag("p", "Nothing got worse.")
-    return tag("section", tag("h2", "Since the baseline", id="worse"), text)
+    better = report.better or ()
+    parts = [_compared("Worse", report.worse) if report.worse else tag("p", "Nothing got worse.")]
+    parts.append(_compared("Better", better) if better else tag("p", "Nothing got better."))
+    return tag("section", tag("h2", "Since the baseline", id="worse"), parts)
+
+
+def _compared(title: str, found: Iterable[Regression]) -> Markup:
+    listed = (tag("li", tag("code", one.probe), " ", tag("span", one.what)) for one in found)
+    return join_html((tag("h3", title), tag("ul", listed, class_="plain")))
 
 
 def changes_section(report: Report) -> Markup:
@@ -360,13 +367,23 @@ def changes_section(report: Report) -> Markup:
         "section",
         tag("h2", "What to change", id="changes", tabindex=-1),
         listed if report.changes else nothing,
+        _proxied(report),
     )
+
+
+def _proxied(report: Report) -> Markup | None:
+    proxied = report.proxied
+    if proxied is None:
+        return None
+    gain = tag("span", f"+{number(proxied.gain)}", visually_hidden(" points"), class_="gain")
+    said = f" in front of it gives {number(proxied.score)}, measured on the answers in this report."
+    return join_html((tag("h3", "Without changing the server ", gain), tag("p", tag("code", proxied.command), said)))
 
 
 def _change(place: int, change: ProposedChange) -> Markup:
     snippet = f"fix-{place}"
     tools = f"{', '.join(change.tools[:5])}{' and others' if len(change.tools) > 5 else ''}"
-    gain = tag("span", f"+{number(change.gain)}", visually_hidden(" points"), class_="gain")
+    gain = tag("span", f"up to +{number(change.gain)}", visually_hidden(" points"), class_="gain")
     caption = (tag("span", f"{change.language} · {change.sdk}"), copy_button(snippet, f"the code: {change.title}"))
     code = tag("pre", tag("code", change.snippet), id=snippet)
     return tag(

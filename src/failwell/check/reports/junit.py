@@ -60,7 +60,7 @@ def _suite(
     for key, value in (
         ("score", number(score)),
         ("server.score", number(report.score)),
-        ("server.grade", report.grade),
+        ("server.grade", report.grade or ""),
     ):
         SubElement(properties, "property", {"name": f"failwell.{key}", "value": value})
     suite.extend(cases)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import failwell
 from failwell.check.report import GradeResult, ProbeResult, Report
-from failwell.check.reports.text import in_words, safe_text
+from failwell.check.reports.text import grade_address, in_words, safe_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
@@ -45,6 +45,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
             "id": name,
             "name": "".join(word.capitalize() for word in name.split("_")),
             "shortDescription": {"text": safe_text(held.get(name) or in_words(name))},
+            "helpUri": grade_address(name),
             "defaultConfiguration": {"level": _level(result)},
             "properties": {"channel": result.channel, "weight": result.weight, "tags": ["mcp", result.channel]},
         }

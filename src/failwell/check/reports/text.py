@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from failwell._docs import docs_address
 from failwell.redact.scrubber import scrub
 
 LONGEST = 20_000
@@ -28,6 +29,11 @@ def visible(text: str) -> str:
 def as_json(value: Any) -> str:
     """Return a JSON value for people."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def grade_address(grade: str) -> str:
+    """Return the address of the page that explains a grade."""
+    return f"{docs_address()}/reference/grades.md#{grade}"
 
 
 def in_words(name: str) -> str:
