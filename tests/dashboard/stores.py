@@ -57,8 +57,8 @@ def served(
 class Serving:
     """A dashboard on a free port, in a thread of its own."""
 
-    def __init__(self, store: str, token: str | None = None) -> None:
-        self._source = source_of(store)
+    def __init__(self, store: str, token: str | None = None, *, now: float = NOW) -> None:
+        self._source = source_of(store, now=now)
         self._door = Access("127.0.0.1", token)
         self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
@@ -87,7 +87,7 @@ def figures_of(records: Iterable[Record]) -> dict[str, Any]:
         "failed": whole.failed,
         **whole.verdicts,
         "calls_wasted": whole.calls_wasted,
-        "seconds_wasted": round(whole.seconds_wasted, 3),
+        "seconds_lost": round(whole.seconds_lost, 3),
         "turns_saved": whole.turns_saved,
-        "duplicates_prevented": whole.duplicates_prevented,
+        "duplicates_avoided": whole.duplicates_avoided,
     }

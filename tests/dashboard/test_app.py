@@ -12,14 +12,26 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+import failwell as fw
 from failwell.dashboard.access import COOKIE, Access, AccessRefused
 from failwell.dashboard.app import FILES, SECURITY
+from failwell.dashboard.data import DashboardData
 from failwell.dashboard.server import CannotListen, listening
+from failwell.dashboard.views import View
+from failwell.records import Record, failure_fields
 from tests.dashboard.stores import NOW, Serving, served, some_sessions, source_of, write
 from tests.records.samples import MISSING, record
 
 TOKEN = "planted-token-0123456789"
-PATHS = [*FILES, "/api/overview", "/api/feed", "/api/story?failure=1", "/export/groups.csv", "/export/records.json"]
+PATHS = [
+    *FILES,
+    "/metrics",
+    "/api/overview",
+    "/api/feed",
+    "/api/story?failure=1",
+    "/export/groups.csv",
+    "/export/records.json",
+]
 
 
 @pytest.fixture(scope="module")
@@ -282,11 +294,11 @@ def test_metacharacters_of_sql_are_names_like_others(open_door: str, value: str)
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("before=99999999999999999999", "before must be the number of a record, not '99999999999999999999'"),
-        ("before=9223372036854775807", "the record to go on from is gone; begin with the newest ones"),
-        ("range=2y", "range must be one of 24h, 7d, 30d, 90d, all, not '2y'"),
-        ("tool=%ff", "nobody can read this address"),
-        ("&".join(f"a{at}=1" for at in range(40)), "nobody can read this address"),
+        ("before=99999999999999999999", "before must be the number of an event, not '99999999999999999999'"),
+        ("before=9223372036854775807", "the event to continue from is gone; start with the newest ones"),
+        ("range=2y", "range must be one of 15m, 1h, 6h, 24h, 7d, 30d, 90d, all, not '2y'"),
+        ("tool=%ff", "this address can't be read"),
+        ("&".join(f"a{at}=1" for at in range(40)), "this address can't be read"),
         ("__proto__=1", "there is nothing called '__proto__' to choose by"),
     ],
 )
@@ -297,7 +309,7 @@ def test_an_address_that_makes_no_sense_gets_one_clear_line(open_door: str, quer
 
 
 def test_the_story_of_nothing_is_not_found(open_door: str) -> None:
-    assert get(open_door, "/api/story?failure=99").error == "there is no such record: it may have been pruned"
+    assert get(open_door, "/api/story?failure=99").error == "there is no such event: it may have been pruned"
 
 
 def test_a_store_that_is_away_is_told_without_its_secrets(caplog: pytest.LogCaptureFixture) -> None:
@@ -305,7 +317,7 @@ def test_a_store_that_is_away_is_told_without_its_secrets(caplog: pytest.LogCapt
     found = get(serving.address, "/api/overview")
     serving.close()
 
-    assert (found.status, found.error) == (503, "the store does not answer; it is asked again in a moment")
+    assert (found.status, found.error) == (503, "the store does not answer; trying again in a moment")
     assert "planted" not in caplog.text
 
 
@@ -349,3 +361,123 @@ def test_a_large_store_is_counted_in_the_background(tmp_path: Path, monkeypatch:
                     return found
 
     assert served(source_of(address), ask)["totals"]["failed"] == sum(one.has_failed for one in records)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_supervisor_asks_without_the_token_and_by_any_name(closed_door: str, path: str, method: str) -> None:
+    found = get(closed_door, path, method=method, headers={"Host": "10.0.0.7:8765"})
+
+    assert (found.status, found.body) == (200, b"ok\n" if method == "GET" else b"")
+    assert {name: found.headers.get(name) for name in SECURITY} == SECURITY
+
+
+def test_a_dashboard_is_not_ready_while_its_store_does_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "calls.db").write_bytes(b"this is no database" * 100)
+    serving = Serving(f"sqlite:///{tmp_path / 'calls.db'}")
+    try:
+        ready, alive = get(serving.address, "/readyz"), get(serving.address, "/healthz")
+    finally:
+        serving.close()
+
+    assert (ready.status, alive.status) == (503, 200)
+    assert "no database" not in ready.error
+
+
+def test_a_mark_is_posted_and_shown(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    write(address, [record(NOW - 60, call="1")])
+    serving = Serving(address, TOKEN)
+    known = {"Authorization": f"Bearer {TOKEN}"}
+    try:
+        made = get(serving.address, "/api/mark", method="POST", json={"text": " billing 2.3 deployed "}, headers=known)
+        page = json.loads(get(serving.address, "/api/overview", headers=known).body)
+    finally:
+        serving.close()
+
+    assert made.status == 201
+    assert [mark["text"] for mark in page["marks"]] == ["billing 2.3 deployed"]
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ({"json": {"text": "x"}}, 401),
+        ({"json": {"text": "x"}, "headers": {"Authorization": "Bearer wrong-token-0123456789"}}, 401),
+        ({"data": b'{"text": "x"}', "headers": {"Authorization": f"Bearer {TOKEN}"}}, 415),
+        ({"json": {"text": "x" * 3000}, "headers": {"Authorization": f"Bearer {TOKEN}"}}, 413),
+        ({"json": {"text": "  "}, "headers": {"Authorization": f"Bearer {TOKEN}"}}, 400),
+        ({"json": ["x"], "headers": {"Authorization": f"Bearer {TOKEN}"}}, 400),
+        ({"json": {"text": "x"}, "headers": {"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.test"}}, 403),
+    ],
+)
+def test_a_mark_needs_the_token_its_type_and_a_text(closed_door: str, how: dict[str, Any], status: int) -> None:
+    found = get(closed_door, "/api/mark", method="POST", **how)
+
+    assert found.status == status
+    assert found.error
+
+
+def test_a_mark_can_only_be_posted(open_door: str) -> None:
+    found = get(open_door, "/api/mark")
+
+    assert (found.status, found.headers["Allow"]) == (405, "POST")
+
+
+def test_prometheus_gets_its_page_with_the_token_only(closed_door: str) -> None:
+    refused = get(closed_door, "/metrics")
+    given = get(closed_door, "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+
+    assert refused.status == 401
+    assert given.status == 200
+    assert given.headers["Content-Type"].startswith("text/plain")
+    assert b'failwell_recorded_calls{server="' in given.body
+
+
+def test_figures_of_a_store_name_no_tool_that_does_not_exist_and_escape_the_others(tmp_path: Path) -> None:
+    hostile = 'look"} 1\nfailwell_recorded_calls{tool="forged'
+    store = f"sqlite:///{tmp_path / 'calls.db'}"
+    unknown = failure_fields(fw.Failure(code="UNKNOWN_TOOL", message="m"))
+    foreign = failure_fields(fw.Failure(code="E_PLANTED", message="m"))
+    common: dict[str, Any] = {"time": 1.0, "source": "proxy", "session": "s"}
+    lost = Record(time=2.0, source="recorder", kind="lost", details={"count": 7})
+    write(
+        store,
+        [
+            Record(kind="failure", tool="made_up", call="1", **common, **unknown),
+            Record(kind="failure", tool=hostile, call="2", **common, **foreign),
+            lost,
+        ],
+    )
+    source = DashboardData(store)
+    while source.count():
+        pass
+    page = source.metrics()[1].decode()
+    source.close()
+
+    lines = [line for line in page.splitlines() if not line.startswith("#")]
+    assert len(lines) == 8
+    assert "made_up" not in page
+    assert "E_PLANTED" not in page
+    assert 'failwell_recorded_calls{server="",source="proxy",tool="_OTHER"} 1.0' in lines
+    assert "failwell_recorded_lost_events 7.0" in lines
+    assert not any("forged" in line and "\\n" not in line for line in lines)
+
+
+def test_each_code_of_ours_leads_to_its_docs_and_no_other_does(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'calls.db'}"
+    found = [failure_fields(fw.Failure(code=code, message="m")) for code in ("NOT_FOUND", "javascript:planted")]
+    common: dict[str, Any] = {"time": NOW - 60, "source": "proxy", "session": "s", "kind": "failure", "tool": "look"}
+    write(store, [Record(call=str(call), **common, **fields) for call, fields in enumerate(found)])
+    source = source_of(store, now=NOW)
+    page, story = source.overview(View()), source.failure_details(View(failure=1))
+    source.close()
+
+    pages = Path(__file__).parents[2] / "docs" / "reference" / "codes.md"
+    (address,) = page["docs"].values()
+    assert list(page["docs"]) == ["NOT_FOUND"]
+    assert address.startswith("https://")
+    assert address.endswith("/docs/reference/codes.md#not_found")
+    assert "### NOT_FOUND\n" in pages.read_text(encoding="utf-8")
+    assert story is not None
+    assert story["explained"]["docs"] == address

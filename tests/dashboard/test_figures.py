@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from failwell.dashboard.figures import since_hour
+import failwell as fw
+from failwell.dashboard.figures import since_bucket
 from failwell.dashboard.views import BadView, View, parse_view
 from failwell.records import failures
 from tests.dashboard.places import address, postgres
@@ -85,16 +86,28 @@ def test_a_filter_leaves_the_rest_out_and_all_choices_stay(address: str, name: s
     assert found["choices"]["server"] == ["mail", "tasks", "time"]
 
 
-@pytest.mark.parametrize(("range_", "bars", "hours"), [("24h", 24, 1), ("7d", 28, 6), ("30d", 31, 24), ("90d", 31, 72)])
+@pytest.mark.parametrize(
+    ("range_", "bars", "hours"),
+    [
+        ("15m", 15, 1 / 60),
+        ("1h", 30, 2 / 60),
+        ("6h", 36, 10 / 60),
+        ("24h", 24, 1),
+        ("7d", 28, 6),
+        ("30d", 31, 24),
+        ("90d", 31, 72),
+    ],
+)
 def test_figures_over_time_have_a_bar_for_every_stretch_of_time(
-    tmp_path: Path, range_: str, bars: int, hours: int
+    tmp_path: Path, range_: str, bars: int, hours: float
 ) -> None:
     address = f"sqlite:///{tmp_path / 'calls.db'}"
     sample(address)
 
     series = overview(address, View(range=range_))["series"]
 
-    assert (series["hours"], len(series["bars"])) in ((hours, bars), (hours, bars + 1), (hours, bars - 1))
+    assert series["seconds"] == pytest.approx(hours * HOUR)
+    assert len(series["bars"]) in (bars - 1, bars, bars + 1)
     assert sum(bar["calls"] for bar in series["bars"]) == 7
     assert series["bars"][-1]["time"] <= NOW < series["bars"][-1]["time"] + hours * HOUR
 
@@ -224,8 +237,11 @@ def test_a_story_tells_the_call_its_tries_and_what_the_agent_did(address: str) -
     assert [(one["kind"], one["number"]) for one in story["call"]] == [("retry", 2), ("failure", 3)]
     assert [one["number"] for one in story["before"]] == [1]
     assert [one["number"] for one in story["next"]] == [5, 6]
-    assert (story["trouble"]["verdict"], story["trouble"]["recovered"]) == ("later", True)
-    assert story["trouble"]["words"] == "The agent tried on, and the tool succeeded in the end."
+    assert (story["resolution"]["verdict"], story["resolution"]["recovered"]) == ("moved_on", False)
+    assert (
+        story["resolution"]["words"]
+        == "Only other calls succeeded later. Whether the agent reached its goal is unknown."
+    )
 
 
 def test_every_failure_has_a_story_with_its_verdict(address: str) -> None:
@@ -236,7 +252,7 @@ def test_every_failure_has_a_story_with_its_verdict(address: str) -> None:
     told = [source.failure_details(View(failure=at)) for at, one in enumerate(made, 1) if one.has_failed]
     source.close()
 
-    verdicts = {story["trouble"]["verdict"] for story in told if story}
+    verdicts = {story["resolution"]["verdict"] for story in told if story}
     assert None not in told
     assert verdicts == {one.verdict for one in failures(made) if one.verdict != "by_retry"}
 
@@ -249,7 +265,7 @@ def test_what_befell_a_server_has_a_story_without_a_call(address: str) -> None:
     source.close()
 
     assert story is not None
-    assert (story["record"]["details"], story["call"], story["trouble"]) == ({"exit_code": 137}, [], None)
+    assert (story["record"]["details"], story["call"], story["resolution"]) == ({"exit_code": 137}, [], None)
     assert none is None
 
 
@@ -294,16 +310,16 @@ def test_a_password_is_shown_nowhere() -> None:
     ("pairs", "sentence"),
     [
         ([("rnage", "7d")], "there is nothing called 'rnage' to choose by; did you mean 'range'?"),
-        ([("range", "2y")], "range must be one of 24h, 7d, 30d, 90d, all, not '2y'"),
-        ([("by", "password")], "by must be one of tool, server, type, code, not 'password'"),
+        ([("range", "2y")], "range must be one of 15m, 1h, 6h, 24h, 7d, 30d, 90d, all, not '2y'"),
+        ([("by", "password")], "by must be one of tool, server, type, code, agent, not 'password'"),
         ([("type", "'; DROP TABLE failwell_records; --")], "type must be one of"),
         ([("tool", "a"), ("tool", "b")], "tool stands in the address twice"),
         ([("tool", "a\x00b")], "tool must be a name of at most 200 characters"),
         ([("tool", "x" * 201)], "tool must be a name of at most 200 characters"),
-        ([("before", "9" * 30)], "before must be the number of a record"),
-        ([("before", str(2**63))], "before must be the number of a record"),
-        ([("failure", "-1")], "failure must be the number of a record"),
-        ([("after", "١٢")], "after must be the number of a record"),
+        ([("before", "9" * 30)], "before must be the number of an event"),
+        ([("before", str(2**63))], "before must be the number of an event"),
+        ([("failure", "-1")], "failure must be the number of an event"),
+        ([("after", "١٢")], "after must be the number of an event"),
     ],
 )
 def test_a_view_that_makes_no_sense_is_refused_in_one_line(pairs: list[tuple[str, str]], sentence: str) -> None:
@@ -317,7 +333,7 @@ def test_a_view_that_makes_no_sense_is_refused_in_one_line(pairs: list[tuple[str
 
 def test_an_empty_value_is_as_good_as_none() -> None:
     assert parse_view([("tool", ""), ("range", ""), ("before", "")]) == View()
-    assert since_hour(View(range="all"), NOW) == 0
+    assert since_bucket(View(range="all"), NOW) == 0
 
 
 def test_one_session_is_counted_by_itself(address: str) -> None:
@@ -338,5 +354,118 @@ def test_what_charts_show_adds_up_to_the_totals(address: str) -> None:
 
     found = overview(address, View(range="7d"))
 
-    for name in ("calls", "failed", "troubles", "recovered"):
+    for name in ("calls", "failed", "failures", "recovered"):
         assert sum(bar[name] for bar in found["series"]["bars"]) == found["totals"][name] > 0
+
+
+def test_figures_are_compared_with_the_period_before(address: str) -> None:
+    day = 24 * HOUR
+    earlier = [record(NOW - day - 60 * at, "failure", DOWN, call=f"e{at}", session=f"e{at}") for at in range(1, 3)]
+    now = [record(NOW - 60 * at, "failure", DOWN, call=f"n{at}", session=f"n{at}") for at in range(1, 5)]
+    write(address, [*earlier, *now, record(NOW - 5 * day, "failure", DOWN, call="old", session="old")])
+
+    found, always = overview(address, View(range="24h")), overview(address, View(range="all"))
+
+    assert (found["totals"]["failed"], found["before"]["failed"]) == (4, 2)
+    assert always["before"] is None
+
+
+def test_minutes_and_hours_tell_the_same(address: str) -> None:
+    made = [record(NOW - 40 * at, "failure" if at % 3 else "success", DOWN if at % 3 else None, call=str(at),
+                   session=str(at), elapsed=0.2) for at in range(1, 60)]  # fmt: skip
+    write(address, made)
+
+    by_minute, by_hour = overview(address, View(range="1h")), overview(address, View(range="24h"))
+
+    assert by_minute["totals"]["calls"] == by_hour["totals"]["calls"] == 59
+    assert {name: by_minute["totals"][name] for name in figures_of([])} == figures_of(made)
+
+
+def test_failed_calls_that_say_the_same_are_one_row(address: str) -> None:
+    def missing(number: int, at: float) -> Any:
+        failure = fw.Failure(code="NOT_FOUND", message=f"There is no task 't-{number}' in list {number}.")
+        return record(at, "failure", failure, call=str(number), session=str(number))
+
+    day = 24 * HOUR
+    write(address, [missing(at, NOW - 60 * at) for at in range(1, 6)])
+    write(address, [missing(90, NOW - day - 60), record(NOW - 9, "failure", DOWN, tool="pay", call="p")])
+
+    found = overview(address, View(range="24h"))["messages"]
+    of_one_tool = overview(address, View(range="15m", tool="find"))["messages"]
+
+    assert [(row["message"], row["count"], row["before"]) for row in found] == [
+        ("There is no task … in list ….", 5, 1),
+        ("Come back later.", 1, 0),
+    ]
+    assert [(row["count"], row["number"]) for row in of_one_tool] == [(5, 1)]
+
+
+def test_latency_is_told_to_about_the_bounds_it_is_counted_by(address: str) -> None:
+    write(address, [record(NOW - at, call=str(at), elapsed=0.2 if at <= 90 else 20.0) for at in range(1, 101)])
+
+    totals = overview(address, View(range="15m"))["totals"]
+
+    assert 0.1 < totals["p50"] <= 0.25
+    assert 10.0 < totals["p95"] <= 30.0
+    assert overview(address, View(range="15m", tool="none"))["totals"]["p50"] is None
+
+
+def test_tools_that_do_not_exist_have_one_row(address: str) -> None:
+    unknown = fw.Failure(code="UNKNOWN_TOOL", message="There is no such tool.")
+    invented = [
+        record(NOW - at, "failure", unknown, tool=f"tool {at}", call=str(at), session="u") for at in range(1, 9)
+    ]
+    write(address, [*invented, record(NOW, tool="find", call="f", session="u")])
+
+    groups = overview(address, View())["groups"]
+    feed = overview(address, View(tool="(unknown tools)"))["feed"]["rows"]
+
+    assert [(row["name"], row["calls"], row["failed"]) for row in groups] == [("(unknown tools)", 8, 8), ("find", 1, 0)]
+    assert {row["tool"] for row in feed} == {f"tool {at}" for at in range(1, 9)}
+
+
+@pytest.mark.parametrize("verdict", ["recovered", "stuck", "moved_on", "saved", "corrected", "by_retry"])
+def test_every_figure_leads_to_the_failures_it_counts(address: str, verdict: str) -> None:
+    made = some_sessions(80)
+    write(address, made)
+    source = counted(source_of(address))
+    totals = source.overview(View(range="all"))["totals"]
+    figure = totals["turns_saved" if verdict == "saved" else verdict]
+
+    rows, view = list[dict[str, Any]](), View(range="all", verdict=verdict)
+    while True:
+        page = source.feed(view)
+        rows += page["rows"]
+        if not page["older"]:
+            break
+        view = View(range="all", verdict=verdict, before=page["next"])
+    source.close()
+
+    assert len(rows) == figure > 0
+    if verdict == "stuck":
+        assert {row["verdict"] for row in rows} <= {"looped", "unresolved"}
+        assert all(row["kind"] == "failure" for row in rows)
+
+
+def test_an_agent_is_a_choice_and_a_group(address: str) -> None:
+    one = [record(NOW - at, call=str(at), session="a", agent="cli 1") for at in range(1, 4)]
+    write(address, [*one, record(NOW, "failure", DOWN, call="9", session="b", agent="ide 2")])
+
+    found = overview(address, View(by="agent"))
+    chosen = overview(address, View(agent="ide 2"))
+
+    assert [(row["name"], row["calls"], row["failed"]) for row in found["groups"]] == [("ide 2", 1, 1), ("cli 1", 3, 0)]
+    assert found["choices"]["agent"] == ["cli 1", "ide 2"]
+    assert (chosen["totals"]["calls"], len(chosen["feed"]["rows"])) == (1, 1)
+
+
+def test_a_mark_is_shown_and_counted_nowhere(address: str) -> None:
+    write(address, session(("find", None)))
+    source = source_of(address)
+    source.mark("billing 2.3 deployed")
+
+    found = counted(source).overview(View())
+    source.close()
+
+    assert [mark["text"] for mark in found["marks"]] == ["billing 2.3 deployed"]
+    assert found["totals"]["calls"] == 0

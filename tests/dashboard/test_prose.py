@@ -9,7 +9,7 @@ from failwell.dashboard.views import RANGES, View
 from failwell.records import recovery
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "dashboard.md").read_text(encoding="utf-8")
 FOLDER = ROOT / "src" / "failwell" / "dashboard" / "page"
 
 

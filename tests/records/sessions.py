@@ -32,7 +32,7 @@ Calls = list[tuple[str, dict[str, Any]]]
 
 
 class Played(NamedTuple):
-    """How to play a session, and what its troubles come to: tool, code, verdict, calls wasted."""
+    """How to play a session, and what its failures come to: tool, code, verdict, calls wasted."""
 
     play: Callable[[Path], list[Record]]
     verdicts: list[tuple[str, str, str, int]]
@@ -82,11 +82,11 @@ SESSIONS = {
     ),
     "proxy_corrected": Played(
         proxied(("look", {"n": "one"}), ("look", {"n": 1})),
-        [("look", "VALIDATION_FAILED", "at_once", 1)],
+        [("look", "VALIDATION_FAILED", "corrected", 0)],
     ),
     "proxy_elsewhere": Played(
         proxied(("act", {"n": 1, "do": "fail:404 Not Found"}), ("look", {"n": 1})),
-        [("act", "NOT_FOUND", "elsewhere", 1)],
+        [("act", "NOT_FOUND", "moved_on", 1)],
     ),
     "proxy_looped": Played(
         proxied(*[("act", {"n": 1, "do": "fail:404 Not Found"})] * 3),
@@ -94,7 +94,7 @@ SESSIONS = {
     ),
     "proxy_duplicate_prevented": Played(
         proxied(("act", {"n": 1, "do": "fail:504 Gateway Timeout"})),
-        [("act", "UPSTREAM_TIMEOUT", "given_up", 1)],
+        [("act", "UPSTREAM_TIMEOUT", "unresolved", 1)],
         duplicates=1,
     ),
     "client_retry": Played(
@@ -103,14 +103,14 @@ SESSIONS = {
     ),
     "client_later": Played(
         wrapped([("find", {"id": str(number)}) for number in range(3)], {"find": ([MISSING, MISSING, FINE], {})}),
-        [("find", "NOT_FOUND", "later", 2)],
+        [("find", "NOT_FOUND", "corrected", 1)],
     ),
     "client_helped": Played(
         wrapped(
             [("find", {"id": "9"}), ("send", {"to": "ann"}), ("list_tasks", {})],
             {"find": ([MISSING], {}), "send": ([LOST], {}), "list_tasks": ([FINE], SAFE)},
         ),
-        [("find", "NOT_FOUND", "elsewhere", 1), ("send", "TIMEOUT", "elsewhere", 1)],
+        [("find", "NOT_FOUND", "named_tool", 0), ("send", "TIMEOUT", "moved_on", 1)],
         duplicates=1,
     ),
     "client_repaired": Played(

@@ -1,5 +1,6 @@
 """A collector of OpenTelemetry gets calls as spans, what went wrong as logs, and figures; nobody waits for it."""
 
+import asyncio
 import os
 import threading
 from collections.abc import Iterator
@@ -9,13 +10,21 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import ClientSession, web
+from mcp.client.client import Client
+from mcp.server import MCPServer
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import TracerProvider
 
 import failwell as fw
+from failwell._trace import CallTrace
+from failwell.proxy.http.server import Setup, listening
+from failwell.proxy.options import parse
 from failwell.records import Record, Recorder, _otlp, open_sink
 from failwell.records._otlp import ExportRefused, OtlpSink
+from tests.proxy.http.setting import scripted
 from tests.records.samples import DOWN, MISSING, finished, record
 
 REQUESTS: dict[str, Any] = {
@@ -53,7 +62,7 @@ class Receiver:
                 status = receiver.answers.pop(0) if receiver.answers else 200
                 if status == 200:
                     receiver.got.append((self.path, REQUESTS[self.path].FromString(body)))
-                    receiver.headers.append(dict(self.headers))
+                    receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -88,9 +97,11 @@ class Receiver:
     @property
     def metrics(self) -> dict[str, Any]:
         """The figures as they were told last."""
-        last = self.of("/v1/metrics")[-1]
-        return {metric.name: metric for one in last.resource_metrics for scope in one.scope_metrics
-                for metric in scope.metrics}  # fmt: skip
+        return {metric.name: metric for metric in metrics_in(self.of("/v1/metrics")[-1])}
+
+
+def metrics_in(request: Any) -> list[Any]:
+    return [metric for one in request.resource_metrics for scope in one.scope_metrics for metric in scope.metrics]
 
 
 def plain(attributes: Any) -> dict[str, Any]:
@@ -168,7 +179,7 @@ def test_all_that_happens_to_a_call_belongs_to_one_span_and_what_is_of_none_to_n
 
 
 def test_the_page_names_every_attribute_of_a_span_and_every_metric(receiver: Receiver) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "telemetry.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "events.md").read_text(encoding="utf-8")
     sink = open_sink(f"otlp:{receiver.url}")
     sink.write([msgspec.structs.replace(FAILED, id="f218efac7821")])
 
@@ -178,7 +189,7 @@ def test_the_page_names_every_attribute_of_a_span_and_every_metric(receiver: Rec
 
 
 def test_figures_are_totals_since_the_beginning(receiver: Receiver) -> None:
-    sink = OtlpSink(receiver.url, clock=lambda: 50.0)
+    sink = OtlpSink(receiver.url)
     sink.write([FAILED, record(101.0, call="8", server="tasks", elapsed=0.25)])
     sink.write([
         FAILED,
@@ -208,19 +219,27 @@ def test_figures_are_totals_since_the_beginning(receiver: Receiver) -> None:
     assert (by_error[None].count, list(by_error[None].bucket_counts)) == (1, [0, 0, 0, 0, 0, 1, *[0] * 9])
     assert list(by_error[None].explicit_bounds)[:3] == [0.01, 0.02, 0.05]
     assert found["mcp.server.operation.duration"].histogram.data_points[0].bucket_counts[-1] == 1
-    assert by_error[None].start_time_unix_nano == 50_000_000_000
+    first, last = (
+        point.start_time_unix_nano
+        for request in receiver.of("/v1/metrics")
+        for metric in metrics_in(request)
+        if metric.name == "failwell.failures"
+        for point in metric.sum.data_points[:1]
+    )
+    assert 0 < first == last
 
 
-def test_callers_cannot_make_any_number_of_series(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_otlp, "_MOST_SERIES", 3)
+def test_callers_cannot_make_any_number_of_series(receiver: Receiver) -> None:
     unknown = fw.Failure(code="UNKNOWN_TOOL", message="There is no such tool.")
     sink = open_sink(f"otlp:{receiver.url}")
-    sink.write([record(1.0, tool=f"t{number}", call=f"{number}", elapsed=0.1) for number in range(9)])
+    sink.write([record(1.0, tool=f"t{number}", call=f"{number}", elapsed=0.1) for number in range(2100)])
     sink.write([record(1.0, "failure", unknown, tool=f"x{number}", call=f"{number}") for number in range(9)])
 
     points = receiver.metrics["mcp.client.operation.duration"].histogram.data_points
-    assert [one.count for one in points] == [1, 1, 1, 6]
-    assert plain(points[-1].attributes) == {"otel.metric.overflow": True}
+    (rest,) = (one for one in points if plain(one.attributes) == {"otel.metric.overflow": True})
+    assert len(points) == 2001
+    assert sum(one.count for one in points) == 2100
+    assert rest.count == 100
     (failures,) = receiver.metrics["failwell.failures"].sum.data_points
     assert (plain(failures.attributes)["gen_ai.tool.name"], failures.as_int) == ("_OTHER", 9)
 
@@ -239,21 +258,24 @@ def test_what_was_sent_is_not_sent_again_when_the_rest_is(receiver: Receiver) ->
     assert receiver.metrics["failwell.failures"].sum.data_points[0].as_int == 2
 
 
-def test_the_process_is_called_as_the_environment_says(receiver: Receiver) -> None:
+def test_the_process_is_called_as_the_environment_says(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {
         "OTEL_SERVICE_NAME": "agents",
         "OTEL_RESOURCE_ATTRIBUTES": "service.name=x,deployment.environment.name=test%20lab,broken",
         "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%3Db, other = 1 ,",
     }
-    OtlpSink(f"{receiver.url}/", environment=environment).write([FAILED])
-    OtlpSink(receiver.url, environment={}).write([FAILED])
+    with monkeypatch.context() as changed:
+        for name, value in environment.items():
+            changed.setenv(name, value)
+        OtlpSink(f"{receiver.url}/").write([FAILED])
+    OtlpSink(receiver.url).write([FAILED])
 
     first, second = (plain(one.resource_spans[0].resource.attributes) for one in receiver.of("/v1/traces"))
     assert (first["service.name"], first["deployment.environment.name"]) == ("agents", "test lab")
     assert second["service.name"] == "failwell"
     assert first["service.instance.id"] != second["service.instance.id"]
     assert (receiver.headers[0]["api-key"], receiver.headers[0]["other"]) == ("a=b", "1")
-    assert receiver.headers[0]["Content-Type"] == "application/x-protobuf"
+    assert receiver.headers[0]["content-type"] == "application/x-protobuf"
 
 
 def test_a_collector_that_is_away_blocks_nothing_and_what_finds_no_room_is_counted() -> None:
@@ -287,8 +309,8 @@ def test_a_forked_process_counts_from_nothing(receiver: Receiver, monkeypatch: p
     monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a process that was forked
     sink.write([FAILED])
 
-    counts = [one.resource_metrics[0].scope_metrics[0].metrics[0].sum.data_points[0].as_int
-              for one in receiver.of("/v1/metrics")]  # fmt: skip
+    counts = [metric.sum.data_points[0].as_int for request in receiver.of("/v1/metrics")
+              for metric in metrics_in(request) if metric.name == "failwell.failures"]  # fmt: skip
     names = {
         plain(one.resource_spans[0].resource.attributes)["service.instance.id"] for one in receiver.of("/v1/traces")
     }
@@ -316,11 +338,141 @@ def test_an_address_that_makes_no_sense_is_refused(address: str, sentence: str) 
 
 
 def test_the_proxy_tells_a_collector(receiver: Receiver, tmp_path: Path) -> None:
-    from tests.proxy.clients import Client
+    from tests.proxy.clients import Client as ProxiedClient
 
-    with Client("--events", f"otlp:{receiver.url}", "--name", "tasks") as client:
+    with ProxiedClient("--events", f"otlp:{receiver.url}", "--name", "tasks") as client:
         client.call("act", n=1, do="fail:404 Not Found")
 
     assert [(span.name, plain(span.attributes)["failwell.source"]) for span in receiver.spans] == [
         ("tools/call act", "proxy")
     ]
+
+
+def sessions_in(receiver: Receiver) -> list[tuple[int, float, dict[str, Any]]]:
+    """Return how many sessions ended, how long they lasted together, and what they were."""
+    points = receiver.metrics["mcp.server.session.duration"].histogram.data_points
+    return [(point.count, point.sum, plain(point.attributes)) for point in points]
+
+
+def test_the_proxy_measures_its_session(receiver: Receiver) -> None:
+    from tests.proxy.clients import Client as ProxiedClient
+
+    with ProxiedClient("--events", f"otlp:{receiver.url}", "--name", "tasks") as client:
+        client.call("act", n=1)
+
+    ((ended, seconds, attributes),) = sessions_in(receiver)
+    assert ended == 1
+    assert seconds > 0
+    assert attributes["network.transport"] == "pipe"
+    assert attributes["mcp.protocol.version"]
+    assert "mcp.session.id" not in attributes
+
+
+def test_a_gateway_measures_sessions_that_began_and_ended_there(receiver: Receiver) -> None:
+    """Not one that began elsewhere, and not one whose end the server refused."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        message = await request.json() if request.method == "POST" else {}
+        if request.method == "DELETE":
+            return web.Response(status=405 if request.headers["Mcp-Session-Id"] == "planted-kept" else 200)
+        id = message["params"].get("session", "planted-of-another-gateway")
+        result = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}
+        return web.json_response(result, headers={"Mcp-Session-Id": id})
+
+    async def main() -> None:
+        options = parse(["--url", url, "--listen", "127.0.0.1:0", "--events", f"otlp:{receiver.url}", "--quiet"])
+        setup = Setup(options, f"otlp:{receiver.url}")
+        async with listening(options, setup) as port, ClientSession(f"http://127.0.0.1:{port}") as client:
+            for id in ("planted-ended", "planted-kept"):
+                hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"session": id}}
+                await (await client.post("/mcp", json=hello)).read()
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "act", "arguments": {}}}
+            for id in ("planted-ended", "planted-kept", "planted-of-another-gateway"):
+                headers = {"Mcp-Session-Id": id}
+                await (await client.post("/mcp", json=call, headers=headers)).read()
+                ping = {"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {}}
+                await (await client.post("/mcp", json=ping, headers=headers)).read()
+                await (await client.delete("/mcp", headers=headers)).read()
+        await asyncio.to_thread(setup.close)
+
+    async def serve() -> None:
+        nonlocal url
+        async with scripted(answer) as base:
+            url = f"{base}/mcp"
+            await main()
+
+    url = ""
+    asyncio.run(serve())
+
+    ((ended, seconds, attributes),) = sessions_in(receiver)
+    assert ended == 1
+    assert seconds >= 0
+    assert attributes["network.transport"] == "tcp"
+    assert "planted" not in str(receiver.got)
+
+
+MADE = {"mcp.method.name": "tools/call"}
+"""What an SDK writes on the span of a call that it makes."""
+
+
+def test_a_call_that_the_sdk_has_a_span_for_gets_no_second_one_and_its_log_belongs_to_the_first(
+    receiver: Receiver,
+) -> None:
+    tracer = TracerProvider().get_tracer("tests")
+    with Recorder(f"otlp:{receiver.url}") as recorder, tracer.start_as_current_span("call", attributes=MADE) as span:
+        recorder(finished("find", failure=MISSING))
+
+    (log,) = receiver.logs
+    assert receiver.spans == []
+    assert log.span_id.hex() == f"{span.get_span_context().span_id:016x}"
+    assert receiver.metrics["failwell.failures"].sum.data_points[0].as_int == 1
+
+
+def test_a_call_below_a_span_of_the_application_is_a_child_of_that(receiver: Receiver) -> None:
+    tracer = TracerProvider().get_tracer("tests")
+    with Recorder(f"otlp:{receiver.url}") as recorder, tracer.start_as_current_span("work") as span:
+        recorder(finished("find", failure=MISSING))
+
+    (found,), (log,) = receiver.spans, receiver.logs
+    assert found.trace_id.hex() == f"{span.get_span_context().trace_id:032x}"
+    assert found.parent_span_id.hex() == f"{span.get_span_context().span_id:016x}"
+    assert log.span_id == found.span_id
+
+
+def test_a_call_is_below_the_span_that_its_request_names(receiver: Receiver) -> None:
+    trace = CallTrace(trace_id="a" * 32, parent_id="b" * 16, attributes={"jsonrpc.request.id": "5"})
+    with Recorder(f"otlp:{receiver.url}") as recorder:
+        recorder(finished("find", trace=trace))
+
+    (span,) = receiver.spans
+    assert (span.trace_id.hex(), span.parent_span_id.hex()) == ("a" * 32, "b" * 16)
+    assert plain(span.attributes)["jsonrpc.request.id"] == "5"
+
+
+def test_a_protected_server_tells_a_collector_what_its_request_says(receiver: Receiver) -> None:
+    server = MCPServer("tasks")
+
+    @server.tool()
+    def find() -> str:
+        raise fw.NotFound("There is no such task.")
+
+    parent = f"00-{'c' * 32}-{'d' * 16}-01"
+
+    async def call() -> None:
+        async with Client(server) as client:
+            await client.call_tool("find", {}, meta={"traceparent": parent})
+
+    with Recorder(f"otlp:{receiver.url}") as recorder:
+        fw.protect(server, observers=[recorder])
+        asyncio.run(call())
+
+    (log,) = receiver.logs  # whether there is a span too depends on who else traces in this process
+    assert log.trace_id.hex() == "c" * 32
+    assert {"jsonrpc.request.id", "mcp.protocol.version"} <= plain(log.attributes).keys()
+
+
+def test_the_span_of_a_call_is_not_kept_in_a_file(tmp_path: Path) -> None:
+    with Recorder(f"jsonl:{tmp_path}/calls.jsonl") as recorder:
+        recorder(finished("find", trace=CallTrace(trace_id="a" * 32)))
+
+    assert "a" * 32 not in (tmp_path / "calls.jsonl").read_text(encoding="utf-8")

@@ -26,14 +26,14 @@ def is_recovery(verdict: Any) -> bool:
 
 
 def test_the_page_names_every_field_and_every_kind() -> None:
-    assert sorted(words(rows("telemetry.md", "field | what"))) == sorted(Record.__struct_fields__)
-    assert sorted(words(rows("telemetry.md", "kind | what happened"))) == sorted(
+    assert sorted(words(rows("howto/events.md", "field | what"))) == sorted(Record.__struct_fields__)
+    assert sorted(words(rows("howto/events.md", "kind | what happened"))) == sorted(
         get_args(get_type_hints(Record)["kind"])
     )
 
 
 def test_the_page_names_every_verdict_and_says_which_are_recoveries() -> None:
-    table = rows("recovery.md", "verdict | what happened | recovered?")
+    table = rows("howto/recovery.md", "verdict | what happened | recovered?")
 
     verdicts = list(recovery([]).verdicts)
     assert words(table) == verdicts
@@ -41,7 +41,7 @@ def test_the_page_names_every_verdict_and_says_which_are_recoveries() -> None:
 
 
 def test_every_figure_on_the_page_is_one_of_the_summary() -> None:
-    named = words(rows("recovery.md", "figure | what it counts"))
+    named = words(rows("howto/recovery.md", "figure | what it counts"))
 
     assert named
     assert all(hasattr(Recovery, name) for name in named)

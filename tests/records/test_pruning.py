@@ -4,12 +4,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from failwell.records import Record, RecordStore, Retention, _pruning, open_reader, open_sink
+from failwell.records._sql import connect, url_of
 from tests.exceptions.servers import Postgres
 from tests.records.samples import drop_tables, engine_of, record
 
@@ -68,9 +70,9 @@ def test_what_is_older_or_more_than_is_to_be_kept_goes(address: str, retention: 
 def test_the_oldest_go_first_a_slice_at_a_time_and_the_store_says_what_is_gone(address: str) -> None:
     fill(address, 20)
     engine, gone = engine_of(address), []
+    beyond = _pruning.find_prunable(engine, Retention(count=5), 100.0)
     for _ in range(3):
-        with engine.begin() as connection:
-            gone.append(_pruning.prune(connection, Retention(count=5), 100.0, most=8))
+        gone.append(_pruning.delete_slice(engine, beyond, 100.0, most=8))
         gone.append(times(address)[0])
 
     assert gone == [8, 8.0, 7, 15.0, 0, 15.0]
@@ -114,7 +116,6 @@ def test_it_looks_once_a_minute_and_goes_on_with_the_next_batch_while_there_is_m
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_pruning, "SLICE", 10)
-    monkeypatch.setattr(_pruning.prune, "__defaults__", (10,))
     now = [1000.0]
     address = f"sqlite:///{tmp_path / 'calls.db'}"
     fill(address, 35)
@@ -138,7 +139,7 @@ def test_pruning_that_fails_harms_no_batch_and_is_told_once(
     def fail(*_: Any) -> None:
         raise OSError("no room for a journal")
 
-    monkeypatch.setattr(_pruning, "prune", fail)
+    monkeypatch.setattr(_pruning, "delete_slice", fail)
     address = f"sqlite:///{tmp_path / 'calls.db'}"
     sink = open_sink(f"{address}?keep_count=1")
     for _ in range(3):
@@ -220,3 +221,93 @@ def test_what_a_store_keeps_is_no_part_of_where_it_is(address: str) -> None:
 
     with RecordStore(address) as store:
         assert [one.time for one in store.records()] == [9e9]
+
+
+def test_nobody_waits_while_records_are_found_that_may_go(tmp_path: Path) -> None:
+    """With a million records to be kept, that means to look at a million."""
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    fill(address, 20)
+    engine = connect(url_of(address), is_writer=True)
+    with _pruning.reading(engine) as connection:
+        beyond = list(_pruning._prunable(connection, Retention(count=5), 0.0))
+        fill(address, 1)  # would fail after two seconds if finding took the write lock
+        connection.rollback()
+    deleted = _pruning.delete_slice(engine, beyond, 0.0)
+    engine.dispose()
+
+    assert deleted == 15
+    assert times(address) == [15.0, 16.0, 17.0, 18.0, 19.0, 0.0]
+
+
+def test_readers_and_in_postgresql_writers_go_on_while_a_slice_is_deleted(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(address, 20)
+    engine = connect(url_of(address), is_writer=True)
+    seen: list[list[float]] = []
+    note = _pruning._note
+
+    def look(*arguments: Any) -> None:
+        """Look while the deletion is not committed."""
+        if address.startswith("postgresql"):
+            fill(address, 1)
+        seen.append(times(address))
+        note(*arguments)
+
+    monkeypatch.setattr(_pruning, "_note", look)
+    _pruning.prune(engine, Retention(count=5), 0.0, sleep=lambda _: None)
+    engine.dispose()
+
+    written = [0.0] if address.startswith("postgresql") else []
+    assert seen == [[*map(float, range(20)), *written]]
+    assert times(address) == [15.0, 16.0, 17.0, 18.0, 19.0, *written]
+
+
+def test_a_pause_after_each_slice_lets_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pruning, "SLICE", 10)
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    fill(address, 35)
+    engine, left = connect(url_of(address), is_writer=True), []
+
+    def pause(seconds: float) -> None:
+        assert seconds > 0
+        fill(address, 1)
+        left.append(len(times(address)))
+
+    deleted = _pruning.prune(engine, Retention(count=5), 0.0, sleep=pause)
+    engine.dispose()
+
+    assert deleted == 30
+    assert left == [26, 17, 8]
+
+
+def test_one_that_prunes_by_hand_waits_for_a_recorder_that_does(postgres: Postgres) -> None:
+    address = f"postgresql://{postgres.url}"
+    fill(address, 9)
+    other, reader = engine_of(address), opened(address)
+    deleted: list[int] = []
+    thread = Thread(target=lambda: deleted.append(reader.prune(Retention(count=2), 0.0)))
+    with other.begin() as connection:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_pruning._LOCK})"))
+        thread.start()
+        _wait_for_a_lock(connection)
+        connection.execute(
+            text("DELETE FROM failwell_records WHERE number = (SELECT min(number) FROM failwell_records)")
+        )
+    thread.join(60)
+    reader.close()
+    left = len(times(address))
+    other.dispose()
+    drop_tables(address)
+
+    assert (deleted, left) == ([6], 2)
+
+
+def _wait_for_a_lock(connection: Connection) -> None:
+    """Wait until somebody waits for an advisory lock."""
+    query = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    for _ in range(6000):
+        if connection.execute(query).scalar():
+            return
+        connection.execute(text("SELECT pg_sleep(0.01)"))
+    raise AssertionError("nobody waits")

@@ -269,6 +269,29 @@ def test_a_store_that_stays_away_ends_nothing_and_what_waited_is_counted() -> No
     assert recorder.lost == 3
 
 
+def test_what_a_slow_store_has_not_written_when_the_time_is_up_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    class Slow(Kept):
+        def write(self, batch: Sequence[Record], /) -> None:
+            begun.set()
+            released.wait(30)
+            super().write(batch)
+
+    sink = Slow()
+    recorder = Recorder(sink, interval=0)
+    recorder(SEEN)
+    assert begun.wait(30)
+    recorder(SEEN)
+    recorder.close(0)
+
+    assert recorder.lost == 2
+    assert "2 records of calls were not written in time" in caplog.text
+    released.set()
+    recorder.wait(30)
+    assert (len(sink.records), recorder.lost) == (2, 0)
+
+
 def test_who_waits_for_a_store_that_stays_away_is_no_record_that_was_lost() -> None:
     class Away(Kept):
         def write(self, batch: Sequence[Record], /) -> None:
@@ -489,9 +512,9 @@ def test_no_more_waits_than_the_page_says_is_lost_if_the_process_is_killed() -> 
         sink.go_on.set()
 
     defaults = {name: option.default for name, option in inspect.signature(Recorder).parameters.items()}
-    page = " ".join((Path(__file__).parents[2] / "docs" / "telemetry.md").read_text().split())
+    page = " ".join((Path(__file__).parents[2] / "docs" / "howto" / "events.md").read_text().split())
     assert lost == [0] * 20 + [1, 2]
-    assert f"up to {defaults['capacity'] + defaults['batch']:,}. Nobody counts these" in page
+    assert f"up to {defaults['capacity'] + defaults['batch']:,}. These losses aren't counted" in page
     assert f"at most {2 * defaults['batch']:,} records" in page
 
 

@@ -20,7 +20,7 @@ def test_a_session_played_now_and_the_one_on_record_get_the_same_verdicts(name: 
     now, then = played.play(tmp_path), read_file(DATA / f"{name}.jsonl")
 
     assert verdicts(now) == verdicts(then) == played.verdicts
-    assert recovery(now).duplicates_prevented == recovery(then).duplicates_prevented == played.duplicates
+    assert recovery(now).duplicates_avoided == recovery(then).duplicates_avoided == played.duplicates
     assert [one.kind for one in now] == [one.kind for one in then]
 
 
@@ -48,10 +48,11 @@ def test_all_sessions_together_add_up() -> None:
         "by_retry": 2,
         "by_repair": 1,
         "by_fallback": 1,
-        "at_once": 1,
-        "later": 1,
+        "same_call": 0,
+        "corrected": 2,
+        "named_tool": 1,
         "looped": 1,
-        "elsewhere": 3,
-        "given_up": 1,
+        "moved_on": 2,
+        "unresolved": 1,
     }
-    assert (found.turns_saved, found.duplicates_prevented) == (4, 2)
+    assert (found.turns_saved, found.duplicates_avoided) == (4, 2)

@@ -236,7 +236,7 @@ def test_there_is_no_store_where_nobody_wrote(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
 
     for name in ("nothing.db", "empty.db"):
-        with pytest.raises(NoStore, match="nobody has written records there yet"):
+        with pytest.raises(NoStore, match="no events have been written there yet"):
             RecordStore(f"sqlite:///{tmp_path / name}")
 
     assert not (tmp_path / "nothing.db").exists()

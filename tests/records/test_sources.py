@@ -149,13 +149,14 @@ CLIENT_KINDS = [
     *("failure", "repaired"),
     *("failure", "failure", "breaker", "refused", "breaker", "success"),
 ]
+CLIENT_VERDICTS = ["by_retry", "corrected", "by_fallback", "by_repair", "moved_on", "moved_on", "moved_on"]
 IN_PROCESS: dict[str, tuple[Callable[[fw.records.Recorder], None], list[str], list[str]]] = {
-    "guard": (guarded, GUARD_KINDS, ["later", "at_once"]),
-    "protect mcp": (protected(MCPServer, McpClient), GUARD_KINDS, ["later", "at_once"]),
-    "protect fastmcp": (protected(fastmcp.FastMCP, fastmcp.Client), GUARD_KINDS, ["later", "at_once"]),
-    "wrap": (wrapped, CLIENT_KINDS, ["by_retry", "at_once", "by_fallback", "by_repair", "later", "at_once"]),
-    "install": (installed, CLIENT_KINDS, ["by_retry", "at_once", "by_fallback", "by_repair", "later", "at_once"]),
-    "Caller": (called, CLIENT_KINDS, ["by_retry", "at_once", "by_fallback", "by_repair", "later", "at_once"]),
+    "guard": (guarded, GUARD_KINDS, ["corrected", "moved_on"]),
+    "protect mcp": (protected(MCPServer, McpClient), GUARD_KINDS, ["corrected", "moved_on"]),
+    "protect fastmcp": (protected(fastmcp.FastMCP, fastmcp.Client), GUARD_KINDS, ["corrected", "moved_on"]),
+    "wrap": (wrapped, CLIENT_KINDS, CLIENT_VERDICTS),
+    "install": (installed, CLIENT_KINDS, CLIENT_VERDICTS),
+    "Caller": (called, CLIENT_KINDS, CLIENT_VERDICTS),
 }
 
 
@@ -184,14 +185,14 @@ def test_a_session_arrives_with_all_that_happened_and_no_secret(source: str, tmp
     records = seen(tmp_path, address)
 
     assert [one.kind for one in records] == kinds
-    assert [trouble.verdict for trouble in failures(records)] == verdicts
+    assert [one.verdict for one in failures(records)] == verdicts
     assert {(one.server, len(one.session)) for one in records} == {("tasks", 16)}
     assert recorder.lost == 0
 
 
 def test_the_proxy_of_a_process_tells_of_a_session_and_no_secret(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'calls.db'}"
-    with Client("--events", address, "--retry", "--validate", "--name", "tasks") as client:
+    with Client("--events", address, "--retry", "--deadline", "5", "--validate", "--name", "tasks") as client:
         client.call("look", n=1, do="fail until:2")
         client.call("act", n=1, do=f"fail:404 Not Found: {LEAK}", password=SECRET)
         client.call("act", n=2)
@@ -205,7 +206,7 @@ def test_the_proxy_of_a_process_tells_of_a_session_and_no_secret(tmp_path: Path)
         *["failure"] * 5,
         *("breaker", "refused"),
     ]
-    assert [trouble.verdict for trouble in failures(records)][:2] == ["by_retry", "at_once"]
+    assert [one.verdict for one in failures(records)][:2] == ["by_retry", "corrected"]
     assert records[0].delay is not None
 
 
@@ -227,7 +228,7 @@ def test_the_proxy_of_a_url_tells_of_a_session_and_no_secret(tmp_path: Path) -> 
 
     async def run() -> None:
         async with scripted(handler) as url:
-            words = ["--retry", "--retry-safe", "work", "--events", address, "--name", "tasks"]
+            words = ["--retry", "--deadline", "5", "--retry-safe", "work", "--events", address, "--name", "tasks"]
             options = parse(["--url", f"{url}/mcp?key={SECRET}", "--listen", "127.0.0.1:0", *words])
             setup = Setup(options, open_events(options.events))
             async with listening(options, setup) as port:
@@ -245,5 +246,5 @@ def test_the_proxy_of_a_url_tells_of_a_session_and_no_secret(tmp_path: Path) -> 
         *["failure"] * 5,
         *("breaker", "refused"),
     ]
-    assert [trouble.verdict for trouble in failures(records)][:2] == ["by_retry", "at_once"]
+    assert [one.verdict for one in failures(records)][:2] == ["by_retry", "corrected"]
     assert len({one.session for one in records}) == 1

@@ -19,6 +19,7 @@ DATA = Path(__file__).parents[1] / "data"
 THEN = [one for path in sorted((DATA / "sessions").glob("*.jsonl")) for one in read_file(path)]
 """What was written into the store of version 1 that is kept in `stores`."""
 PLAIN = record(2.5, "success")
+OF_VERSION_1 = [name for name in Record.__struct_fields__ if name not in ("agent", "advice")]
 VERSION = _tables.VERSION
 
 
@@ -35,7 +36,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     with engine.begin() as connection:
         connection.execute(text((DATA / "stores" / "version-1.postgresql.sql").read_text(encoding="utf-8")))
         connection.execute(text("INSERT INTO failwell_schema (version) VALUES (1)"))
-        names = Record.__struct_fields__
+        names = OF_VERSION_1
         insert = text(f"INSERT INTO failwell_records ({', '.join(names)}) VALUES (:{', :'.join(names)})")
         connection.execute(insert, [row_of(one) for one in THEN])
     engine.dispose()
@@ -44,7 +45,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def row_of(one: Record) -> dict[str, Any]:
-    row = {name: getattr(one, name) for name in Record.__struct_fields__}
+    row = {name: getattr(one, name) for name in OF_VERSION_1}
     return row | {name: json.dumps(row[name]) if row[name] else None for name in ("names", "failure", "details")}
 
 

@@ -51,7 +51,16 @@ _LONGEST_QUERY = 4096
 _MOST_RUNNING = 32
 _THREADS = 4
 _JSON = "application/json"
+_MARK = "/api/mark"
+_METRICS = "/metrics"
+_PROBES = frozenset(("/healthz", "/readyz"))
+"""What supervisors ask, by whatever name of the host: the answers say nothing of any call."""
+_LONGEST_BODY = 2048
 _Result = TypeVar("_Result")
+
+
+class _PostedMark(msgspec.Struct):
+    text: str
 
 
 class App:
@@ -79,8 +88,8 @@ class App:
         except BadView as bad:
             response = _sentence(400, str(bad))
         except Exception as failed:  # the page shows a sentence, and nobody sees a traceback
-            log.warning("the store of records does not answer: %s", type(failed).__name__)
-            response = _sentence(503, "the store does not answer; it is asked again in a moment")
+            log.warning("the store of events does not answer: %s", type(failed).__name__)
+            response = _sentence(503, "the store does not answer; trying again in a moment")
         response.headers.update(SECURITY)
         return response
 
@@ -94,10 +103,16 @@ class App:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         path, _, query = request.raw_path.partition("?")
+        if path in _PROBES and request.method in ("GET", "HEAD"):
+            return await self._probe(path)
         self._access.check(path, request.headers)
-        if request.method not in ("GET", "HEAD"):
-            response = _sentence(405, "this can only be looked at")
-            response.headers["Allow"] = "GET, HEAD"
+        if request.method == "POST" and path == _MARK:
+            return await self._mark(request)
+        if request.method not in ("GET", "HEAD") or path == _MARK:
+            response = _sentence(
+                405, "only marks can be posted, to /api/mark" if path == _MARK else "this can only be read"
+            )
+            response.headers["Allow"] = "POST" if path == _MARK else "GET, HEAD"
             return response
         if request.can_read_body:
             raise AccessRefused(413, "a request has no body here")
@@ -107,6 +122,8 @@ class App:
         if path == "/" and (given := dict(pairs).get("token")) is not None:
             return self._exchange_token(given, pairs)
         self._access.check_token(request.headers)
+        if path == _METRICS:
+            return await self._metrics()
         if path in FILES:
             return web.Response(body=_file(path), headers={"Content-Type": FILES[path][1]})
         if path in self._queries:
@@ -114,6 +131,36 @@ class App:
         if path in EXPORTS:
             return await self._export_response(path, parse_view(pairs))
         raise AccessRefused(404, "there is nothing here")
+
+    async def _probe(self, path: str) -> web.Response:
+        """Tell a supervisor that the process runs or, at `/readyz`, that the store answers. It needs no token."""
+        if path == "/readyz":
+            await self._in_thread(self._data.count)
+        return web.Response(text="ok\n")
+
+    async def _metrics(self) -> web.Response:
+        """Show Prometheus what the store has recorded. It needs the token: names of tools and servers stand there."""
+        try:
+            kind, body = await self._in_thread(self._data.metrics)
+        except ImportError as missing:
+            raise AccessRefused(501, str(missing)) from None
+        return web.Response(body=body, headers={"Content-Type": kind})
+
+    async def _mark(self, request: web.BaseRequest) -> web.Response:
+        """Write a mark. Its type keeps forms of other sites out, which can't send it."""
+        self._access.check_token(request.headers)
+        if request.content_type != _JSON:
+            raise AccessRefused(415, 'post a mark as application/json: {"text": "billing 2.3 deployed"}')
+        if request.content_length is None or request.content_length > _LONGEST_BODY:
+            raise AccessRefused(413, f"a mark has at most {_LONGEST_BODY} bytes, and its length")
+        try:
+            text = msgspec.json.decode(await request.read(), type=_PostedMark).text.strip()
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            text = ""
+        if not text:
+            raise AccessRefused(400, 'a mark needs its text: {"text": "billing 2.3 deployed"}')
+        made = await self._in_thread(partial(self._data.mark, text))
+        return web.Response(status=201, body=msgspec.json.encode(made), headers={"Content-Type": _JSON})
 
     def _exchange_token(self, given: str, pairs: list[tuple[str, str]]) -> web.Response:
         """Give a browser a cookie for the token, and redirect it to an address without the token."""
@@ -126,7 +173,7 @@ class App:
     async def _data_response(self, path: str, view: View) -> web.Response:
         found = await self._in_thread(partial(self._queries[path], view))
         if found is None:
-            raise AccessRefused(404, "there is no such record: it may have been pruned")
+            raise AccessRefused(404, "there is no such event: it may have been pruned")
         return web.Response(body=msgspec.json.encode(found), headers={"Content-Type": _JSON})
 
     async def _export_response(self, path: str, view: View) -> web.Response:
@@ -152,7 +199,7 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=32)
     except ValueError:
-        raise BadView("nobody can read this address") from None
+        raise BadView("this address can't be read") from None
 
 
 @cache

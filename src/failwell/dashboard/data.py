@@ -3,17 +3,19 @@
 import json
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failwell.dashboard import export, feed, figures
-from failwell.dashboard.counts import BATCH, SECONDS_OF_AN_HOUR, RecordCounter
-from failwell.dashboard.details import MEANINGS, VERDICT_WORDS, failure_details
+from failwell.dashboard.counts import BATCH, UNKNOWN_TOOLS, RecordCounter
+from failwell.dashboard.details import MEANINGS, VERDICT_WORDS, code_docs, failure_details
 from failwell.dashboard.views import BadView, View
 from failwell.records._addresses import STORES_BY_URL
-from failwell.records._sql import connect, url_of
+from failwell.records._record import Record, redact
+from failwell.records._recovery import VERDICTS
+from failwell.records._sql import connect, open_sink, url_of
 from failwell.records._store import RecordStore
 from failwell.records._tables import NoStore, records
 
@@ -22,11 +24,28 @@ try:
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
+if TYPE_CHECKING:
+    from failwell.metrics import Sample
+
 _c = records.c
 _FIGURES = (
-    *("calls", "failed", "failure_rate", "troubles", "recovered", "stuck", "recovery_rate", "turns_saved"),
-    *("calls_wasted", "seconds_wasted", "duplicates_prevented"),
+    *(
+        "calls",
+        "failed",
+        "failure_rate",
+        "p50",
+        "p95",
+        "failures",
+        "recovered",
+        "moved_on",
+        "stuck",
+        "recovery_rate",
+        "turns_saved",
+    ),
+    *("calls_wasted", "seconds_lost", "duplicates_avoided"),
 )
+_MOST_MARKS = 50
+_LONGEST_MARK = 200
 _GROUP_NAMES, _HOUR_NAMES = ("name", *_FIGURES), ("time", *_FIGURES)
 
 
@@ -75,7 +94,7 @@ class DashboardData:
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
                 self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
-                self._counter = RecordCounter(self._store.engine, self._writer)
+                self._counter = RecordCounter(self._store.engine, self._writer, now=self._clock)
             return True
 
     def close(self) -> None:
@@ -101,13 +120,17 @@ class DashboardData:
             newest = feed.newest(connection)
             if not newest:
                 return self._empty(now)
+            found = figures.overview(connection, view, now)
+            named = {one["code"] for one in found["messages"]} | set(found["choices"]["code"])
             return {
                 **self._about(now),
                 "state": "ready",
                 "left": left,
                 "newest": newest,
                 "lost": _lost(connection, view, now),
-                **figures.overview(connection, view, now),
+                "marks": _marks(connection, view, now),
+                **found,
+                "docs": {code: address for code in sorted(named) if (address := code_docs(code)) is not None},
                 "feed": feed.page(connection, view, now),
             }
 
@@ -125,6 +148,31 @@ class DashboardData:
         with self._connection() as connection:
             return failure_details(connection, view.failure)
 
+    def metrics(self) -> tuple[str, bytes]:
+        """Return the type and the text of the page for Prometheus.
+
+        Raises:
+            ImportError: its library is not installed.
+        """
+        from failwell.metrics import store_page  # only where somebody scrapes it
+
+        left = self.count()
+        if not self.open():
+            return store_page(())
+        with self._connection() as connection:
+            lost = _lost(connection, View(range="all"), self._clock())
+            return store_page([*_samples(figures.recorded(connection)), *_store_samples(lost, left)])
+
+    def mark(self, text: str) -> dict[str, Any]:
+        """Write a mark: something that happened beside the calls, such as a deployment."""
+        made = redact(Record(time=self._clock(), source="recorder", kind="mark", reason=text[:_LONGEST_MARK]))
+        sink = open_sink(self._address)
+        try:
+            sink.write([made])
+        finally:
+            sink.close()
+        return {"time": made.time, "text": made.reason}
+
     def export(self, what: str, form: str, view: View) -> bytes:
         """Return groups, hours or failures of a view as CSV or JSON.
 
@@ -132,7 +180,7 @@ class DashboardData:
             BadView: there is nothing yet.
         """
         if not self.open():
-            raise BadView("there is nothing to export yet: nobody has written records")
+            raise BadView("there is nothing to export yet")
         while self.count():
             pass
         now = self._clock()
@@ -158,9 +206,39 @@ class DashboardData:
         return {**self._about(now), "state": "nothing", "address": shown}
 
 
+def _marks(connection: Connection, view: View, now: float) -> list[dict[str, Any]]:
+    """Return what happened beside the calls, the oldest first."""
+    query = select(_c.time, _c.reason).where(_c.kind == "mark", _c.time >= figures.since_time(view, now))
+    rows = connection.execute(query.order_by(_c.time.desc()).limit(_MOST_MARKS)).all()
+    return [{"time": row.time, "text": row.reason or ""} for row in reversed(rows)]
+
+
+def _samples(rows: Iterable[Mapping[str, Any]]) -> "Iterator[Sample]":
+    """Yield the figures of rows of counts for Prometheus."""
+    from failwell.metrics import RECORDED_CALLS, RECORDED_FAILED, RECORDED_FAILURES
+
+    for row in rows:
+        labels = {name: row[name] for name in ("source", "server", "type", "code")}
+        labels["tool"] = "" if row["tool"] == UNKNOWN_TOOLS else row["tool"]
+        if row["calls"]:
+            yield RECORDED_CALLS, labels, row["calls"]
+        if row["failed"]:
+            yield RECORDED_FAILED, labels, row["failed"]
+        for verdict in VERDICTS:
+            if row[verdict]:
+                yield RECORDED_FAILURES, {**labels, "verdict": verdict}, row[verdict]
+
+
+def _store_samples(lost: int, left: int) -> "Iterator[Sample]":
+    from failwell.metrics import RECORDED_LOST, UNCOUNTED
+
+    yield RECORDED_LOST, {}, lost
+    yield UNCOUNTED, {}, left
+
+
 def _lost(connection: Connection, view: View, now: float) -> int:
     """Return how many records were lost, by the records that recorders wrote of that."""
-    since = figures.since_hour(view, now) * SECONDS_OF_AN_HOUR
+    since = figures.since_time(view, now)
     query = select(_c.details).where(_c.kind == "lost", _c.time >= since).order_by(_c.time.desc()).limit(1000)
     return sum(map(_count_in, connection.execute(query).scalars()))
 

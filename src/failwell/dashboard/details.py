@@ -4,9 +4,11 @@ from typing import Any
 
 import msgspec
 
-from failwell.event import ENDS
+from failwell import codes
+from failwell._docs import docs_address
+from failwell.event import BESIDE_CALLS, ENDS
 from failwell.records._record import Record
-from failwell.records._recovery import RecordedFailure, RecoveryVerdict, failures
+from failwell.records._recovery import STUCK, RecordedFailure, RecoveryVerdict, failures
 from failwell.records._tables import as_record, records
 
 try:
@@ -16,33 +18,61 @@ except ImportError as missing:
 
 MEANINGS = {
     "calls": "What agents asked of tools. Retries below a call are part of it.",
-    "failed": "Calls that gave the agent an error in place of a result.",
-    "trouble": "One or more failed calls of one tool with one code, until that tool succeeds or the session ends.",
-    "recovered": "Troubles that the agent got over: a retry, a fallback, the tool itself or another one helped.",
-    "stuck": "Troubles that nothing helped against: the agent gave up, or repeated the same failing call.",
-    "turns_saved": "Troubles that a retry, a repair or a fallback settled before the model saw them.",
-    "calls_wasted": "Failed calls that the model saw. Each took it a turn.",
-    "time_wasted": "Time spent in failed calls and in waiting for the next try.",
-    "duplicates_prevented": "Calls that may have taken effect and were not made again, as the tool may not run twice.",
-    "lost": "Records that found no room in the buffer of a recorder, so that they are missing here.",
+    "failed": "Calls that gave the agent an error instead of a result.",
+    "failure": (
+        "One or more failed calls of one tool with one code: the same call again, or, if the arguments were wrong, "
+        "attempts to correct them. It ends with a recovery or with the session."
+    ),
+    "recovered": (
+        "Failures after which the same call succeeded, a corrected call of the same tool succeeded, or the tool that "
+        "the failure named succeeded. The rate leaves out failures that agents moved on from."
+    ),
+    "moved_on": (
+        "Failures after which only other calls succeeded. Whether the agent reached its goal is unknown, so they count "
+        "neither for nor against the recovery rate."
+    ),
+    "not_recovered": (
+        "Failures after which no call of the session has succeeded, or whose call was repeated unchanged three times "
+        "or more in vain."
+    ),
+    "turns_saved": "Failures that a retry, a repair or a fallback resolved before the model saw them.",
+    "calls_wasted": (
+        "Failed calls that led nowhere: all those of a failure without recovery, and each after the first of one "
+        "with a recovery."
+    ),
+    "time_lost": "Time that agents spent in failed calls and in waiting for the next try.",
+    "latency": "How long calls took, with their retries: estimated from counts by length of time.",
+    "duplicates_avoided": (
+        "Calls that may have taken effect, of a tool that may not be safe to run twice, and that were not made again."
+    ),
+    "lost": "Events that found no room in the buffer of a recorder, so they are missing here.",
 }
 
 VERDICT_WORDS: dict[RecoveryVerdict, str] = {
-    "by_retry": "A retry settled it, and the agent never knew.",
-    "by_repair": "A call with corrected arguments settled it, and the agent never knew.",
-    "by_fallback": "Something else answered in the tool's place.",
-    "at_once": "The agent's next call of the tool succeeded.",
-    "later": "The agent tried on, and the tool succeeded in the end.",
-    "elsewhere": "The agent got on with another tool.",
-    "looped": "The agent repeated the same failing call, and the tool never succeeded.",
-    "given_up": "The tool never succeeded, and no other tool helped.",
+    "by_retry": "A retry resolved it, and the agent never saw it.",
+    "by_repair": "A call with corrected arguments resolved it, and the agent never saw it.",
+    "by_fallback": "The agent got a result that something else gave in the tool's place.",
+    "same_call": "The agent made the same call again, and it succeeded.",
+    "corrected": "The agent corrected the call, and it succeeded.",
+    "named_tool": "The agent used the tool that the failure named, and it succeeded.",
+    "looped": "The agent repeated the same failing call, and it never succeeded.",
+    "moved_on": "Only other calls succeeded later. Whether the agent reached its goal is unknown.",
+    "unresolved": "No call of the session has succeeded since.",
 }
 
 _READ_BEFORE, _READ_AFTER = 60, 200
 _MOST_BEFORE, _MOST_NEXT = 3, 8
-_BESIDE_CALLS = frozenset(("breaker", "died", "restarted", "dropped", "lost"))
 _c = records.c
 _Numbered = tuple[int, Record]
+
+
+_OURS = frozenset(row.code for row in codes.ROWS)
+
+
+def code_docs(code: str | None) -> str | None:
+    """Return the address of the docs of a code; None for one that is not ours."""
+    address = docs_address()
+    return f"{address}/reference/codes.md#{code.lower()}" if code in _OURS and code is not None and address else None
 
 
 def failure_details(connection: Connection, number: int) -> dict[str, Any] | None:
@@ -51,9 +81,10 @@ def failure_details(connection: Connection, number: int) -> dict[str, Any] | Non
     if row is None:
         return None
     record = as_record(row)
-    if record.kind in _BESIDE_CALLS:
-        return {"record": _as_json((number, record)), "call": [], "before": [], "next": [], "trouble": None}
+    if record.kind in BESIDE_CALLS:
+        return {"record": _as_json((number, record)), "call": [], "before": [], "next": [], "resolution": None}
     around = _around(connection, number, record)
+    explained = codes.get(record.code)
     call = _call(around, number, record)
     its = {one for one, _ in call}
     at = next(place for place, (one, _) in enumerate(around) if one == number)
@@ -63,7 +94,14 @@ def failure_details(connection: Connection, number: int) -> dict[str, Any] | Non
         "call": [_as_json(one) for one in call],
         "before": [_as_json(one) for place, one in ends if place < at][-_MOST_BEFORE:],
         "next": [_as_json(one) for place, one in ends if place > at][:_MOST_NEXT],
-        "trouble": _failure_of([one for _, one in around], record),
+        "resolution": _failure_of([one for _, one in around], record),
+        "explained": None
+        if explained is None
+        else {
+            "title": explained.title,
+            "step": explained.suggestion,
+            "docs": code_docs(explained.code),
+        },
     }
 
 
@@ -103,21 +141,23 @@ def _call(around: list[_Numbered], number: int, record: Record) -> list[_Numbere
 
 def _failure_of(around: list[Record], record: Record) -> dict[str, Any] | None:
     """Return the failure that a record is part of, with what became of it."""
+    of_tool = [one for one in failures(around) if (one.server, one.tool) == (record.server, record.tool)]
+    exact = [one for one in of_tool if record.time in one.times]
+    found = next(iter(exact), None) or next((one for one in of_tool if _spans(one, record)), None)
+    if found is None:
+        return None
+    return {
+        **msgspec.structs.asdict(found),
+        "words": VERDICT_WORDS[found.verdict],
+        "recovered": found.has_recovered,
+        "stuck": found.verdict in STUCK,
+        "calls_wasted": found.calls_wasted,
+    }
+
+
+def _spans(failure: RecordedFailure, record: Record) -> bool:
     code = record.code or record.type or ""
-    for failure in failures(around):
-        if _is_of(failure, record) and code in (failure.code, "") and failure.began <= record.time <= failure.ended:
-            words = VERDICT_WORDS[failure.verdict]
-            return {
-                **msgspec.structs.asdict(failure),
-                "words": words,
-                "recovered": failure.has_recovered,
-                "calls_wasted": failure.calls_wasted,
-            }
-    return None
-
-
-def _is_of(failure: RecordedFailure, record: Record) -> bool:
-    return (failure.server, failure.tool) == (record.server, record.tool)
+    return code in (failure.code, "") and failure.began <= record.time <= failure.ended
 
 
 def _as_json(one: _Numbered) -> dict[str, Any]:

@@ -69,8 +69,9 @@ async def serve(data: DashboardData, access: Access, host: str, port: int, *, sa
         CannotListen: the address is not free.
     """
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    with suppress(NotImplementedError):  # Windows has no such handlers; there Ctrl-C ends it
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with listening(data, access, host, port) as taken:
         shown = f"[{host}]" if ":" in host else host
         say(f"the dashboard of {data.name} is at http://{shown}:{taken}/ (ctrl-c ends it)")

@@ -7,21 +7,40 @@ from msgspec import Struct
 
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES
-from failwell.event import FAILED
+from failwell.records._reader import SHOWN
 from failwell.records._record import Source
+from failwell.records._recovery import BELOW, RECOVERED, STUCK, VERDICTS, RecoveryVerdict
 
-RANGES: dict[str, int | None] = {"24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24, "all": None}
-"""How many hours back, by the name in the address."""
-GROUPINGS = ("tool", "server", "type", "code")
-SORTS = ("stuck", "failed", "rate", "troubles", "recovery", "wasted", "calls", "name")
-SHOWN: dict[str, frozenset[str]] = {
-    "failures": FAILED,
-    "retries": frozenset(("retry", "recovered", "repaired", "fallback")),
-    "servers": frozenset(("breaker", "died", "restarted", "dropped", "lost")),
-    "all": frozenset(),
+
+class TimeRange(Struct, frozen=True):
+    """How far back: so many buckets of so many seconds, of which a bar shows so many. None: all there is."""
+
+    unit: int
+    buckets: int | None = None
+    step: int = 1
+
+
+RANGES: dict[str, TimeRange] = {
+    "15m": TimeRange(60, 15),
+    "1h": TimeRange(60, 60, 2),
+    "6h": TimeRange(60, 360, 10),
+    "24h": TimeRange(3600, 24),
+    "7d": TimeRange(3600, 7 * 24, 6),
+    "30d": TimeRange(3600, 30 * 24, 24),
+    "90d": TimeRange(3600, 90 * 24, 72),
+    "all": TimeRange(3600),
 }
-"""Kinds of records in the feed, by the name in the address; all of them where there are none."""
-
+"""How far back, by the name in the address."""
+GROUPINGS = ("tool", "server", "type", "code", "agent")
+VERDICT_GROUPS: dict[str, frozenset[RecoveryVerdict]] = {
+    "recovered": RECOVERED,
+    "stuck": STUCK,
+    "moved_on": frozenset(("moved_on",)),
+    "saved": BELOW,
+    **{verdict: frozenset((verdict,)) for verdict in VERDICTS},
+}
+"""Verdicts, by the name of the figure that counts them."""
+SORTS = ("stuck", "failed", "rate", "failures", "recovery", "wasted", "time", "p95", "calls", "name")
 _LONGEST = 200
 _GREATEST = 2**63 - 1
 _CHOICES: dict[str, Iterable[str]] = {
@@ -31,8 +50,8 @@ _CHOICES: dict[str, Iterable[str]] = {
     "show": SHOWN,
     "type": TYPES,
     "source": get_args(Source),
+    "verdict": VERDICT_GROUPS,
 }
-_NAMES = ("server", "tool", "code", "session")
 _NUMBERS = ("before", "after", "failure")
 
 
@@ -41,9 +60,10 @@ class BadView(Exception):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What to look at: how far back, of which server, tool, type, code, source and session, and how it is laid out.
+    """What to look at: how far back, of which server, tool, type, code, source, agent and session, and in which order.
 
-    `before` and `after` are numbers of records in the feed, `failure` that of the record whose details are shown.
+    `verdict` lists the failures that a figure counts. `before` and `after` are numbers of records in the feed,
+    `failure` that of the record whose details are shown.
     """
 
     range: str = "7d"
@@ -52,7 +72,9 @@ class View(Struct, frozen=True, kw_only=True):
     type: str = ""
     code: str = ""
     source: str = ""
+    agent: str = ""
     session: str = ""
+    verdict: str = ""
     by: str = "tool"
     sort: str = "stuck"
     show: str = "failures"
@@ -81,7 +103,7 @@ def parse_view(pairs: Iterable[tuple[str, str]]) -> View:
 def _checked(name: str, value: str) -> str | int:
     if name in _NUMBERS:
         if not (value.isascii() and value.isdecimal() and len(value) < 20 and int(value) <= _GREATEST):
-            raise BadView(f"{name} must be the number of a record, not {_shown(value)}")
+            raise BadView(f"{name} must be the number of an event, not {_shown(value)}")
         return int(value)
     if name in _CHOICES:
         if value not in _CHOICES[name]:

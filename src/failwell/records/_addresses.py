@@ -74,7 +74,7 @@ STORES = (
         ("otlp",),
         sink="failwell.records._otlp",
         urls=("otlp:http", "otlp:https"),
-        packages=(("opentelemetry.proto", "otlp"),),
+        packages=(("opentelemetry.exporter.otlp.proto.http", "otlp"),),
     ),
 )
 STORES_BY_SCHEME = {scheme: kind for kind in STORES for scheme in kind.schemes}

@@ -1,7 +1,8 @@
 """Deletes the oldest records of a store, a slice at a time, so that writers don't wait long."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from failwell._log import log
@@ -24,6 +25,9 @@ _LOCK = 7_210_415_098_315
 _FRACTION = 10
 """If a file is too large, one record in so many is deleted before its size is checked again."""
 
+READS = {"failwell_reads": True}
+"""An option of SQLAlchemy for a connection that only reads, though its engine writes."""
+
 _c = records.c
 _Selection = tuple[ColumnElement[bool], ColumnElement[Any]]
 
@@ -40,42 +44,93 @@ class Pruner:
         self._retention = retention
         self._clock = clock
         self._next = 0.0
+        self._selections: list[_Selection] = []
         self._has_warned = False
 
     def after_batch(self, engine: Engine) -> None:
         """Delete a slice if it is time to look. An error is logged once, and does not affect the batch."""
         now = self._clock()
-        if not self._retention or now < self._next:
+        if not self._retention or (now < self._next and not self._selections):
             return
         self._next = now + _INTERVAL
         try:
-            if self._is_behind(engine, now):
-                self._next = now
+            if not self._selections:
+                self._selections = find_prunable(engine, self._retention, now)
+            if not self._is_behind(engine, now):
+                self._selections = []
         except Exception:
+            self._selections = []
             if not self._has_warned:
                 log.exception("the store of records could not be pruned")
             self._has_warned = True
 
     def _is_behind(self, engine: Engine, now: float) -> bool:
-        with engine.begin() as connection:
-            if not _may_prune(connection):
-                return False
-            is_full = prune(connection, self._retention, now) == SLICE
-            is_behind = is_full or _is_too_large(connection, self._retention.size)
-        return release_space(engine, self._retention.size) or is_behind
+        """Delete a slice, and return whether to go on after the next batch."""
+        deleted = delete_slice(engine, self._selections, now) if self._selections else 0
+        if deleted is None:
+            return False  # another process is at it
+        size = self._retention.size
+        if release_space(engine, size) or deleted == SLICE:
+            return True
+        with reading(engine) as connection:
+            if _is_too_large(connection, size):
+                self._next = now
+        return False
 
 
-def prune(connection: Connection, retention: Retention, now: float, most: int = SLICE) -> int:
-    """Delete the oldest records beyond the bounds, at most *most* of them, and return how many."""
-    left = most
-    for condition, order in _prunable(connection, retention, now):
-        query = select(_c.number, _c.time).where(condition).order_by(order).limit(left)
-        found = connection.execute(query).all()
-        if found:
-            connection.execute(delete(records).where(_c.number.in_([row.number for row in found])))
-            _note(connection, found, now)
-        left -= len(found)
+@contextmanager
+def reading(engine: Engine) -> Generator[Connection]:
+    """Open a transaction that takes no write lock, whatever the engine is for."""
+    with engine.connect().execution_options(**READS) as connection:
+        yield connection
+
+
+def find_prunable(engine: Engine, retention: Retention, now: float) -> list[_Selection]:
+    """Return what is beyond the bounds. It may look at every record, and keeps nobody from writing meanwhile."""
+    with reading(engine) as connection:
+        return list(_prunable(connection, retention, now))
+
+
+def delete_slice(
+    engine: Engine, selections: Sequence[_Selection], now: float, *, most: int | None = None, waits: bool = False
+) -> int | None:
+    """Delete some of the records that were found, the oldest first, in a short transaction, and return how many.
+
+    Args:
+        engine: takes SQLite's write lock at the beginning of a transaction.
+        selections: what `find_prunable` returned.
+        now: seconds since 1970.
+        most: how many at most; `SLICE` if None.
+        waits: wait for another process that prunes; otherwise None is returned then.
+    """
+    left = most = SLICE if most is None else most
+    with engine.begin() as connection:
+        if not _may_prune(connection, waits=waits):
+            return None
+        for condition, order in selections:
+            found = connection.execute(select(_c.number, _c.time).where(condition).order_by(order).limit(left)).all()
+            if found:
+                connection.execute(delete(records).where(_c.number.in_([row.number for row in found])))
+                _note(connection, found, now)
+            left -= len(found)
     return most - left
+
+
+def prune(engine: Engine, retention: Retention, now: float, *, sleep: Callable[[float], object] = time.sleep) -> int:
+    """Delete all records beyond the bounds, and return how many.
+
+    After each slice it pauses as long as the slice took: in SQLite, who wants to write looks for a free moment now and
+    then, and would find none.
+    """
+    deleted, selections = 0, find_prunable(engine, retention, now)
+    while selections:
+        began = time.monotonic()
+        count = delete_slice(engine, selections, now, waits=True)
+        if not count:
+            break
+        deleted += count
+        sleep(time.monotonic() - began)
+    return deleted
 
 
 def count_prunable(connection: Connection, retention: Retention, now: float) -> int:
@@ -90,7 +145,7 @@ def release_space(engine: Engine, size: int | None) -> bool:
     """Release free space of a SQLite file while it is larger than *size*; return whether there is more to release."""
     if size is None or engine.dialect.name != "sqlite":
         return False
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         page, pages, free = _pages(connection)
         surplus = min(pages - size // page, free)
         if surplus <= 0 or not _can_release_pages(connection):
@@ -125,14 +180,22 @@ def _prunable(connection: Connection, retention: Retention, now: float) -> Itera
     """Yield a condition for the records beyond each bound, and the order in which to delete them."""
     if retention.age is not None:
         yield _c.time < now - retention.age, _c.time
-    if retention.count is not None:
-        newest = select(_c.number).order_by(_c.number.desc()).offset(retention.count).limit(1)
-        if (last := connection.execute(newest).scalar()) is not None:
-            yield _c.number <= last, _c.number
+    if retention.count is not None and (last := _last_beyond(connection, retention.count)) is not None:
+        yield _c.number <= last, _c.number
     if _is_too_large(connection, retention.size):
         first, last = connection.execute(select(func.min(_c.number), func.max(_c.number))).one()
         if first is not None:
             yield _c.number <= first + (last - first) // _FRACTION, _c.number
+
+
+def _last_beyond(connection: Connection, count: int) -> int | None:
+    """Return the number of the last record that is not among the newest so many; None if all are."""
+    first, last = connection.execute(select(func.min(_c.number), func.max(_c.number))).one()
+    if first is None or last - first < count:
+        return None  # known without looking at every record
+    newest = select(_c.number).order_by(_c.number.desc()).offset(count).limit(1)
+    found: int | None = connection.execute(newest).scalar()
+    return found
 
 
 def _is_too_large(connection: Connection, size: int | None) -> bool:
@@ -163,9 +226,12 @@ def _run_script(engine: Engine, script: str) -> None:
         driver.close()
 
 
-def _may_prune(connection: Connection) -> bool:
+def _may_prune(connection: Connection, *, waits: bool) -> bool:
     if connection.dialect.name != "postgresql":
         return True  # SQLite has one writer at a time
+    if waits:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        return True
     return bool(connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock)"), {"lock": _LOCK}).scalar())
 
 

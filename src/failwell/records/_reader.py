@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
+from failwell.event import BESIDE_CALLS, FAILED
 from failwell.records._addresses import READABLE, store_kind
 from failwell.records._record import Record
+
+SHOWN: dict[str, frozenset[str]] = {
+    "failures": frozenset(FAILED),
+    "retries": frozenset(("retry", "recovered", "repaired", "verified", "fallback")),
+    "servers": frozenset(BESIDE_CALLS),
+    "all": frozenset(),
+}
+"""Kinds of records, by the name of what they show; all of them where there are none."""
 
 
 class Unreadable(Exception):
@@ -15,16 +24,26 @@ class Unreadable(Exception):
 
 
 class RecordFilter(Struct, frozen=True, kw_only=True):
-    """Which records to read: from a time on, and only those whose fields have the given values."""
+    """Which records to read: from a time on, of some kinds, and only those whose fields have the given values.
+
+    A failure without a code is found by its type.
+    """
 
     since: float | None = None
     equal: dict[str, str] = {}
+    kinds: frozenset[str] = frozenset()
 
     def matches(self, record: Record) -> bool:
         """Return whether a record is one of them."""
         if self.since is not None and record.time < self.since:
             return False
-        return all(getattr(record, name) == value for name, value in self.equal.items())
+        if self.kinds and record.kind not in self.kinds:
+            return False
+        return all(_value(record, name) == value for name, value in self.equal.items())
+
+
+def _value(record: Record, name: str) -> Any:
+    return record.code or record.type if name == "code" else getattr(record, name)
 
 
 ALL = RecordFilter()

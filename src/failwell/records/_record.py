@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, structs
 
 from failwell import event as events
 from failwell._json import is_array, is_mapping, is_object
+from failwell._trace import CallTrace
 from failwell.codes import Outcome, Type
 from failwell.dialects._placement import read_whole, write_whole
 from failwell.event import FAILED, SUCCEEDED, Kind, name_of
@@ -36,8 +37,9 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An `Event` as it is stored: redacted, without the values that the call was made with, with the version.
 
     `call` joins the records of one call in a session of one source. `text` is what the agent got, without the values
-    that it had sent; `decision` what it should do. `names` are those of the arguments, and `arguments` is a digest:
-    equal arguments have equal digests. `failure` is the whole failure, and what is counted by stands beside it.
+    that it had sent; `decision` what it should do, and `advice` why; `reason` why the source did what it did. `names`
+    are those of the arguments, and `arguments` is a digest: equal arguments have equal digests. `agent` is the program
+    that called, as it names itself. `failure` is the whole failure, and what is counted by stands beside it.
     """
 
     time: float
@@ -47,6 +49,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     server: str = ""
     tool: str = ""
     call: str = ""
+    agent: str = ""
     attempt: int = 1
     elapsed: float | None = None
     delay: float | None = None
@@ -58,6 +61,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str | None = None
     text: str | None = None
     decision: str | None = None
+    advice: str | None = None
     reason: str | None = None
     arguments: str | None = None
     names: tuple[str, ...] = ()
@@ -74,6 +78,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def has_failed(self) -> bool:
         """Whether it ends a call that the agent got an error of."""
         return self.kind in FAILED
+
+
+class TracedRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A record of a call that has a span. Collectors get that; stores keep the rest."""
+
+    trace: CallTrace
 
 
 def failure_fields(failure: Failure | None) -> dict[str, Any]:
@@ -95,7 +105,14 @@ def safe_failure_fields(safe: RedactedFailure) -> dict[str, Any]:
 
 
 _LONGEST_NAME, _LONGEST_SENTENCE, _LONGEST_TEXT = 200, 1000, 4000
-_BOUNDS = {"code": _LONGEST_NAME, "message": _LONGEST_SENTENCE, "id": 100, "decision": 20, "text": _LONGEST_TEXT}
+_BOUNDS = {
+    "code": _LONGEST_NAME,
+    "message": _LONGEST_SENTENCE,
+    "id": 100,
+    "decision": 20,
+    "advice": _LONGEST_SENTENCE,
+    "text": _LONGEST_TEXT,
+}
 _DIGEST = re.compile("[0-9a-f]{1,64}")
 
 
@@ -105,6 +122,7 @@ def safe_texts(
     server: str,
     tool: str,
     call: str,
+    agent: str,
     reason: str | None,
     names: Iterable[str],
     details: dict[str, Any],
@@ -115,6 +133,7 @@ def safe_texts(
         "server": _redact_name(server),
         "tool": _redact_name(tool),
         "call": _safe_id(call),
+        "agent": _redact_name(agent),
         "reason": None if reason is None else clean(reason, _LONGEST_SENTENCE),
         "names": tuple(map(_redact_name, names)),
         "details": json_safe(details) if details else {},
@@ -137,6 +156,12 @@ def _safe_session(text: str) -> str:
     return _safe_id(text)
 
 
+def safe_trace(trace: CallTrace) -> CallTrace:
+    """Return the span of a call with attributes that may leave the process: a client wrote some of them."""
+    safe = {name: _safe_id(one) if isinstance(one, str) else one for name, one in trace.attributes.items()}
+    return structs.replace(trace, attributes=safe)
+
+
 def redact(record: Record) -> Record:
     """Return a record as a recorder would have written it: one that was made by hand, or by an earlier version.
 
@@ -149,6 +174,7 @@ def redact(record: Record) -> Record:
         server=record.server,
         tool=record.tool,
         call=record.call,
+        agent=record.agent,
         reason=record.reason,
         names=record.names,
         details=record.details,

@@ -5,25 +5,30 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import count
+from typing import cast
 from weakref import WeakSet
 
 from msgspec.structs import replace
 
 from failwell._log import log
-from failwell.advice import ADVICE, decide
+from failwell._trace import CallTrace
+from failwell.advice import ADVICE, Decision, advised, decide
 from failwell.dialects._placement import encode
 from failwell.event import Event, name_of
 from failwell.failure import Failure
 from failwell.records._record import (
     SOURCES,
     Record,
+    TracedRecord,
     cut_text,
     safe_failure_fields,
     safe_texts,
+    safe_trace,
     text_without_values,
     without_values,
 )
@@ -50,6 +55,7 @@ class RecordMaker:
 
     def __init__(self, *, server: str = "", session: str = "", dialect: str = "meta") -> None:
         self.session = session
+        self.keeps_traces = False
         self._server = server
         self._dialect = dialect
         self._numbers = count(1)
@@ -70,8 +76,13 @@ class RecordMaker:
     def _record(self, event: Event) -> Record:
         arguments = event.arguments
         failure = None if event.failure is None else without_values(event.failure)
+        if failure is not None and event.has_failed and not _is_passed(event):
+            failure = _worded(event, failure)
         answer = failure if event.has_failed else None
-        return Record(
+        decision = None if answer is None else _next_step(event, answer)
+        trace = event.trace if self.keeps_traces or event.source == "proxy" else None
+        make = Record if trace is None else partial(TracedRecord, trace=safe_trace(trace))
+        return make(
             time=event.time,
             source=SOURCES[event.source],
             kind=event.kind,
@@ -79,13 +90,15 @@ class RecordMaker:
             elapsed=event.elapsed,
             delay=event.delay,
             text=None if answer is None else self._text(event, answer),
-            decision=None if answer is None else _next_action(event, answer),
+            decision=None if decision is None else decision.action,
+            advice=None if decision is None else decision.reason,
             arguments=None if arguments is None else arguments.digest,
             **safe_texts(
                 session=event.session or self.session,
                 server=event.server or self._server,
                 tool=event.tool,
                 call=f"n{next(self._numbers)}" if event.call is None else f"{event.call}",
+                agent=event.agent,
                 reason=event.reason,
                 names=() if arguments is None else arguments.names,
                 details=event.details,
@@ -122,9 +135,14 @@ def _is_passed(event: Event) -> bool:
     return "passed" in event.details or "dry_run" in event.details
 
 
-def _next_action(event: Event, answer: Failure) -> str:
-    """Return what the agent should do next, in one word."""
-    return decide(answer, event.hints, attempt=max(event.attempt, 1), policy=ADVICE).action
+def _worded(event: Event, failure: RedactedFailure) -> RedactedFailure:
+    """Return a failure with the next step as its source worded it for the agent."""
+    return cast(RedactedFailure, advised(failure, event.hints, attempt=max(event.attempt, 1)))
+
+
+def _next_step(event: Event, answer: Failure) -> Decision:
+    """Return what the agent should do next, decided as the words were that it got."""
+    return decide(answer, event.hints, attempt=max(event.attempt, 1), policy=ADVICE)
 
 
 def _closes(record: Record) -> bool:
@@ -163,6 +181,7 @@ class BatchWriter:
     ) -> None:
         self.pause = 0.0
         self.held: list[Record] = []
+        self.unmade = 0  # how many events of the batch in hand no record is made of yet
         self._sink = sink
         self._maker = maker
         self._lose = lose
@@ -182,9 +201,10 @@ class BatchWriter:
         """
         return max(most - len(self.held), 0) if not 0 < self._failures < _SPLIT_AFTER else 0
 
-    def write(self, batch: Iterable[Event]) -> bool:
+    def write(self, batch: Collection[Event]) -> bool:
         """Write a batch after the one that is held, if any; return whether all of it was written."""
         before = len(self.held)
+        self.unmade = len(batch)
         for event in batch:
             try:
                 self.held += self._maker.records(event)
@@ -194,6 +214,7 @@ class BatchWriter:
                     self._warn(f"no record could be made of what a recorder was told: {error_line(failed)}")
                     log.debug("an event that a recorder could not convert", exc_info=True)
                 self._lose(1, "no record could be made of them")
+            self.unmade -= 1
         self._has_grown = len(self.held) > before
         if self._has_grown:
             self._first = before  # the newest records tell best whether the sink works
@@ -340,6 +361,8 @@ class Recorder:
         found = open_sink(sink) if isinstance(sink, str) else sink
         self._maker = RecordMaker(server=server, session=self.name, dialect=dialect)
         self._warn = warn
+        self._find_trace: Callable[[Event], CallTrace | None] | None = getattr(found, "find_trace", None)
+        self._maker.keeps_traces = self._find_trace is not None
         self._writer = BatchWriter(found, self._maker, self._lose, warn)
         self._capacity = capacity
         self._batch = batch
@@ -368,14 +391,16 @@ class Recorder:
                 event.arguments.keep()  # now, before they change
             if name := _session.get():
                 event = replace(event, session=name)
+            if self._find_trace is not None and event.source != "proxy":
+                event = replace(event, trace=self._find_trace(event))  # now, while the span of the call is current
         waiting.append(event)
         if self._is_asleep or len(waiting) == self._batch:
             self._wake_thread(is_urgent=len(waiting) >= self._batch)
 
     @property
     def lost(self) -> int:
-        """How many records were not written: there was no room, or the store did not take them."""
-        return self._lost
+        """How many records were not written: there was no room, the store did not take them, or it was closed first."""
+        return self._lost + (self._unwritten() if self._is_closed else 0)
 
     @contextmanager
     def session(self, name: str) -> Generator[None]:
@@ -416,6 +441,8 @@ class Recorder:
         """Wait until it is closed, for so many seconds at most."""
         if self._thread is not None:
             self._thread.join(timeout)
+            if self._thread.is_alive():
+                self._warn(f"{self._unwritten()} records of calls were not written in time")
 
     def __enter__(self) -> "Recorder":
         return self
@@ -496,10 +523,15 @@ class Recorder:
         if self._writer.held:
             self._writer.write_one_by_one()
             self._write_all()
-        waiting = sum(not isinstance(item, threading.Event) for item in self._waiting)
-        self._lose(waiting + len(self._writer.held), "the store did not take them before the end")
+        unwritten = self._unwritten()
         self._waiting.clear()
+        self._writer.held.clear()
+        self._lose(unwritten, "the store did not take them before the end")
         self._writer.close()
+
+    def _unwritten(self) -> int:
+        waiting = sum(not isinstance(item, threading.Event) for item in tuple(self._waiting))
+        return waiting + self._writer.unmade + len(self._writer.held)
 
     def forked(self) -> None:
         """Start again in a forked process: its parent, which has the thread, writes the events that wait."""

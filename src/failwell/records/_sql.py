@@ -14,13 +14,13 @@ from typing import Any
 from weakref import WeakSet
 
 from failwell.records._addresses import STORES_BY_SCHEME
-from failwell.records._pruning import Pruner
+from failwell.records._pruning import READS, Pruner
 from failwell.records._record import Record
 from failwell.records._retention import PARAMETERS, Retention, parse_retention
-from failwell.records._tables import as_row, prepare, records
+from failwell.records._tables import insert_records, prepare
 
 try:
-    from sqlalchemy import URL, Engine, StaticPool, create_engine, event, insert, make_url
+    from sqlalchemy import URL, Engine, StaticPool, create_engine, event, make_url
     from sqlalchemy.exc import ArgumentError
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
@@ -101,10 +101,11 @@ def connect(url: URL, *, is_writer: bool = False, patience: int = _PATIENCE) -> 
         _make_private(url.database or "")
     pool: dict[str, Any] = {"poolclass": StaticPool} if is_writer else {}
     engine = create_engine(url, connect_args={"timeout": patience, "check_same_thread": False}, **pool)
+    event.listen(engine, "connect", _begin_ourselves)
     if is_writer:
         event.listen(engine, "connect", _enable_incremental_vacuum)
+        event.listen(engine, "connect", _write_ahead)
         event.listen(engine, "begin", _on_begin)
-    event.listen(engine, "connect", _on_connect)
     return engine
 
 
@@ -138,7 +139,7 @@ class SqlSink:
             if self._engine is None:
                 self._engine = self._connect()
             with self._engine.begin() as connection:
-                connection.execute(insert(records), [as_row(record) for record in batch])
+                insert_records(connection, batch)
             self._pruner.after_batch(self._engine)
 
     def close(self) -> None:
@@ -237,8 +238,12 @@ def _enable_incremental_vacuum(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
 
 
-def _on_connect(connection: Any, _: Any) -> None:
+def _begin_ourselves(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver begins no transaction by itself; `_on_begin` does
+
+
+def _write_ahead(connection: Any, _: Any) -> None:
+    """Let writers and readers not wait for each other. Only writers do this: it changes the file, whoever made it."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     # In this mode a crash of the machine may lose the last batch, but never the file.
@@ -249,4 +254,6 @@ def _on_connect(connection: Any, _: Any) -> None:
 
 
 def _on_begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # two writers that began as readers would refuse each other
+    # Two writers that began as readers would refuse each other.
+    is_reading = READS.keys() <= connection.get_execution_options().keys()
+    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

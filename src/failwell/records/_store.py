@@ -17,7 +17,7 @@ from failwell.records._tables import NoStore, WrongVersion, as_record, is_curren
 from failwell.redact.scrubber import clean
 
 try:
-    from sqlalchemy import URL, ColumnElement, Engine, or_, select
+    from sqlalchemy import URL, ColumnElement, Engine, and_, or_, select
     from sqlalchemy.exc import SQLAlchemyError
 except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[telemetry]'") from missing
@@ -48,7 +48,7 @@ class RecordStore:
     def __init__(self, address: str) -> None:
         url = url_of(address)
         if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):
-            raise NoStore("nobody has written records there yet")  # connecting would make an empty file
+            raise NoStore("no events have been written there yet")  # connecting would make an empty file
         self.engine: Engine = connect(url)
         try:
             if not is_current(self.engine):
@@ -189,16 +189,10 @@ class SqlReader:
 
     def prune(self, retention: Retention, now: float) -> int:
         """Delete the records beyond the bounds, a slice at a time, release space, and return how many were deleted."""
-        deleted = 0
         engine = connect(self._url, is_writer=True)
         with _database_errors():
             try:
-                while True:
-                    with engine.begin() as connection:
-                        count = prune(connection, retention, now)
-                    deleted += count
-                    if count == 0:
-                        break
+                deleted = prune(engine, retention, now)
                 release_all_space(engine)
             finally:
                 engine.dispose()
@@ -221,7 +215,11 @@ class SqlReader:
 
 
 def _conditions(which: RecordFilter) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = [_c[name] == value for name, value in which.equal.items()]
+    found: list[ColumnElement[bool]] = [_c[name] == value for name, value in which.equal.items() if name != "code"]
+    if (code := which.equal.get("code")) is not None:
+        found.append(or_(_c.code == code, and_(_c.code.is_(None), _c.type == code)))
+    if which.kinds:
+        found.append(_c.kind.in_(sorted(which.kinds)))
     if which.since is not None:
         found.append(_c.time >= which.since)
     return found

@@ -3,11 +3,11 @@
 import { el } from "./elements.js";
 
 const DEFAULTS = {
-  range: "7d", server: "", tool: "", type: "", code: "", source: "", session: "",
+  range: "7d", server: "", tool: "", type: "", code: "", source: "", agent: "", session: "", verdict: "",
   by: "tool", sort: "stuck", show: "failures", before: "", failure: "",
 };
 
-export const FILTERS = ["server", "tool", "type", "code", "source", "session"];
+export const FILTERS = ["server", "tool", "type", "code", "source", "agent", "session", "verdict"];
 
 let listener = () => {};
 

@@ -8,20 +8,20 @@ const LEFT = 40;
 const BOTTOM = 22;
 const TOP = 8;
 
-export function failureChart(series, width) {
+export function failureChart(series, width, marks) {
   const top = nice(Math.max(0.01, ...series.bars.map((bar) => bar.failure_rate ?? 0)));
   const parts = (bar) => [["poor", (bar.failure_rate ?? 0) / top]];
   const about = (bar) => `${number(bar.failed)} of ${counted(bar.calls, "call")} failed (${percent(bar.failure_rate)})`;
-  return chart({ series, width, top, parts, about, label: "Part of all calls that failed, over time" });
+  return chart({ series, width, marks, top, parts, about, label: "Share of calls that failed, over time" });
 }
 
-export function recoveryChart(series, width) {
-  const parts = (bar) => bar.troubles ? [["good", bar.recovery_rate], ["poor", 1 - bar.recovery_rate]] : [];
-  const about = (bar) => `${number(bar.recovered)} of ${counted(bar.troubles, "trouble")} recovered (${percent(bar.recovery_rate)})`;
-  return chart({ series, width, top: 1, parts, about, label: "Part of all troubles that agents got over, over time" });
+export function recoveryChart(series, width, marks) {
+  const parts = (bar) => bar.recovery_rate === null ? [] : [["good", bar.recovery_rate], ["poor", 1 - bar.recovery_rate]];
+  const about = (bar) => `${number(bar.recovered)} of ${counted(bar.recovered + bar.stuck, "failure")} recovered (${percent(bar.recovery_rate)})`;
+  return chart({ series, width, marks, top: 1, parts, about, label: "Share of failures that agents recovered from, over time" });
 }
 
-function chart({ series, width, top, parts, about, label }) {
+function chart({ series, width, marks, top, parts, about, label }) {
   const inner = Math.max(width - LEFT - 4, 40);
   const step = inner / series.bars.length;
   const high = HEIGHT - BOTTOM - TOP;
@@ -36,7 +36,7 @@ function chart({ series, width, top, parts, about, label }) {
     return svg("g", null, svg("title", null, `${span(bar, series)}: ${about(bar)}`), area, drawn);
   });
   return svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": `${label}. The table below has the numbers.` },
-    lines(top, width, high), bars, dates(series, step, width));
+    lines(top, width, high), bars, flags(series, marks, step), dates(series, step, width));
 }
 
 function lines(top, width, high) {
@@ -45,6 +45,17 @@ function lines(top, width, high) {
     return svg("g", { "aria-hidden": "true" },
       svg("line", { class: "grid", x1: LEFT, x2: width, y1: y, y2: y }),
       svg("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, percent(top * part)));
+  });
+}
+
+// Deployments and the like: a line where each happened, with its text.
+function flags(series, marks, step) {
+  const start = series.bars[0].time;
+  return marks.map(({ time: at, text }) => {
+    const x = LEFT + ((at - start) / series.seconds) * step;
+    return svg("g", { class: "flag" }, svg("title", null, `${whenExactly(at)}: ${text}`),
+      svg("rect", { class: "area", x: x - 5, y: TOP, width: 10, height: HEIGHT - BOTTOM - TOP }),
+      svg("line", { x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }), svg("path", { d: `M ${x} ${TOP} l 7 3.5 l -7 3.5 z` }));
   });
 }
 
@@ -58,10 +69,11 @@ function dates(series, step, width) {
   });
 }
 
-const mark = (bar, series) => series.hours < 6 ? time(bar.time).slice(0, 5) : date(bar.time);
+const mark = (bar, series) => series.seconds < 21600 ? time(bar.time).slice(0, 5) : date(bar.time);
 
 function span(bar, series) {
-  return series.hours < 24 ? `${whenExactly(bar.time)}, ${counted(series.hours, "hour")}` : `${date(bar.time)}, ${counted(series.hours / 24, "day")}`;
+  if (series.seconds < 3600) return `${whenExactly(bar.time)}, ${counted(series.seconds / 60, "minute")}`;
+  return series.seconds < 86400 ? `${whenExactly(bar.time)}, ${counted(series.seconds / 3600, "hour")}` : `${date(bar.time)}, ${counted(series.seconds / 86400, "day")}`;
 }
 
 function nice(value) {
@@ -69,13 +81,13 @@ function nice(value) {
 }
 
 export function seriesTable(series) {
-  const filled = series.bars.filter((bar) => bar.calls || bar.troubles).reverse();
+  const filled = series.bars.filter((bar) => bar.calls || bar.failures).reverse();
   const row = (bar) => el("tr", null, el("th", { scope: "row" }, span(bar, series)),
-    [number(bar.calls), number(bar.failed), percent(bar.failure_rate), number(bar.troubles), percent(bar.recovery_rate)].map((text) => el("td", null, text)));
+    [number(bar.calls), number(bar.failed), percent(bar.failure_rate), number(bar.failures), percent(bar.recovery_rate)].map((text) => el("td", null, text)));
   return el("details", { class: "numbers" }, el("summary", null, "Both charts as a table"),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures over time" },
       el("table", null, el("caption", null, "Figures over time, the newest first"),
-        el("thead", null, el("tr", null, ["From", "Calls", "Failed", "Failure rate", "Troubles", "Recovered"].map((name) => el("th", { scope: "col" }, name)))),
+        el("thead", null, el("tr", null, ["From", "Calls", "Failed", "Failure rate", "Failures", "Recovered"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", null, filled.map(row)))));
 }
 

@@ -26,7 +26,7 @@ async function show({ keep = false } = {}) {
   try {
     if (failure) await showStory(failure, asking.signal);
     else await showOverview(asking.signal, keep);
-    if (!shown?.left || failure) notice("");
+    if (!shown?.left || failure) notice(shown && !failure ? twice(shown) : "");
   } catch (failed) {
     if (failed.name === "AbortError") return;
     complain(failed);
@@ -49,7 +49,7 @@ async function showOverview(signal, keep) {
   refill(bar, filters(found.choices));
   refill(content, el("div", { class: "figures" }, figures(found)), found.totals.calls ? feed(found) : null);
   draw(content, found);
-  if (found.left) notice(`Still counting: ${counted(found.left, "record")} to go. The figures grow meanwhile.`);
+  if (found.left) notice(`Still counting: ${counted(found.left, "event")} to go. The figures grow meanwhile.`);
   if (!keep) say(found.totals.calls ? `${counted(found.totals.calls, "call")}, ${found.totals.failed} failed.` : "Nothing to show.");
 }
 
@@ -64,23 +64,29 @@ async function showStory(number, signal) {
   live();
 }
 
+// A server and a proxy in front of it both report a call.
+function twice({ choices, totals }) {
+  const sources = choices?.source ?? [];
+  return sources.length > 1 && !view().source && totals?.calls ? "More than one source reports here, so a call may count twice: choose one under “Seen by”." : "";
+}
+
 function complain(failed) {
   const text = failed instanceof Refusal ? failed.message : "The dashboard does not answer. Is it still running?";
   if (shown) {
     notice(text, "poor");
     return;
   }
-  refill(content, el("section", { class: "empty" }, el("h1", null, "This cannot be shown"), el("p", null, text), el("p", { class: "ways" }, el("a", { href: "/", class: "button" }, "Begin anew"))));
+  refill(content, el("section", { class: "empty" }, el("h1", null, "This can't be shown"), el("p", null, text), el("p", { class: "ways" }, el("a", { href: "/", class: "button" }, "Start over"))));
 }
 
 function empty({ address }) {
   const ways = [
-    ["A server that you may not edit", `failwell proxy --events ${address} -- COMMAND`],
+    ["A server you can't modify", `failwell proxy --events ${address} -- COMMAND`],
     ["A server of yours", `fw.protect(server, observers=[fw.Recorder("${address}")])`],
     ["An agent", `fw.install(hook=fw.Recorder("${address}"))`],
   ];
-  return el("section", { class: "empty" }, el("h1", null, "Nothing is recorded here yet"),
-    el("p", null, "Let one of these write to this store, and make a call. This page shows it by itself."),
+  return el("section", { class: "empty" }, el("h1", null, "No events yet"),
+    el("p", null, "Record to this store in one of these ways, and make a call. It then appears here by itself."),
     el("dl", { class: "commands" }, ways.map(([who, how]) => el("div", null, el("dt", null, who), el("dd", null, el("pre", { tabindex: "0" }, code(how)))))));
 }
 
@@ -112,12 +118,12 @@ async function follow() {
   parameters.set("after", newest);
   const found = await ask("/api/feed", parameters);
   if (shown !== before) return;
-  notice("");
+  notice(twice(shown));
   const isNew = found.newest > newest;
   newest = Math.max(newest, found.newest);
   if (found.reload) return show({ keep: true });
   const added = found.rows.length && document.getElementById("records") ? prepend(found.rows, Date.now() / 1000) : 0;
-  if (added) say(`${counted(added, "new record")} in the list.`);
+  if (added) say(`${counted(added, "new event")} in the list.`);
   if (isNew) shown.isOld = true;
   if (shown.isOld && Date.now() - drawn > COUNT_AGAIN && !content.contains(document.activeElement?.closest("select"))) await show({ keep: true });
 }

@@ -10,12 +10,16 @@ function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "href" && !/^([?#]|\/(?!\/))/.test(value)) continue;
+    else if (name === "href" && !/^([?#]|\/(?!\/)|https:\/\/)/.test(value)) continue;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children.flat(4).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
+
+// Leads to the docs of a code. They are not served here, so they open beside the page.
+export const docs = (code, address) => address
+  ? el("a", { href: address, class: "docs", target: "_blank", rel: "noopener noreferrer" }, "docs", unseen(` of ${code}, in a new tab`)) : null;
 
 export const unseen = (text) => el("span", { class: "unseen" }, text);
 

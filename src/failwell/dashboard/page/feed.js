@@ -1,26 +1,27 @@
-// The newest records, and what comes in while one looks.
+// The newest events, and those that arrive meanwhile.
 
 import { link, view } from "./address.js";
 import { el, unseen } from "./elements.js";
 import { exports } from "./figures.js";
-import { DECISIONS, GOOD, HELPED, KINDS, instant } from "./words.js";
+import { DECISIONS, GOOD, HELPED, KINDS, VERDICTS, VERDICT_COLOURS, VERDICT_GROUPS, instant } from "./words.js";
 
-const SHOWN = { failures: "failures", retries: "retries", servers: "servers and breakers", all: "everything" };
-const TITLES = { failures: "Latest failures", retries: "Latest retries and fallbacks", servers: "What became of servers", all: "Latest records" };
+const SHOWN = { failures: "failed calls", retries: "retries", servers: "servers and breakers", all: "everything" };
+const TITLES = { failures: "Latest failed calls", retries: "Latest retries and fallbacks", servers: "Servers and breakers", all: "Latest events" };
 const MOST = 100;
 
 export function feed(found) {
-  const { show, before } = view();
+  const { show, before, verdict } = view();
+  const title = verdict ? `Failures: ${VERDICT_GROUPS[verdict] ?? VERDICTS[verdict]}` : TITLES[show];
   const rows = found.feed.rows;
   return el("section", { class: "feed" },
-    el("div", { class: "head" }, el("h2", { id: "feed" }, before ? "Earlier" : TITLES[show]),
-      el("nav", { "aria-label": "Which records" }, el("ul", { class: "tabs" }, Object.entries(SHOWN).map(([name, words]) =>
-        el("li", null, link({ show: name }, { "aria-current": show === name ? "true" : null }, words))))),
+    el("div", { class: "head" }, el("h2", { id: "feed" }, before ? `${title}, earlier` : title),
+      el("nav", { "aria-label": "Which events" }, el("ul", { class: "tabs" }, Object.entries(SHOWN).map(([name, words]) =>
+        el("li", null, link({ show: name, verdict: "" }, { "aria-current": show === name && !verdict ? "true" : null }, words))))),
       exports("records")),
-    rows.length ? null : el("p", { class: "quiet none" }, show === "failures" ? "No failure. New ones appear here by themselves." : "None. New ones appear here by themselves."),
+    rows.length ? null : el("p", { class: "quiet none" }, show === "failures" ? "No failed call. New ones appear here by themselves." : "None. New ones appear here by themselves."),
     el("ol", { class: "records", id: "records", "aria-labelledby": "feed" }, rows.map((row) => item(row, found.now))),
     el("p", { class: "pages" }, before ? link({}, null, "Back to the newest") : null,
-      found.feed.older ? link({ before: rows.at(-1).number }, null, "Show earlier ones") : null));
+      found.feed.older ? link({ before: found.feed.next ?? rows.at(-1).number }, null, "Show earlier ones") : null));
 }
 
 export function prepend(rows, now) {
@@ -34,11 +35,17 @@ export function prepend(rows, now) {
 }
 
 function item(row, now, more = "") {
-  const kind = GOOD.has(row.kind) ? "good" : HELPED.has(row.kind) ? "fair" : "poor";
+  if (row.kind === "mark") return marked(row, now, more);
+  const kind = row.verdict ? VERDICT_COLOURS[row.verdict] ?? "good" : GOOD.has(row.kind) ? "good" : HELPED.has(row.kind) ? "fair" : "poor";
   return el("li", { "data-number": row.number, class: more },
     el("span", { class: "when" }, instant(row.time, now)),
     el("span", { class: "who" }, el("strong", null, row.tool || "–"), row.server ? el("span", { class: "quiet" }, row.server) : null),
     el("span", { class: `chip ${kind}` }, row.code ?? row.type ?? KINDS[row.kind] ?? row.kind),
     link({ failure: row.number }, { class: "what" }, row.message ?? KINDS[row.kind] ?? row.kind, unseen(`, story of ${row.tool || "the server"}`)),
-    row.decision ? el("span", { class: "then" }, "→ ", DECISIONS[row.decision] ?? row.decision) : el("span", { class: "then" }, row.message ? KINDS[row.kind] ?? "" : ""));
+    row.verdict ? el("span", { class: "then" }, VERDICTS[row.verdict]) : row.decision ? el("span", { class: "then" }, "→ ", DECISIONS[row.decision] ?? row.decision) : el("span", { class: "then" }, row.message ? KINDS[row.kind] ?? "" : ""));
+}
+
+function marked(row, now, more) {
+  return el("li", { "data-number": row.number, class: more }, el("span", { class: "when" }, instant(row.time, now)),
+    el("span", { class: "who" }, el("strong", null, "–")), el("span", { class: "chip neutral" }, "mark"), el("span", { class: "what" }, row.reason ?? ""));
 }

@@ -1,20 +1,20 @@
-// The figures of a view: one sentence, the totals, both charts, how troubles ended, and the worst first.
+// The figures of a view: one sentence, the totals, both charts, how failures ended, and the worst first.
 
 import { asked, cleared, isFiltered, link, view } from "./address.js";
 import { bar, failureChart, recoveryChart, seriesTable } from "./charts.js";
-import { el, unseen } from "./elements.js";
-import { GROUPINGS, NOT_RECOVERED, RANGES, VERDICTS, counted, duration, number, percent, term } from "./words.js";
+import { docs, el, unseen } from "./elements.js";
+import { GROUPINGS, RANGES, VERDICTS, VERDICT_COLOURS, change, counted, duration, instant, number, percent, term } from "./words.js";
 
 export function figures(found) {
-  const { totals, words } = found;
-  if (!totals.calls && !totals.troubles) return nothingHere();
-  return [headline(found), tiles(totals, words, found.lost), totals.failed || totals.troubles ? pictures(found) : null, groups(found)];
+  const { totals } = found;
+  if (!totals.calls && !totals.failures) return nothingHere();
+  return [headline(found), tiles(found), totals.failed || totals.failures ? pictures(found) : null, messages(found), groups(found)];
 }
 
 function nothingHere() {
   const range = view().range;
   return el("section", { class: "empty" }, el("h1", null, "Nothing to show here"),
-    el("p", null, `No call ${isFiltered() ? "that you filter for " : ""}was recorded ${range === "all" ? "yet" : `in the last ${RANGES[range]}`}.`),
+    el("p", null, `No ${isFiltered() ? "matching " : ""}call was recorded ${range === "all" ? "yet" : `in the last ${RANGES[range]}`}.`),
     el("p", { class: "ways" }, range === "all" ? null : link({ range: "all" }, { class: "button" }, "Look at all time"),
       isFiltered() ? link(cleared(), { class: "button" }, "Clear all filters") : null));
 }
@@ -25,25 +25,43 @@ function headline({ totals }) {
   const first = totals.failed
     ? [el("strong", null, percent(totals.failure_rate)), ` of ${counted(totals.calls, "call")} failed${where}.`]
     : [`No call of ${number(totals.calls)} failed${where}.`];
-  const second = totals.troubles
-    ? [" Agents got over ", el("strong", null, percent(totals.recovery_rate)), ` of ${counted(totals.troubles, "trouble")}.`]
+  const second = totals.recovery_rate !== null
+    ? [" Agents recovered from ", el("strong", null, percent(totals.recovery_rate)), ` of ${counted(totals.recovered + totals.stuck, "failure")}.`,
+      totals.moved_on ? ` After ${number(totals.moved_on)} more, they moved on.` : ""]
     : [];
   return el("section", { class: "headline" }, el("h1", { class: "unseen" }, "How tools fail, and whether agents recover"), el("p", null, first, second));
 }
 
-function tiles(totals, words, lost) {
+// A tile is a figure: what it means, how it changed against the period before, and a link to what it counts.
+function tiles(found) {
+  const { totals, words, lost } = found;
+  const before = found.before ?? {};
   const rows = [
-    ["failed", "calls failed", totals.failed, `${percent(totals.failure_rate)} of all`],
-    ["recovered", "troubles recovered", totals.recovered, `${percent(totals.recovery_rate)} of ${number(totals.troubles)}`],
-    ["stuck", "not recovered", totals.stuck, "nothing helped"],
-    ["turns_saved", "turns saved", totals.turns_saved, "settled before the model saw it"],
-    ["calls_wasted", "calls wasted", totals.calls_wasted, "each took the model a turn"],
-    ["time_wasted", "time wasted", duration(totals.seconds_wasted), "in failed calls and waits"],
-    ["duplicates_prevented", "duplicates prevented", totals.duplicates_prevented, "not made a second time"],
+    ["failed", "calls failed", totals.failed, `${percent(totals.failure_rate)} of ${number(totals.calls)}`, before.failed, { show: "failures", verdict: "" }],
+    ["recovered", "failures recovered", totals.recovered, `${percent(totals.recovery_rate)} of ${number(totals.recovered + totals.stuck)}`, before.recovered, { verdict: "recovered" }, "good"],
+    ["not_recovered", "not recovered", totals.stuck, "nothing has helped", before.stuck, { verdict: "stuck" }],
+    ["moved_on", "moved on", totals.moved_on, "not in the rate", before.moved_on, { verdict: "moved_on" }, "neutral"],
+    ["turns_saved", "turns saved", totals.turns_saved, "resolved before the model saw it", before.turns_saved, { verdict: "saved" }, "good"],
+    ["calls_wasted", "calls wasted", totals.calls_wasted, "failed and led nowhere", before.calls_wasted, { sort: "wasted", by: "tool" }],
+    ["time_lost", "agent time lost", totals.seconds_lost, "in failed calls and waits", before.seconds_lost, { sort: "time", by: "tool" }],
+    ["latency", "time per call", totals.p50, totals.p95 === null ? "unknown" : `median; 95 % within ${took(totals.p95)}`, before.p50, { sort: "p95", by: "tool" }],
+    ["duplicates_avoided", "duplicates avoided", totals.duplicates_avoided, "not made a second time", before.duplicates_avoided, { show: "failures", verdict: "" }, "good"],
   ];
-  if (lost) rows.push(["lost", "records lost", lost, "the buffer was full"]);
-  return el("section", { "aria-label": "Totals" }, el("dl", { class: "tiles" }, rows.map(([name, label, value, beside]) =>
-    el("div", null, el("dt", null, term(label, words[name])), el("dd", null, typeof value === "number" ? number(value) : value), el("dd", { class: "beside" }, beside)))));
+  if (lost) rows.push(["lost", "events lost", lost, "the buffer was full", null, { show: "servers", verdict: "" }]);
+  return el("section", { "aria-label": "Totals" }, el("dl", { class: "tiles" }, rows.map(([name, label, value, beside, earlier, changes, growth]) =>
+    el("div", null, el("dt", null, term(label, words[name])),
+      el("dd", null, link(changes, { class: "figure", "aria-label": `${label}: ${shown(name, value)}, show what it counts` }, shown(name, value)), before.calls ? delta(value, earlier, growth) : null),
+      el("dd", { class: "beside" }, beside)))));
+}
+
+const shown = (name, value) => name === "time_lost" ? duration(value) : name === "latency" ? took(value) : number(value);
+const took = (seconds) => seconds === null ? "–" : seconds >= 120 ? "> 2 min" : duration(seconds);
+
+function delta(value, earlier, growth = "poor") {
+  const found = change(value ?? 0, earlier ?? 0);
+  if (!found) return null;
+  const kind = growth === "neutral" ? "neutral" : (growth === "good") === found.rose ? "good" : "poor";
+  return el("span", { class: `delta ${kind}` }, found.text, unseen(" against the period before"));
 }
 
 function pictures(found) {
@@ -51,7 +69,7 @@ function pictures(found) {
   return el("div", { class: "pictures" },
     card("Failure rate", "part of all calls", el("div", { class: "drawn", "data-chart": "failure" })),
     card("Recovery rate", [el("span", { class: "key good" }), "recovered ", el("span", { class: "key poor" }), "not recovered"], el("div", { class: "drawn", "data-chart": "recovery" })),
-    card("How troubles ended", term("what is a trouble?", found.words.trouble), verdicts(found)),
+    card("How failures ended", term("what is a failure?", found.words.failure), verdicts(found)),
     el("div", { class: "wide" }, seriesTable(found.series)));
 }
 
@@ -60,7 +78,7 @@ const DRAWN = { failure: failureChart, recovery: recoveryChart };
 export function draw(place, found) {
   for (const one of place.querySelectorAll(".drawn")) {
     one.replaceChildren();
-    one.append(DRAWN[one.dataset.chart](found.series, Math.max(220, Math.floor(one.clientWidth))));
+    one.append(DRAWN[one.dataset.chart](found.series, Math.max(220, Math.floor(one.clientWidth)), found.marks));
   }
 }
 
@@ -68,9 +86,28 @@ function verdicts({ verdicts: counts, verdict_words: words, totals }) {
   const shown = Object.keys(VERDICTS).filter((name) => counts[name]);
   if (!shown.length) return el("p", { class: "quiet" }, "There were none.");
   return el("ul", { class: "verdicts" }, shown.map((name) => {
-    const kind = NOT_RECOVERED.has(name) ? "poor" : "good";
-    return el("li", null, term(VERDICTS[name], words[name]), bar(counts[name] / totals.troubles, kind), el("span", { class: "count" }, number(counts[name])));
+    const kind = VERDICT_COLOURS[name] ?? "good";
+    return el("li", null, term(VERDICTS[name], words[name]), bar(counts[name] / totals.failures, kind),
+      link({ verdict: name }, { class: "count", "aria-label": `${VERDICTS[name]}: show these ${counts[name]}` }, number(counts[name])));
   }));
+}
+
+// Failed calls that say the same, but for names and numbers in it.
+function messages(found) {
+  if (!found.messages.length) return null;
+  const row = (one) => {
+    const rose = found.before?.calls ? change(one.count, one.before) : null;
+    return el("tr", null,
+      el("th", { scope: "row" }, link({ failure: one.number }, { class: "what" }, one.message || one.code, unseen(", the latest of them")),
+        el("span", { class: "about" }, one.tool || "–", one.server ? ` · ${one.server}` : "", " · ", link({ code: one.code }, null, one.code), " ", docs(one.code, found.docs[one.code]))),
+      el("td", null, number(one.count)), el("td", null, rose ? el("span", { class: `delta ${rose.rose ? "poor" : "good"}` }, rose.text) : "–"),
+      el("td", null, instant(one.time, found.now)));
+  };
+  return el("section", { class: "messages" }, el("div", { class: "head" }, el("h2", { id: "same" }, "Most frequent messages")),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "same" },
+      el("table", null, el("caption", { class: "unseen" }, "Failed calls by what their message says"),
+        el("thead", null, el("tr", null, ["Message", "Failed calls", "Change", "Last"].map((name) => el("th", { scope: "col" }, name)))),
+        el("tbody", null, found.messages.map(row)))));
 }
 
 const COLUMNS = [
@@ -78,12 +115,14 @@ const COLUMNS = [
   ["calls", "Calls", (row) => number(row.calls)],
   ["failed", "Failed", (row) => number(row.failed)],
   ["rate", "Failure rate", (row) => rate(row.failure_rate, "poor")],
-  ["troubles", "Troubles", (row) => number(row.troubles)],
+  ["failures", "Failures", (row) => number(row.failures)],
   ["recovery", "Recovered", (row) => rate(row.recovery_rate, "good")],
   ["stuck", "Not recovered", (row) => number(row.stuck)],
   ["wasted", "Calls wasted", (row) => number(row.calls_wasted)],
+  ["time", "Time lost", (row) => duration(row.seconds_lost)],
+  ["p95", "95 % within", (row) => took(row.p95)],
 ];
-const MEANING = { name: "", calls: "calls", failed: "failed", rate: "failed", troubles: "trouble", recovery: "recovered", stuck: "stuck", wasted: "calls_wasted" };
+const MEANING = { name: "", calls: "calls", failed: "failed", rate: "failed", failures: "failure", recovery: "recovered", stuck: "not_recovered", wasted: "calls_wasted", time: "time_lost", p95: "latency" };
 
 const rate = (value, kind) => el("span", { class: "rate" }, percent(value), value === null ? null : bar(value, kind));
 
@@ -96,7 +135,7 @@ function groups(found) {
       link({ sort: name }, { title: MEANING[name] ? found.words[MEANING[name]] : null }, label || cap(GROUPINGS[by]), el("span", { class: "arrow", "aria-hidden": "true" }, chosen ? (order === "ascending" ? " ▲" : " ▼") : "")));
   });
   const rows = found.groups.map((row) => el("tr", null,
-    el("th", { scope: "row" }, row.name ? link({ [by]: row.name }, null, row.name) : el("span", { class: "quiet" }, "(no name)")),
+    el("th", { scope: "row" }, row.name ? link({ [by]: row.name }, null, row.name) : el("span", { class: "quiet" }, "(no name)"), by === "code" ? [" ", docs(row.name, found.docs[row.name])] : null),
     COLUMNS.slice(1).map(([, , shown]) => el("td", null, shown(row)))));
   return el("section", { class: "groups" },
     el("div", { class: "head" }, el("h2", { id: "worst" }, "Worst first"),
@@ -110,7 +149,7 @@ function groups(found) {
 
 const cap = (word) => word[0].toUpperCase() + word.slice(1);
 
-const EXPORTED = { groups: "this table", records: "these records" };
+const EXPORTED = { groups: "this table", records: "these events" };
 
 export function exports(what) {
   const path = (form) => `/export/${what}.${form}?${asked()}`;

@@ -2,9 +2,9 @@
 
 import { FILTERS, cleared, isFiltered, link, move, view } from "./address.js";
 import { el, unseen } from "./elements.js";
-import { RANGES, SOURCES } from "./words.js";
+import { RANGES, SHORT_RANGES, SOURCES, VERDICTS, VERDICT_GROUPS } from "./words.js";
 
-const LABELS = { server: "Server", tool: "Tool", type: "Type", code: "Code", source: "Seen by" };
+const LABELS = { server: "Server", tool: "Tool", type: "Type", code: "Code", source: "Seen by", agent: "Agent" };
 
 export function filters(choices) {
   return el("form", { class: "filters", role: "search", "aria-label": "What is shown", onsubmit: (event) => event.preventDefault() },
@@ -15,7 +15,7 @@ export function filters(choices) {
 
 function range([name, words]) {
   const current = view().range === name;
-  return el("li", null, link({ range: name }, { "aria-current": current ? "true" : null }, words));
+  return el("li", null, link({ range: name }, { "aria-current": current ? "true" : null, "aria-label": words }, SHORT_RANGES[name]));
 }
 
 function select(name, found) {
@@ -30,8 +30,9 @@ function select(name, found) {
 
 function chips() {
   if (!isFiltered()) return null;
-  const { session } = view();
+  const { session, verdict } = view();
   return el("p", { class: "chips" },
     session ? ["one session: ", el("code", null, session), " "] : null,
+    verdict ? ["failures: ", el("strong", null, VERDICT_GROUPS[verdict] ?? VERDICTS[verdict] ?? verdict), " "] : null,
     link(cleared(), { class: "clear" }, "Clear all filters", unseen(` (${FILTERS.filter((name) => view()[name]).join(", ")})`)));
 }

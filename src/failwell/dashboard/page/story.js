@@ -1,54 +1,56 @@
 // The whole story of one failure.
 
 import { cleared, link } from "./address.js";
-import { code, el, unseen } from "./elements.js";
+import { code, docs, el, unseen } from "./elements.js";
 import { DECISIONS, GOOD, HELPED, KINDS, SOURCES, counted, duration, whenExactly } from "./words.js";
 
 const OUTCOMES = {
   not_executed: "the tool did not run", rejected: "the tool refused it, nothing happened",
-  unknown: "nobody knows whether it took effect", executed: "it took effect",
+  unknown: "it is unknown whether it took effect", executed: "it took effect",
 };
 
-export function story({ record, call, before, next, trouble }) {
+export function story({ record, call, before, next, resolution, explained }) {
   return el("article", { class: "story" },
     el("p", { class: "back" }, link({}, null, "← Back to all figures")),
     el("header", null,
       el("h1", { tabindex: "-1", id: "title" }, el("span", { class: "name" }, record.tool || "The server"), ` ${title(record)}`),
       el("p", { class: "quiet" }, whenExactly(record.time), record.server ? [" · ", record.server] : null, " · seen by ", SOURCES[record.source] ?? record.source),
-      record.message ? el("p", { class: "message" }, record.message) : null),
-    ending(trouble),
+      record.message ? el("p", { class: "message" }, record.message) : record.kind === "mark" ? el("p", { class: "message" }, record.reason) : null),
+    ending(resolution),
     el("div", { class: "columns" },
       el("div", null, told(record), decided(record), tries(call, record)),
-      el("div", null, facts(record), around(before, next, record))),
+      el("div", null, facts(record, explained), around(before, next, record))),
     whole(record));
 }
 
 const title = (record) => (record.code ?? record.type) ? `failed: ${record.code ?? record.type}` : KINDS[record.kind] ?? record.kind;
 
-function ending(trouble) {
-  if (!trouble) return null;
+function ending(found) {
+  if (!found) return null;
   const more = [
-    counted(trouble.calls, "failed call"), trouble.retries ? counted(trouble.retries, "retry").replace("retrys", "retries") : null,
-    trouble.by ? `helped: ${trouble.by}` : null, `${duration(trouble.seconds_wasted)} wasted`,
-    trouble.duplicates_prevented ? "a duplicate was prevented" : null,
+    counted(found.calls, "failed call"), found.retries ? counted(found.retries, "retry").replace("retrys", "retries") : null,
+    found.by ? `named by the failure: ${found.by}` : null, `${duration(found.seconds_lost)} lost`,
+    found.calls_wasted ? `${counted(found.calls_wasted, "call")} wasted` : null,
+    found.duplicates_avoided ? "it may have taken effect, and was not made again" : null,
   ].filter(Boolean).join(" · ");
-  return el("section", { class: `ending ${trouble.recovered ? "good" : "poor"}` },
-    el("h2", null, trouble.recovered ? "The agent got over it" : "The agent did not get over it"),
-    el("p", null, trouble.words), el("p", null, more));
+  const [kind, title] = found.recovered ? ["good", "The agent recovered"] : found.stuck ? ["poor", "The agent has not recovered"] : ["neutral", "The agent moved on"];
+  return el("section", { class: `ending ${kind}` }, el("h2", null, title), el("p", null, found.words), el("p", null, more));
 }
 
 const part = (title, ...rest) => el("section", { class: "card" }, el("h2", null, title), ...rest);
 
 function told(record) {
   return part("What the agent was sent", record.text === null
-    ? el("p", { class: "quiet" }, "Nothing is known of it: the text is recorded where it is made, by a server or a proxy.")
+    ? el("p", { class: "quiet" }, "Unknown: the text is recorded where it is made, by a server or a proxy.")
     : el("pre", { tabindex: "0" }, record.text));
 }
 
 function decided(record) {
-  if (!record.decision && !record.reason) return null;
-  return part("What it should do", record.decision ? el("p", null, el("strong", null, DECISIONS[record.decision] ?? record.decision), " ", code(record.decision)) : null,
-    record.reason ? el("p", { class: "quiet" }, record.reason) : null);
+  if (!record.decision) return null;
+  const said = record.failure?.suggestion;
+  return part("What it should do", el("p", null, el("strong", null, DECISIONS[record.decision] ?? record.decision), " ", code(record.decision)),
+    record.advice ? el("p", null, record.advice) : null,
+    el("p", { class: "quiet" }, said ? ["The agent was told: “", said, "”"] : "No next step was added to the message."));
 }
 
 function tries(call, record) {
@@ -61,7 +63,7 @@ function around(before, next, record) {
   const row = (one) => step(one, record.time, false, true);
   return [
     before.length ? part("Before it", el("ol", { class: "line" }, before.map(row))) : null,
-    part("What the agent did next", next.length ? el("ol", { class: "line" }, next.map(row)) : el("p", { class: "quiet" }, "Nothing more was recorded of this session.")),
+    part("What the agent did next", next.length ? el("ol", { class: "line" }, next.map(row)) : el("p", { class: "quiet" }, "Nothing more was recorded in this session.")),
   ];
 }
 
@@ -77,13 +79,16 @@ function step(one, from, isThis, leads = false) {
       isRetry ? `, tried again${one.delay === null ? "" : ` after ${duration(one.delay)}`}` : null));
 }
 
-function facts(record) {
+function facts(record, explained) {
   const rows = [
     ["Type and code", [record.type, record.code].filter((one, place, all) => one && all.indexOf(one) === place).join(", ")],
+    ["What the code means", explained ? [explained.title, explained.step ? `. ${explained.step}` : "", explained.docs ? [" ", docs(record.code, explained.docs)] : null] : null],
     ["Did it happen?", OUTCOMES[record.outcome] ?? record.outcome],
-    ["May the same call pass later?", { true: "yes", false: "no" }[record.retryable] ?? (record.type ? "nobody said" : null)],
+    ["Could the same call succeed later?", { true: "yes", false: "no" }[record.retryable] ?? (record.type ? "unknown" : null)],
+    ["Why no other try was made", record.kind === "failure" ? record.reason : null],
+    ["Agent", record.agent],
     ["Took", record.elapsed === null ? null : duration(record.elapsed)],
-    ["Arguments", record.names.length ? [record.names.map((name, place) => [place ? ", " : "", code(name)]), el("span", { class: "quiet" }, " (values are never kept)")] : null],
+    ["Arguments", record.names.length ? [record.names.map((name, place) => [place ? ", " : "", code(name)]), el("span", { class: "quiet" }, " (values are never stored)")] : null],
     ["In the log", record.id ? code(record.id) : null],
     ["Session", record.session ? link({ ...cleared(), session: record.session, show: "all", range: "all" }, null, record.session) : null],
     ...Object.entries(record.details).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),

@@ -11,7 +11,7 @@ export const number = (value) => whole.format(value);
 
 export const percent = (value) => {
   if (value === null || value === undefined) return "–";
-  const shown = value * 100;
+  const shown = Math.round(value * 1e6) / 1e4;
   if (shown > 0 && shown < 0.1) return "< 0.1 %";
   if (shown < 100 && shown > 99.9) return "> 99.9 %";
   return `${shown < 10 && shown > 0 ? shown.toFixed(1) : Math.round(shown)} %`;
@@ -25,6 +25,17 @@ export function duration(seconds) {
 }
 
 export const time = (seconds) => clock.format(seconds * 1000);
+export const SHORT_RANGES = { "15m": "15 min", "1h": "1 h", "6h": "6 h", "24h": "24 h", "7d": "7 d", "30d": "30 d", "90d": "90 d", all: "all" };
+
+// How much more or less than in the period before.
+export function change(now, before) {
+  if (before === null || before === undefined || now === before) return null;
+  if (!before) return { text: "new", rose: true };
+  const part = now / before - 1;
+  if (Math.abs(part) < 0.005) return null;
+  return { text: `${part > 0 ? "▲" : "▼"} ${Math.abs(part) >= 9.995 ? "> 999" : Math.round(Math.abs(part) * 100)} %`, rose: part > 0 };
+}
+
 export const date = (seconds) => day.format(seconds * 1000);
 export const whenExactly = (seconds) => moment.format(seconds * 1000);
 export const counted = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
@@ -34,17 +45,18 @@ export function instant(seconds, now) {
   return el("time", { datetime: new Date(seconds * 1000).toISOString(), title: whenExactly(seconds) }, old ? `${date(seconds)}, ${time(seconds).slice(0, 5)}` : time(seconds));
 }
 
-export const RANGES = { "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", all: "all time" };
-export const GROUPINGS = { tool: "tool", server: "server", type: "type", code: "code" };
+export const RANGES = { "15m": "15 minutes", "1h": "hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", all: "all time" };
+export const GROUPINGS = { tool: "tool", server: "server", type: "type", code: "code", agent: "agent" };
 export const SOURCES = { guard: "the server", client: "the agent", proxy: "the proxy", recorder: "the recorder" };
 
 export const KINDS = {
   success: "succeeded", recovered: "succeeded after retries", failure: "failed", refused: "was not made",
-  unflagged: "was an error called a success", flipped: "was an error called a success, and made an error",
+  cancelled: "was cancelled",
+  unflagged: "was an error reported as a success", flipped: "was an error reported as a success, and made an error",
   retry: "failed, and was tried again", repaired: "was called again with corrected arguments",
-  fallback: "was answered by something else", breaker: "calls of it are suspended or made again",
-  died: "the server ended", restarted: "the server was started again", dropped: "a line nobody could use",
-  lost: "records found no room",
+  verified: "was checked for its effect", fallback: "was answered by something else", breaker: "calls of it are suspended or made again",
+  died: "the server ended", restarted: "the server was started again", dropped: "a line that could not be used",
+  lost: "events found no room", mark: "a mark",
 };
 
 export const GOOD = new Set(["success", "recovered"]);
@@ -56,10 +68,12 @@ export const DECISIONS = {
 };
 
 export const VERDICTS = {
-  by_retry: "by a retry", by_repair: "by a repair", by_fallback: "by a fallback", at_once: "in the next call",
-  later: "after more calls", elsewhere: "with another tool", looped: "same call repeated", given_up: "given up",
+  by_retry: "by a retry", by_repair: "by a repair", by_fallback: "by a fallback", same_call: "by the same call, later",
+  corrected: "by a corrected call", named_tool: "by the tool it named", looped: "same call repeated",
+  moved_on: "agent moved on", unresolved: "unresolved",
 };
-export const NOT_RECOVERED = new Set(["looped", "given_up"]);
+export const VERDICT_GROUPS = { recovered: "recovered", stuck: "not recovered", moved_on: "agent moved on", saved: "resolved before the model saw it" };
+export const VERDICT_COLOURS = { looped: "poor", moved_on: "neutral", unresolved: "poor" };
 
 // A word with its meaning, which shows itself to who points at it, comes by with the tab key, or listens.
 let made = 0;
