@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -46,6 +46,8 @@ class Scripted:
         self.pages: list[list[dict[str, Any]]] = [[]]
         self.answers: dict[str, list[Any]] = {}
         self.calls: list[tuple[str, dict[str, Any] | None]] = []
+        self.notes: list[dict[str, Any]] = []
+        self.request_ids: list[Any] = []
         self.listings = 0
         self.listing_error: Any = None
 
@@ -65,13 +67,14 @@ class Scripted:
             self.listings += 1
             at = int(params.get("cursor") or 0)
             following = {"nextCursor": str(at + 1)} if at + 1 < len(self.pages) else {}
-            return self.listing_error or {"tools": self.pages[at], **following}
+            listing = self.listing_error or {"tools": self.pages[at], **following}
+            return listing(params) if _is_function(listing) else listing
         assert method == "tools/call"
         name = params["name"]
         self.calls.append((name, params.get("arguments")))
         answers = self.answers[name]
         answer = answers[min(self.count(name), len(answers)) - 1]
-        return answer(params) if callable(answer) and not isinstance(answer, type) else answer
+        return answer(params) if _is_function(answer) else answer
 
     def count(self, name: str) -> int:
         return sum(called == name for called, _ in self.calls)
@@ -103,10 +106,15 @@ class Scripted:
             async for received in from_client:
                 message = received.message.model_dump(by_alias=True, mode="json", exclude_none=True)
                 if "id" not in message or "method" not in message:
+                    self.notes.append(message)
                     continue
+                if message["method"] == "tools/call":
+                    self.request_ids.append(message["id"])
                 answer = self.respond(message["method"], message.get("params") or {})
-                if answer is not Silence:
-                    await to_client.send(_session_message(_reply(message["id"], answer)))
+                if callable(answer) and answer is not Silence:  # it says more before it answers
+                    group.start_soon(answer)
+                elif answer is not Silence:
+                    await self.send(_reply(message["id"], answer))
 
         async with anyio.create_task_group() as group, to_client, from_server, to_server, from_client:
             group.start_soon(serve)
@@ -117,8 +125,20 @@ class Scripted:
 
     async def tools_changed(self) -> None:
         """Tell the client that the list of tools changed."""
-        note = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-        await self.notify.send(_session_message(note))
+        await self.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send the client a message, if it is still there."""
+        with suppress(anyio.BrokenResourceError):
+            await self.notify.send(_session_message(message))
+
+    def noted(self, method: str) -> list[dict[str, Any]]:
+        """Return the parameters of the notifications of a method that came from the client."""
+        return [note.get("params", {}) for note in self.notes if note.get("method") == method]
+
+
+def _is_function(answer: Any) -> bool:
+    return callable(answer) and not isinstance(answer, type)
 
 
 def _reply(request_id: Any, answer: dict[str, Any]) -> dict[str, Any]:

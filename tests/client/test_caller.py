@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -81,7 +82,7 @@ def test_the_outcome_is_the_gravest_of_all_tries() -> None:
 
 
 def test_an_effect_that_an_earlier_try_may_have_had_is_told_though_the_breaker_ended_the_call() -> None:
-    shared = Shared(Budget(), Breaker(most=2), Repeats())
+    shared = Shared(Budget(), Breaker(most=2, pause=30), Repeats())
 
     class Sleep(Naps):
         async def __call__(self, seconds: float) -> None:
@@ -234,7 +235,7 @@ def test_what_a_fallback_gave_is_shown_as_one() -> None:
 
 
 def test_an_open_breaker_answers_without_a_call() -> None:
-    shared = Shared(Budget(), Breaker(most=1), Repeats())
+    shared = Shared(Budget(), Breaker(most=1, pause=30), Repeats())
     tool = Tool(LOST)
 
     first = run(tool, shared=shared)
@@ -397,10 +398,131 @@ def test_a_session_reads_a_failure_once_after_its_first(reads: list[Any]) -> Non
     async def main() -> None:
         async with server.connected() as session:
             fw.wrap(session)
-            for _ in range(3):
-                await session.call_tool("look", {"task_id": "x"})
+            for name in "xyz":
+                await session.call_tool("look", {"task_id": name})
 
     anyio.run(main)
 
     assert reads == [None, SCHEMA, SCHEMA, SCHEMA]
     assert server.listings == 1
+
+
+LOST_ANSWER = fw.TimedOut("No answer.")
+
+
+@pytest.mark.parametrize(
+    ("policy", "described", "calls"),
+    [
+        (fw.Policy(tools={"lo*": fw.Tool(read_only=True)}), None, 2),
+        (fw.Policy(tools={"lo*": fw.Tool(read_only=True)}), {"inputSchema": {"type": "object"}}, 2),
+        (fw.Policy(tools={"look": fw.Tool(read_only=False)}), SAFE, 1),
+        (fw.Policy(tools={"look": fw.Tool(read_only=True, attempts=1)}), None, 1),
+        (fw.Policy(tools={"pay": fw.Tool(read_only=True)}), None, 1),
+    ],
+)
+def test_the_policy_says_of_a_tool_what_may_be_done_with_it(policy: fw.Policy, described: Any, calls: int) -> None:
+    tool = Tool(LOST_ANSWER, FINE)
+
+    run(tool, policy=policy, description=described)
+
+    assert len(tool.sent) == calls
+
+
+def calls_of(name: str, *, description: Any, trust: bool = True) -> int:
+    tool = Tool(LOST_ANSWER, FINE)
+    policy = fw.Policy(trust_read_verbs=True)
+    caller = fw.client.Caller(policy, sleep=Naps(), chance=never, trust=trust)
+    asyncio.run(caller.run(tool, server="s", tool=name, arguments={}, description=description))
+    return len(tool.sent)
+
+
+def test_the_name_of_a_tool_counts_where_the_policy_says_so_and_the_server_says_nothing() -> None:
+    async def unlisted() -> None:
+        return None
+
+    schema = {"type": "object"}
+    assert calls_of("get_issue", description={"inputSchema": schema}) == 2
+    assert calls_of("get_issue", description={"inputSchema": schema}, trust=False) == 2
+    assert calls_of("close_issue", description={"inputSchema": schema}) == 1
+    assert calls_of("get_issue", description={"annotations": {"readOnlyHint": False}}) == 1
+    assert calls_of("get_issue", description={"annotations": {"readOnlyHint": False}}, trust=False) == 1
+    assert calls_of("get_issue", description=unlisted) == 1
+
+
+def test_what_the_policy_says_of_a_tool_counts_also_if_the_server_is_not_trusted() -> None:
+    tool = Tool(LOST_ANSWER, FINE)
+
+    answer = run(tool, policy=fw.Policy(tools={"look": fw.Tool(idempotent=True)}), description=SAFE, trust=False)
+
+    assert (len(tool.sent), answer.failure) == (2, None)
+
+
+def test_a_policy_file_says_how_the_tools_of_each_server_are_called(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(
+        """
+        [servers.mine.tools."look"]
+        read_only = true
+        [servers.flags]
+        flip = true
+        [servers.lies]
+        trust_annotations = false
+        """
+    )
+    caller = fw.client.Caller(policy_file=file, sleep=Naps(), chance=never)
+
+    def calls(server: str, end: Any, **described: Any) -> int:
+        tool = Tool(end, FINE)
+        asyncio.run(caller.run(tool, server=server, tool="look", arguments={}, **described))
+        return len(tool.sent)
+
+    unflagged = {"content": [{"type": "text", "text": "Error: rate limit exceeded"}], "isError": False}
+    assert calls("mine", LOST_ANSWER) == 2
+    assert calls("other", LOST_ANSWER) == 1
+    assert calls("other", LOST_ANSWER, description=SAFE) == 2
+    assert calls("lies", LOST_ANSWER, description=SAFE) == 1
+    assert calls("flags", unflagged, description=SAFE) == 2
+    assert calls("other", unflagged, description=SAFE) == 1
+
+
+def test_a_policy_file_that_is_not_understood_is_refused_before_any_call() -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        fw.client.Caller(policy_file="/there/is/no/such/file.toml")
+
+
+def test_five_failures_among_fifty_calls_at_once_do_not_suspend_a_tool_that_works() -> None:
+    shared = Shared(Budget(), Breaker(most=5), Repeats(most=100))
+    caller = fw.client.Caller(fw.Policy(attempts=1), shared=shared)
+
+    async def main() -> None:
+        all_began = asyncio.Event()
+        began = 0
+
+        async def make(arguments: dict[str, Any]) -> Any:
+            nonlocal began
+            began += 1
+            if began == 50:
+                all_began.set()
+            await all_began.wait()
+            if arguments["number"] % 10 == 0:
+                raise fw.Unavailable("Down.")
+            return FINE
+
+        calls = (caller.run(make, server="s", tool="look", arguments={"number": number}) for number in range(50))
+        await asyncio.gather(*calls)
+
+    asyncio.run(main())
+
+    assert shared.breaker.suspension(("s", "look"), caller.clock()) == 0
+
+
+def test_what_an_open_breaker_says_is_that_we_suspended_the_tool() -> None:
+    shared = Shared(Budget(), Breaker(most=1, pause=30), Repeats())
+    run(Tool(LOST), shared=shared)
+
+    refused = run(Tool(FINE), shared=shared).failure
+
+    assert refused is not None
+    assert fw.decide(refused).reason == (
+        "Calls of this tool are suspended that long after repeated failures, and this one was not sent."
+    )

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.client import approved
 from tests.client.scripted import BUSY, FINE, LOST, Scripted
-from tests.client.test_wrap import ask, is_error, meta, text
+from tests.client.test_wrap import ask, is_error, meta, run, text
 from tests.matrix import sdks
 
 DENIED = fw.encode(fw.Unauthenticated("Log in first.", outcome="rejected"))
@@ -105,13 +106,83 @@ def test_a_corrected_call_is_made_once_if_it_is_wanted() -> None:
     assert [event.kind for event in events] == ["failure", "repaired"]
 
 
-def test_nothing_is_corrected_unless_it_is_wanted() -> None:
+READ_ONLY = {"readOnlyHint": True}
+ORDER = {"type": "string", "enum": ["asc", "desc"]}
+SEARCH = {"type": "object", "properties": {"max_count": {"type": "integer"}, "filter": {"type": "object"}, "by": ORDER}}
+
+
+@pytest.mark.parametrize(
+    ("sent", "corrected"),
+    [
+        ({"max_count": "5"}, {"max_count": 5}),
+        ({"filter": '{"city": "Oslo"}'}, {"filter": {"city": "Oslo"}}),
+        ({"maxCount": 5}, {"max_count": 5}),
+    ],
+    ids=["number", "JSON", "name"],
+)
+def test_what_needs_no_guess_is_corrected_on_a_read_only_tool_and_the_model_is_told(sent: Any, corrected: Any) -> None:
+    server, events = Scripted(), list[Any]()
+    schema = {**SEARCH, "additionalProperties": False}
+    server.tool("search", fw.encode(fw.Invalid("Wrong arguments.")), FINE, inputSchema=schema, annotations=READ_ONLY)
+
+    result = ask(server, "search", sent, hook=events.append)
+
+    assert [arguments for _, arguments in server.calls] == [sent, corrected]
+    fine, note = (block.text for block in result.content)
+    assert fine == "fine"
+    assert note.startswith("Note: the call was made with corrected arguments (")
+    assert [event.kind for event in events] == ["failure", "repaired"]
+
+
+WRONG_SEARCH = fw.Invalid("Wrong arguments.")
+UNSURE_SEARCH = fw.Invalid("Wrong arguments.", outcome="unknown")
+
+
+@pytest.mark.parametrize(
+    ("sent", "annotations", "wrong", "options"),
+    [
+        ({"max_count": "5"}, {}, WRONG_SEARCH, {}),
+        ({"max_count": "5"}, {"idempotentHint": True}, WRONG_SEARCH, {}),
+        ({"max_count": "5"}, READ_ONLY, WRONG_SEARCH, {"trust": False}),
+        ({"max_count": "5"}, READ_ONLY, WRONG_SEARCH, {"repair": False}),
+        ({"max_count": "5"}, READ_ONLY, UNSURE_SEARCH, {}),
+        ({"by": "ASC"}, READ_ONLY, WRONG_SEARCH, {}),
+        ({"by": "desk"}, READ_ONLY, WRONG_SEARCH, {}),
+        ({"max_count": 5}, READ_ONLY, WRONG_SEARCH, {}),
+    ],
+    ids=["writes", "idempotent", "not trusted", "off", "may have run", "option", "misspelt option", "schema agrees"],
+)
+def test_nothing_else_is_corrected_unless_it_is_wanted(sent: Any, annotations: Any, wrong: Any, options: Any) -> None:
     server = Scripted()
-    server.tool("take", WRONG, FINE, inputSchema=COUNT)
+    server.tool("search", fw.encode(wrong), FINE, inputSchema=SEARCH, annotations=annotations)
+
+    result = ask(server, "search", sent, **options)
+
+    assert (result.failure.type, server.count("search")) == ("VALIDATION", 1)
+
+
+@pytest.mark.parametrize("repair", ["lossless", True])
+def test_arguments_that_a_person_approved_are_never_corrected(repair: Any) -> None:
+    server = Scripted()
+    server.tool("take", WRONG, FINE, inputSchema=COUNT, annotations=READ_ONLY)
+
+    async def steps(session: Any) -> Any:
+        with approved():
+            return await session.call_tool("take", {"count": "5"})
+
+    result = run(server, steps, repair=repair)
+
+    assert (result.failure.type, server.count("take")) == ("VALIDATION", 1)
+
+
+def test_a_corrected_call_that_fails_says_what_was_corrected() -> None:
+    server = Scripted()
+    server.tool("take", WRONG, DENIED, inputSchema=COUNT, annotations=READ_ONLY)
 
     result = ask(server, "take", {"count": "5"})
 
-    assert (result.failure.type, server.count("take")) == ("VALIDATION", 1)
+    assert result.failure.code == "UNAUTHORIZED"
+    assert text(result).endswith("corrected arguments (count: the number itself, not its text).")
 
 
 def test_a_correction_that_does_not_help_leaves_the_first_complaint() -> None:

@@ -1,5 +1,6 @@
 """Tool calls that are refused with an HTTP status: the session lives on, and Retry-After is heard."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -137,3 +138,103 @@ def test_a_server_that_cannot_be_reached_is_a_failure_and_not_the_end_of_the_run
 
     assert (result.failure.code, result.failure.outcome) == ("CONNECTION_REFUSED", "not_executed")
     assert (server.calls, len(naps)) == ([], 2)
+
+
+class Credentials:
+    """Renews credentials, and counts how often."""
+
+    def __init__(self, *, is_broken: bool = False, until: Callable[[], bool] = lambda: True) -> None:
+        self.renewed = 0
+        self._is_broken = is_broken
+        self._until = until
+
+    async def refresh(self) -> None:
+        with anyio.fail_after(30):
+            while not self._until():
+                await anyio.sleep(0.01)
+        if self._is_broken:
+            raise OSError("no way")
+        self.renewed += 1
+
+
+def ask_with(credentials: Credentials, server: Scripted, *tools: str) -> list[Any]:
+    """Make calls at the same time on a session that can renew its credentials."""
+
+    async def main(url: str) -> list[Any]:
+        results: list[Any] = [None] * len(tools)
+        async with sdks.session(KIND, url) as session:
+            fw.wrap(session, sleep=Naps(), chance=never, refresh=credentials.refresh)
+            call = session.call_tool_mcp if KIND == "fastmcp" else session.call_tool
+
+            async def make(index: int, tool: str) -> None:
+                results[index] = await call(tool, {})
+
+            async with anyio.create_task_group() as group:
+                for index, tool in enumerate(tools):
+                    group.start_soon(make, index, tool)
+        return results
+
+    with server.over_http() as url:
+        return anyio.run(main, url)
+
+
+OUTDATED = Refusal(401, {"WWW-Authenticate": "Bearer"})
+OUTDATED_BY_RPC = Refusal(
+    401, {}, '{"jsonrpc": "2.0", "id": null, "error": {"code": -32001, "message": "expired"}}', "application/json"
+)
+
+
+@pytest.mark.parametrize("refusal", [OUTDATED, OUTDATED_BY_RPC], ids=["401", "401 with JSON-RPC"])
+def test_credentials_that_the_mcp_server_refuses_are_renewed_and_the_call_is_made_again(refusal: Refusal) -> None:
+    server, credentials = Scripted(), Credentials()
+    server.tool("send", refusal, FINE)
+
+    (result,) = ask_with(credentials, server, "send")
+
+    assert text(result) == "fine"
+    assert (credentials.renewed, server.count("send")) == (1, 2)
+
+
+def test_credentials_are_renewed_once_for_a_call() -> None:
+    server, credentials = Scripted(), Credentials()
+    server.tool("send", OUTDATED)
+
+    (result,) = ask_with(credentials, server, "send")
+
+    assert (result.failure.code, result.failure.retryable) == ("UNAUTHORIZED", False)
+    assert (credentials.renewed, server.count("send")) == (1, 2)
+
+
+def test_credentials_are_renewed_once_for_all_calls_that_had_them() -> None:
+    server = Scripted()
+    tools = [f"send_{number}" for number in range(5)]
+    credentials = Credentials(until=lambda: len(server.calls) >= len(tools))
+    for tool in tools:
+        server.tool(tool, OUTDATED, FINE)
+
+    results = ask_with(credentials, server, *tools)
+
+    assert [text(result) for result in results] == ["fine"] * 5
+    assert credentials.renewed == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_broken"),
+    [
+        (OUTDATED, True),
+        ({"content": [{"type": "text", "text": "HTTP 401 Unauthorized: bad API key"}], "isError": True}, False),
+        (fw.encode(fw.Failure(code="UNAUTHORIZED", message="m", http_status=401)), False),
+    ],
+    ids=["nothing renewed", "a tool's text", "a tool's failure"],
+)
+def test_a_call_is_made_once_where_there_are_no_new_credentials_or_they_are_others(
+    answer: Any, *, is_broken: bool
+) -> None:
+    server, credentials = Scripted(), Credentials(is_broken=is_broken)
+    server.tool("send", answer, FINE)
+
+    (result,) = ask_with(credentials, server, "send")
+
+    assert result.failure.code == "UNAUTHORIZED"
+    assert "Ask the user" in text(result)
+    assert (credentials.renewed, server.count("send")) == (0, 1)

@@ -169,7 +169,7 @@ def test_what_others_put_on_top_stays_and_passes_calls_on(monkeypatch: pytest.Mo
 def test_servers_have_budgets_of_their_own() -> None:
     one, two = Scripted("one"), Scripted("two")
     for server in (one, two):
-        server.tool("send", BUSY)
+        server.tool("send", fw.encode(fw.NetworkFailure("m", outcome="not_executed")))
     installed = fw.install(sleep=Naps())
 
     ask(one, "send")

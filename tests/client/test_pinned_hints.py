@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 import failwell as fw
-from tests.client.scripted import FINE, LOST, Naps, Scripted, never
+from tests.client.scripted import FINE, LOST, Naps, Scripted, never, rpc
 from tests.matrix import sdks
 
 SAFE = {"readOnlyHint": True}
@@ -35,7 +35,7 @@ class Changing(Scripted):
         self.pages[0][0].update(described)
         self.heard = anyio.Event()
         await self.tools_changed()
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             await self.heard.wait()
 
     async def handler(self, message: Any) -> None:
@@ -93,6 +93,25 @@ def test_what_the_agent_was_listed_counts_from_then_on(connected: Any, before: A
     connected(server, steps)
 
     assert server.count("pay") == 1
+
+
+@WAYS
+@pytest.mark.parametrize(("has_changed", "calls"), [(False, 3), (True, 1)], ids=["as listed", "changed since"])
+def test_what_the_agent_was_listed_counts_if_the_tools_cannot_be_listed_again(
+    connected: Any, has_changed: bool, calls: int
+) -> None:
+    server = Changing(SAFE)
+
+    async def steps(session: Any) -> None:
+        await session.list_tools()
+        server.listing_error = rpc(-32603, "no list today")
+        if has_changed:
+            await server.describe(annotations=UNSAFE)
+        await session.call_tool("pay")
+
+    connected(server, steps)
+
+    assert server.count("pay") == calls
 
 
 @WAYS

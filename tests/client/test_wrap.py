@@ -357,8 +357,12 @@ def test_cancelling_stops_at_once() -> None:
     events: list[Any] = []
 
     async def steps(session: Any) -> Any:
-        with anyio.move_on_after(0.05) as scope:
-            await session.call_tool("look")
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(session.call_tool, "look")
+                while not server.calls:
+                    await anyio.sleep(0)
+                scope.cancel()
         return scope.cancelled_caught
 
     assert run(server, steps, hook=events.append)

@@ -1,7 +1,6 @@
 """What an observer writes on the spans of real servers, and what it counts."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,33 +11,14 @@ from mcp.server import MCPServer
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
 import failwell as fw
 from failwell.integrations.opentelemetry import enrich_span, observer
+from tests.spans import EXPORTER, recorded_spans  # noqa: F401 - a fixture of all tests here
 
-EXPORTER = InMemorySpanExporter()
 SECRET = "hunter2-s3cret"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _provider() -> None:
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):  # it is set once in a process
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-
-
-@pytest.fixture(autouse=True)
-def _empty(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    caplog.set_level(logging.CRITICAL, logger="failwell")
-    EXPORTER.clear()
-    yield
-    EXPORTER.clear()
 
 
 def find(task_id: str = "") -> int:
@@ -252,7 +232,8 @@ def test_a_call_is_counted_when_it_ends_and_not_when_it_is_tried_again(reader: I
         watching(fw.records.Event(source="client", kind=kind, tool="find", elapsed=0.1, failure=down))
 
     assert [point.value for _, point in points(reader, "failwell.failures")] == [1]
-    assert [point.count for _, point in points(reader, "mcp.server.operation.duration")] == [1]
+    assert [point.count for _, point in points(reader, "mcp.client.operation.duration")] == [1]
+    assert points(reader, "mcp.server.operation.duration") == []
 
 
 def test_counting_can_be_left_out(reader: InMemoryMetricReader) -> None:

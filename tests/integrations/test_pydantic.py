@@ -357,8 +357,9 @@ class TestMCPError:
     @pytest.mark.parametrize("row", list(codes.rows()), ids=lambda row: row.code)
     def test_gives_the_failure_back(self, row):
         failure = canonical(Failure(code=row.code, message="It failed.", details={"id": 5}))
+        added = {"suggestion": row.suggestion} if row.flat == "auth_required" else {}  # as the contract promises
 
-        assert MCPError.of(failure).failure() == failure.replace(origin="read")
+        assert MCPError.of(failure).failure() == failure.replace(origin="read", **added)
 
     def test_is_redacted(self):
         error = MCPError.of(Failure(message="cannot reach postgres://admin:hunter2@db/x"))

@@ -140,6 +140,17 @@ def test_what_nobody_knows_anything_about_is_tried_three_times_at_most(retried: 
     assert world.made <= 3
 
 
+@pytest.mark.parametrize("attempts", [2, 5])
+def test_a_conflict_with_a_stated_delay_is_waited_out_once_at_most(retried: Callable[..., Any], attempts: int) -> None:
+    world = World(fw.Conflict("m", code="LOCKED", retry_after=7))
+
+    with pytest.raises(fw.Conflict):
+        retried(world, fw.Policy(attempts=attempts))
+
+    assert world.made <= 2
+    assert set(world.slept) <= {7}
+
+
 def test_what_failwell_retried_is_not_retried_again(retried: Callable[..., Any]) -> None:
     world = World(LIMITED)
 

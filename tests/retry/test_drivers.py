@@ -62,6 +62,8 @@ class World:
 
 
 LIMITED = fw.RateLimited("m", retry_after=7)
+REFUSED = fw.NetworkFailure("m", outcome="not_executed")
+DOWN = fw.Unavailable("m", outcome="not_executed", retry_after=7)
 ways = pytest.mark.parametrize("way", ["call", "acall"])
 
 
@@ -201,7 +203,7 @@ def test_a_thousand_concurrent_calls_keep_their_own_count() -> None:
         async def function() -> int:
             made[number] += 1
             if made[number] < 3:
-                raise fw.RateLimited("m", retry_after=0)
+                raise REFUSED
             return number
 
         async def turn(_: float) -> None:
@@ -217,12 +219,12 @@ def test_a_thousand_concurrent_calls_keep_their_own_count() -> None:
 
 
 def test_a_storm_of_failures_stays_within_the_budget() -> None:
-    shared = Shared(Budget(capacity=100, throttled_cost=5), Breaker(most=10**6), Repeats(most=10**6))
+    shared = Shared(Budget(capacity=100, cost=5), Breaker(most=10**6), Repeats(most=10**6))
     world = World(shared=shared)
 
     for number in range(1000):
-        with pytest.raises(fw.RateLimited):
-            world.call(world.flaky(LIMITED), arguments=number)
+        with pytest.raises(fw.NetworkFailure):
+            world.call(world.flaky(REFUSED), arguments=number)
 
     assert world.made == 1000 + 100 // 5
     assert world.events[-1].reason == "The retry budget of the server is used up."
@@ -269,10 +271,10 @@ def test_a_failed_probe_opens_the_breaker_again() -> None:
     for _ in range(2):
         with pytest.raises(fw.Unavailable):
             world.call(world.flaky(down))
-        world.now += 29
+        world.now += 9
         with pytest.raises(fw.ToolFailure, match="suspended"):
             world.call(world.flaky("ok"))
-        world.now += 1
+        world.now += 21
 
 
 def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
@@ -319,7 +321,7 @@ def test_wrong_input_does_not_open_the_breaker(failed: fw.ToolFailure) -> None:
 
 @pytest.mark.parametrize("failed", [fw.TimedOut("m"), fw.Internal("m"), said("503 Service Unavailable")], ids=str)
 def test_what_may_pass_and_crashes_open_the_breaker(failed: fw.ToolFailure) -> None:
-    world = World(shared=Shared(Budget(), Breaker(most=2), Repeats(most=10**6)))
+    world = World(shared=Shared(Budget(), Breaker(most=2, pause=30), Repeats(most=10**6)))
     for _ in range(2):
         with pytest.raises(fw.ToolFailure):
             world.call(world.flaky(failed))
@@ -330,9 +332,9 @@ def test_what_may_pass_and_crashes_open_the_breaker(failed: fw.ToolFailure) -> N
 
 
 @ways
-@pytest.mark.parametrize("last", [LIMITED, fw.encode(LIMITED)], ids=["raised", "returned"])
+@pytest.mark.parametrize("last", [DOWN, fw.encode(DOWN)], ids=["raised", "returned"])
 def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way: str, last: Any) -> None:
-    world = World(shared=Shared(Budget(), Breaker(most=2), Repeats()))
+    world = World(shared=Shared(Budget(), Breaker(most=2, pause=30), Repeats()))
     flaky = world.flaky(last)
 
     def function() -> Any:
@@ -342,7 +344,7 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
         return flaky()
 
     if isinstance(last, Exception):
-        with pytest.raises(fw.RateLimited):
+        with pytest.raises(fw.Unavailable):
             getattr(world, way)(function)
     else:
         assert getattr(world, way)(function) == last
@@ -350,9 +352,9 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
     assert world.events[-1].reason == "Calls of this tool are suspended after repeated failures."
 
 
-@pytest.mark.parametrize("last", [LIMITED, fw.encode(LIMITED)], ids=["raised", "returned"])
+@pytest.mark.parametrize("last", [DOWN, fw.encode(DOWN)], ids=["raised", "returned"])
 def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(last: Any) -> None:
-    world = World(shared=Shared(Budget(), Breaker(most=1), Repeats()))
+    world = World(shared=Shared(Budget(), Breaker(most=1, pause=30), Repeats()))
 
     def sleep(seconds: float) -> None:
         world.sleep(seconds)
@@ -361,7 +363,7 @@ def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(la
     settings = world.settings(tool="other", shared=world.shared)
     world.shared.breaker.most = 2  # so that the call itself does not open it
     if isinstance(last, Exception):
-        with pytest.raises(fw.RateLimited):
+        with pytest.raises(fw.Unavailable):
             fw.call(world.flaky(last), sleep=sleep, **settings)
     else:
         assert fw.call(world.flaky(last), sleep=sleep, **settings) == last
@@ -395,14 +397,71 @@ def test_a_result_that_does_not_like_to_be_copied_comes_back_as_it_is(way: str) 
 def test_the_same_call_failing_again_and_again_is_not_tried_again() -> None:
     world = World(shared=Shared(Budget(), Breaker(most=100), Repeats(most=3)))
     for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2}):
-        with pytest.raises(fw.RateLimited):
-            world.call(world.flaky(LIMITED), arguments=arguments)
+        with pytest.raises(fw.NetworkFailure):
+            world.call(world.flaky(REFUSED), arguments=arguments)
 
     assert world.made == 3 + 3 + 1
     assert world.events[-1].reason == "The same call keeps failing the same way."
-    with pytest.raises(fw.RateLimited):
-        world.call(world.flaky(LIMITED), arguments={"a": 2})
+    with pytest.raises(fw.NetworkFailure):
+        world.call(world.flaky(REFUSED), arguments={"a": 2})
     assert world.made == 7 + 3
+
+
+def test_a_rate_limit_says_nothing_of_the_call_that_met_it() -> None:
+    world = World(shared=Shared(Budget(capacity=14), Breaker(most=1), Repeats(most=1)))
+
+    for _ in range(50):
+        assert world.call(world.flaky(LIMITED, "ok"), arguments={"a": 1}) == "ok"
+        world.made = 0
+
+    assert {event.kind for event in world.events} == {"retry", "recovered"}
+    assert world.shared.failure_state[:3] == ({}, {}, {})
+
+
+@ways
+def test_a_call_waits_for_a_suspended_tool_if_that_does_not_take_long(way: str) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=1, pause=30), Repeats()))
+    world.shared.breaker.failed(("s", "t"), fw.Unavailable("m").failure, 0.0)
+    world.now = 15.0
+
+    assert getattr(world, way)(world.flaky("ok")) == "ok"
+    assert (world.made, sum(world.slept)) == (1, 16)  # the rest of the pause, and a moment so that not all come at once
+
+
+@ways
+def test_a_call_that_may_not_wait_as_long_is_refused_at_once(way: str) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=1, pause=30), Repeats()))
+    world.shared.breaker.failed(("s", "t"), fw.Unavailable("m").failure, 0.0)
+    world.now = 15.0
+
+    for policy in (fw.Policy(deadline=10), fw.Policy(longest=10)):
+        with pytest.raises(fw.ToolFailure) as refused:
+            getattr(world, way)(world.flaky("ok"), policy=policy)
+        assert (refused.value.failure.code, refused.value.failure.retry_after) == ("CIRCUIT_OPEN", 15)
+    assert (world.made, world.slept) == (0, [])
+
+
+@pytest.mark.parametrize("kind", ["call", "acall"])
+def test_successes_count_though_nothing_had_failed_when_they_began(kind: str) -> None:
+    shared = Shared(Budget(), Breaker(most=5), Repeats(most=10**6))
+    settings: dict[str, Any] = {"shared": shared, "server": "s", "tool": "t"}
+
+    def concurrent() -> str:
+        # While this call runs, others begin and fail.
+        for number in range(4):
+            run = Run(fw.Policy(), shared, "s", "t", arguments=number)
+            failed(run, fw.Unavailable("m").failure, 0.0)
+        return "ok"
+
+    async def aconcurrent() -> str:
+        return concurrent()
+
+    for _ in range(3):
+        answer = fw.call(concurrent, **settings) if kind == "call" else asyncio.run(fw.acall(aconcurrent, **settings))
+        assert answer == "ok"
+
+    assert shared.breaker.suspension(("s", "t"), 0.0) == 0
+    assert not shared.breaker.failing
 
 
 def test_a_hook_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:

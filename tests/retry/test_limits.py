@@ -59,7 +59,7 @@ def test_a_probe_that_never_ends_makes_room_for_another() -> None:
     waiting = breaker.refusal(KEY, 50.0, caller="next")
 
     assert waiting is not None
-    assert waiting.retry_after == 10
+    assert waiting.retry_after == 1  # the probe may end any moment
     assert breaker.refusal(KEY, 60.0, caller="next") is None
 
 
@@ -152,7 +152,7 @@ def test_a_throttled_retry_is_cheaper(code: str, price: int) -> None:
         (lambda: Budget(cost=501), "a retry must cost more than nothing and at most 500, not 501"),
         (lambda: Budget(gain=-1), "a success cannot cost anything: gain must be at least 0, not -1"),
         (lambda: Breaker(pause=-1), "window and pause must be numbers of seconds, not 60.0 and -1"),
-        (lambda: Breaker(window=float("nan")), "window and pause must be numbers of seconds, not nan and 30.0"),
+        (lambda: Breaker(window=float("nan")), "window and pause must be numbers of seconds, not nan and 15.0"),
     ],
 )
 def test_figures_that_make_no_sense_are_refused(make: Any, told: str) -> None:

@@ -1,5 +1,7 @@
 """The rules of retrying, as properties of a decision by a policy; it knows no clock and no chance."""
 
+import pickle
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -141,3 +143,114 @@ def test_a_delay_that_no_machine_can_sleep_is_not_waited() -> None:
     decision = fw.decide(failure, policy=Policy(max_wait=float("inf")))
 
     assert (decision.action, decision.retry_delay, decision.delay) == ("wait", None, 2**50)
+
+
+TIMEOUT = fw.Failure(code="TIMEOUT", message="m")
+
+
+def test_what_the_policy_says_of_a_tool_stands_whatever_the_server_says() -> None:
+    policy = Policy(tools={"search": fw.Tool(read_only=True), "pay": fw.Tool(read_only=False, idempotent=False)})
+
+    assert policy.hints("search", None) == fw.Hints(read_only=True)
+    assert policy.hints("search", {"readOnlyHint": False}) == fw.Hints(read_only=True)
+    assert policy.hints("pay", {"readOnlyHint": True, "idempotentHint": True}) == fw.Hints()
+    assert policy.hints("other", {"idempotentHint": True}) == fw.Hints(idempotent=True)
+
+
+def test_a_more_specific_pattern_counts_wherever_it_stands() -> None:
+    patterns = {
+        "pay_status": fw.Tool(read_only=True),
+        "pay_*": fw.Tool(read_only=False, attempts=1),
+        "*": fw.Tool(read_only=True, timeout=9, attempts=4),
+    }
+    for order in (patterns, dict(reversed(patterns.items()))):
+        policy = Policy(tools=order)
+
+        assert policy.tool("pay_card") == fw.Tool(read_only=False, attempts=1, timeout=9)
+        assert policy.tool("pay_status") == fw.Tool(read_only=True, attempts=1, timeout=9)
+        assert policy.tool("search") == fw.Tool(read_only=True, attempts=4, timeout=9)
+
+
+def test_a_pattern_does_not_fit_another_case() -> None:
+    assert Policy(tools={"get_*": fw.Tool(read_only=True)}).tool("GET_all") == fw.Tool()
+
+
+def test_the_policy_of_a_tool_has_its_figures_and_else_those_of_all() -> None:
+    policy = Policy(
+        attempts=5, deadline=60, trust_inferred=True, tools={"slow_*": fw.Tool(attempts=2, timeout=30, max_wait=0)}
+    )
+
+    mine, other = policy.for_tool("slow_report"), policy.for_tool("search")
+
+    assert (mine.attempts, mine.timeout, mine.max_wait, mine.deadline, mine.trust_inferred) == (2, 30, 0, 60, True)
+    assert (other.attempts, other.timeout, other.max_wait, other.deadline) == (5, None, 120, 60)
+
+
+def test_a_tool_that_may_not_run_twice_is_no_longer_vouched_for() -> None:
+    policy = Policy(repeatable=True, tools={"pay_*": fw.Tool(read_only=False)})
+
+    assert fw.decide(TIMEOUT, policy=policy.for_tool("search")).action == "retry"
+    assert fw.decide(TIMEOUT, policy=policy.for_tool("pay_card")).action == "verify"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_read"),
+    [
+        ("get_issue", True),
+        ("listFiles", True),
+        ("search", True),
+        ("github.describe_table", True),
+        ("github__read-file", True),
+        ("get_or_create_user", False),
+        ("search_and_replace", False),
+        ("get_new_address", False),
+        ("getAndDelete", False),
+        ("pop_item", False),
+        ("listing", False),
+        ("budget_get", False),
+        ("", False),
+    ],
+)
+def test_a_tool_without_annotations_is_read_only_by_its_name_only_where_names_are_trusted(
+    name: str, is_read: bool
+) -> None:
+    trusting = Policy(trust_read_verbs=True)
+
+    assert trusting.hints(name, None).read_only is is_read
+    assert trusting.hints(name, {"title": "Look"}).read_only is is_read
+    assert not Policy().hints(name, None).repeatable
+    assert not trusting.hints(name, {"readOnlyHint": False}).repeatable
+    assert not trusting.hints(name, {"destructiveHint": True}).repeatable
+    assert not trusting.hints(name, fw.Hints()).repeatable
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        ({"attempts": 0}, ValueError),
+        ({"attempts": 1.5}, TypeError),
+        ({"timeout": 0}, ValueError),
+        ({"timeout": "5"}, TypeError),
+        ({"deadline": -1}, ValueError),
+        ({"read_only": "yes"}, TypeError),
+    ],
+    ids=str,
+)
+def test_a_tool_that_makes_no_sense_is_refused(wrong: dict[str, object], kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=next(iter(wrong))):
+        fw.Tool(**wrong)  # type: ignore[arg-type]  # one of each
+
+
+@pytest.mark.parametrize("wrong", [["search"], {"search": {"read_only": True}}, {1: fw.Tool()}], ids=str)
+def test_tools_are_a_dict_of_tools(wrong: object) -> None:
+    with pytest.raises(TypeError, match="tools must be a dict of Tool by name"):
+        Policy(tools=wrong)  # type: ignore[arg-type]  # it says so
+
+
+def test_a_policy_keeps_its_tools_when_the_dict_it_got_changes_and_pickles_with_them() -> None:
+    tools = {"pay": fw.Tool(read_only=False)}
+    policy = Policy(tools=tools)
+    tools["pay"] = fw.Tool(read_only=True)
+
+    assert policy.tool("pay").read_only is False
+    assert pickle.loads(pickle.dumps(policy)) == policy

@@ -1,5 +1,6 @@
 """Each of the eight rules as a property of whole calls, under a clock that only sleeping moves."""
 
+import threading
 from itertools import takewhile
 from typing import Any
 
@@ -89,9 +90,13 @@ def test_rule_2_what_took_effect_is_not_run_twice_on_any_tool(failed: list[fw.Fa
     assert all(failure.outcome != "executed" for failure in call.retried)
 
 
-def may_run_again(failure: fw.Failure, hints: fw.Hints) -> bool:
+def may_run_again(failure: fw.Failure, hints: fw.Hints, *, is_first: bool) -> bool:
     is_safe = hints.repeatable or (failure.outcome in ("not_executed", "rejected") and failure.origin != "inferred")
-    return bool(failure.retryable) and failure.severity in (None, "error") and failure.outcome != "executed" and is_safe
+    is_bearable = (failure.retry_after or 0.0) <= threading.TIMEOUT_MAX  # nobody can sleep longer
+    is_open = failure.severity in (None, "error") and failure.outcome != "executed"
+    waits_for_server = failure.type == "CONFLICT" and failure.retry_after is not None and failure.recoverable
+    is_waited_out = is_first and waits_for_server and failure.code in (None, "X")  # the others say what to do
+    return (bool(failure.retryable) or is_waited_out) and is_open and is_safe and is_bearable
 
 
 @given(failed=some_failures, hints=all_hints)
@@ -101,9 +106,26 @@ def test_what_rules_1_and_2_do_not_forbid_is_made_again(failed: list[fw.Failure]
 
     call = Call(known, hints=hints, policy=fw.Policy(attempts=9, max_wait=1e12), shared=shared)
 
-    retried = list(takewhile(lambda failure: may_run_again(failure, hints), known))
+    may_run = (may_run_again(failure, hints, is_first=index == 0) for index, failure in enumerate(known))
+    retried = known[: sum(takewhile(bool, may_run))]
     assert call.retried[: len(known)] == retried
     assert (call.answer == "ok") is (retried == known)
+
+
+@given(hints=all_hints, policy=policies, delay=st.floats(0, 200), outcome=st.sampled_from(["rejected", "unknown"]))
+def test_rule_1_a_conflict_with_a_stated_delay_is_waited_out_once(
+    hints: fw.Hints, policy: fw.Policy, delay: float, outcome: Any
+) -> None:
+    locked = fw.Failure(code="LOCKED", message="m", retry_after=delay, outcome=outcome)
+
+    call = Call([locked] * 9, hints=hints, policy=policy, chance=0.0)
+
+    is_safe = hints.repeatable or outcome == "rejected"
+    delay = locked.retry_after or 0.0  # rounded
+    is_in_time = delay <= policy.max_wait and (policy.deadline is None or 0.25 + delay <= policy.deadline)
+    is_waited_out = is_safe and is_in_time and policy.attempts > 1
+    assert call.clock.slept == ([delay] if is_waited_out else [])
+    assert len(call.began) == (2 if is_waited_out else 1)
 
 
 @given(hints=all_hints, attempts=st.integers(1, 9))
@@ -183,7 +205,7 @@ def test_rule_6_the_same_call_failing_the_same_way_ends_after_so_many(most: int,
     shared = Shared(Budget(capacity=1e9), Breaker(most=10**6), Repeats(most=most))
     seen = {1: 0, 2: 0}
     for sent in arguments:
-        call = Call([fw.RateLimited("m").failure] * 9, shared=shared, arguments=sent)
+        call = Call([fw.NetworkFailure("m", outcome="not_executed").failure] * 9, shared=shared, arguments=sent)
         seen[sent["a"]] += 1
 
         assert len(call.began) == (1 if seen[sent["a"]] >= most else 3)

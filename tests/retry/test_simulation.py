@@ -35,6 +35,16 @@ def test_nothing_is_run_twice_and_the_load_stays_bounded(name: str, size: str) -
 
 
 @pytest.mark.parametrize("size", ["full", "short"])
+@pytest.mark.parametrize("name", OURS)
+def test_more_calls_succeed_than_with_naive_retries_at_a_tenth_of_their_load(name: str, size: str) -> None:
+    clients = RECORDED[size]["clients"]
+
+    for naive in ("tenacity", "stamina"):
+        assert clients[name]["succeeded"] >= clients[naive]["succeeded"]
+        assert clients[name]["tries_while_failing"] <= clients[naive]["tries_while_failing"] / 10
+
+
+@pytest.mark.parametrize("size", ["full", "short"])
 @pytest.mark.parametrize("name", ["tenacity", "stamina"])
 def test_those_who_retry_everything_run_effects_twice(name: str, size: str) -> None:
     clients = RECORDED[size]["clients"]

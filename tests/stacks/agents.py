@@ -32,11 +32,10 @@ OWN_WORDS = {("pydantic_ai", "an empty error")}
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-@functools.cache
-def seen(mode: str) -> dict[str, dict[str, Any]]:
-    """Return what was seen in a mode, by case."""
+def run_observer(mode: str, *more: str) -> list[dict[str, Any]]:
+    """Return what was seen in a mode."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.stacks.observing", STACK, mode],
+        [sys.executable, "-W", "ignore", "-m", "tests.stacks.observing", STACK, mode, *more],
         cwd=ROOT,
         env=os.environ | {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true"},
         capture_output=True,
@@ -45,7 +44,14 @@ def seen(mode: str) -> dict[str, dict[str, Any]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return {row["case"]: row for row in json.loads(done.stdout)}
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+@functools.cache
+def seen(mode: str) -> dict[str, dict[str, Any]]:
+    """Return what was seen in a mode, by case."""
+    return {row["case"]: row for row in run_observer(mode)}
 
 
 each_way = pytest.mark.parametrize("mode", WITH_US)
@@ -112,7 +118,7 @@ def test_the_table_in_the_docs_is_current() -> None:
     rows = [row for mode in (BARE, *WITH_US) for row in seen(mode).values()]
 
     if os.environ.get("FAILWELL_TABLE") == "write":
-        write(rows)
+        write(rows, TABLE)
 
     recorded = json.loads(TABLE.read_text(encoding="utf-8"))
     assert [row for row in recorded if _key(row) == _key(rows[0])] == rows, (
@@ -120,10 +126,10 @@ def test_the_table_in_the_docs_is_current() -> None:
     )
 
 
-def write(rows: list[dict[str, Any]]) -> None:
+def write(rows: list[dict[str, Any]], table: Path) -> None:
     """Put the rows of one stack in place of its old ones; other processes may write theirs at the same time."""
-    TABLE.touch()
-    with TABLE.open("r+", encoding="utf-8") as file:
+    table.touch()
+    with table.open("r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         others = [row for row in json.loads(file.read() or "[]") if _key(row) != _key(rows[0])]
         text = json.dumps(sorted(others + rows, key=_key), indent=1, ensure_ascii=False)

@@ -25,14 +25,16 @@ KEEPERS = ("fastmcp", "langchain", "mcp", "openai_agents", "strands")
 
 
 class Call(NamedTuple):
-    """One tool call that a stack's model makes, and the server it is made to."""
+    """One tool call that a stack's model makes, and the server it is made to: at a URL, or over standard streams."""
 
     tool: str
     notes: Path
+    url: str | None = None
+    program: tuple[str, ...] = ("tests/stacks/server.py",)
 
     @property
     def arguments(self) -> dict[str, str]:
-        return dict(CASES[self.tool].arguments)
+        return dict(CASES[self.tool].arguments) if self.program == ("tests/stacks/server.py",) else {"text": "printer"}
 
     @property
     def command(self) -> str:
@@ -41,7 +43,7 @@ class Call(NamedTuple):
     @property
     def args(self) -> list[str]:
         """The server's program, from the folder that the stack runs in: one framework names tools after it."""
-        return ["tests/stacks/server.py"]
+        return list(self.program)
 
     @property
     def env(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Calling tools: decoded, retried where that is safe, repaired and replaced where the caller wants it. No SDK here."""
 
-from failwell.client._caller import Caller, CallResult
+from failwell.client._caller import Caller, CallResult, approved
 from failwell.client._install import Installation, install, uninstall, wrap
 from failwell.client._tool_list import ToolDescription, ToolListCache, ToolLookup, ToolPage
 
@@ -12,6 +12,7 @@ __all__ = [
     "ToolListCache",
     "ToolLookup",
     "ToolPage",
+    "approved",
     "install",
     "uninstall",
     "wrap",

@@ -2,8 +2,12 @@
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, NamedTuple, TypedDict, cast
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,29 +15,56 @@ from msgspec.structs import replace
 from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
-from failwell.advice import Hints
-from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed
-from failwell.dialects._placement import META_KEY
-from failwell.event import Observer
+from failwell.advice import Hints, is_timed_conflict
+from failwell.client._repeat_guard import RepeatGuard
+from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed, untrusted
+from failwell.dialects._placement import META_KEY, is_beside_success
+from failwell.event import Event, Observer
 from failwell.failure import Failure, is_certain
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Ask, Effect, Finish, Limits, Policy, Run, Shared, Try, Wait, _environment, _layers
-from failwell.retry._layers import is_retrying, report_to_outer_layer
+from failwell.retry._call_key import CallKey
+from failwell.retry._layers import Layer, is_retrying, report_to_outer_layer, sent_key
+from failwell.retry._time_limit import NoAnswer, TimeLimit
 from failwell.schema.repair import Repair, repair
+
+if TYPE_CHECKING:
+    from failwell.policy_file import PolicyFile
 
 Fallback = Callable[[Failure, dict[str, Any]], Any]
 """Takes the failure and the arguments; returns a value, or an awaitable that gives one."""
+
+Repairs = bool | Literal["lossless"]
+"""Which calls to correct: those where nothing is guessed, on read-only tools; all that are sure enough; or none."""
+
+OtherTool = Callable[[str], tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]]
 
 Trust = bool | Collection[str] | Callable[[str], bool]
 """Whose descriptions of tools to believe: all, none, those of servers named, or those it returns true for."""
 
 _DEFAULT = Policy()
 _SURE_ENOUGH = 0.7  # the confidence of a repair
+_MOST_POLICIES = 1000
+_MOST_REJECTIONS = 2
+_NOT_SENT = "The call was not sent: it was refused twice within a minute, and its arguments are the same."
 _NO_EFFECT = ("not_executed", "rejected")
 # Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
 _UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
+
+
+_is_approved: ContextVar[bool] = ContextVar("failwell_is_approved", default=False)
+
+
+@contextmanager
+def approved() -> Generator[None]:
+    """Make calls in this block exactly as they are: a person approved their arguments, so none is corrected."""
+    token = _is_approved.set(True)
+    try:
+        yield
+    finally:
+        _is_approved.reset(token)
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
@@ -42,6 +73,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how the
     last try ended, if there was any. Where `is_fallback` is true, `result` is what the fallback gave: the tool failed.
     `repaired` says how the arguments were corrected, whether that helped or not. `attempts` counts all calls made.
+    `repeats`: so often the same call found nothing within a minute, from the third time on.
     """
 
     result: Any = None
@@ -51,13 +83,19 @@ class CallResult(Struct, frozen=True, kw_only=True):
     is_fallback: bool = False
     repaired: Repair | None = None
     hints: Hints = Hints()
+    repeats: int = 0
 
     @property
     def text(self) -> str:
         """The failure as one text for a model, with one next step; empty without a failure."""
         if self.failure is None:
             return ""
-        return render(self.failure, self.hints, attempt=max(self.attempts, 1))
+        return self.with_notes(render(self.failure, self.hints, attempt=max(self.attempts, 1)))
+
+    def with_notes(self, text: str) -> str:
+        """Return a text for a model with what else it should know of the call, a line each."""
+        again = f"Note: the same call failed like this {self.repeats} times within a minute." if self.repeats else ""
+        return "\n".join(filter(None, (text, self.repair_note, again)))
 
     @property
     def model_text(self) -> str:
@@ -68,6 +106,13 @@ class CallResult(Struct, frozen=True, kw_only=True):
             self.result if isinstance(self.result, str) else json.dumps(self.result, ensure_ascii=False, default=str)
         )
         return f"{self.note}\n{value}"
+
+    @property
+    def repair_note(self) -> str:
+        """One line that says how the arguments were corrected, without their values; empty if they were not."""
+        if self.repaired is None:
+            return ""
+        return f"Note: the call was made with corrected arguments ({_summary(self.repaired)})."
 
     @property
     def note(self) -> str:
@@ -95,6 +140,16 @@ class RawAttempt(NamedTuple):
     exception: Exception | None = None
 
 
+def _before_end(hook: Observer) -> Observer:
+    """Return a hook that hears of all but the end: who counts calls counts those of tools."""
+
+    def hear(event: Event) -> None:
+        if not event.ends_call:
+            hook(event)
+
+    return hear
+
+
 async def attempt_once(make: Callable[[dict[str, Any]], Awaitable[Any]], arguments: dict[str, Any]) -> RawAttempt:
     """Make a call once and return how it ended; cancellation passes."""
     try:
@@ -120,15 +175,19 @@ class ToolCall:
         pin: Callable[[ToolDescription], ToolDescription],
         is_trusted: Callable[[], bool],
         wants_schema: bool,
+        policy: Policy,
         dialect: str | None,
         unflagged: bool,
         marks_before: int,
+        limit: TimeLimit | None,
     ) -> None:
         self._make = make
+        self.limit = limit
         self.tool = tool
         self.arguments = arguments
         self.description = ToolDescription()
-        self.hints = Hints()
+        self.hints = policy.hints(tool, None if description is None else Hints())
+        self.policy = policy
         self._describe = description
         self._is_described = False
         self._pin = pin
@@ -147,11 +206,16 @@ class ToolCall:
         result, exception = end
         if exception is not None:
             below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
-            return Attempt(None, exception, await self._failure_in(exception, arguments), below)
+            failure = await self._failure_in(exception, arguments)
+            if failure is not None and isinstance(exception, NoAnswer) and self.hints.read_only:
+                failure = failure.replace(outcome="not_executed")  # there is no effect that it could have had
+            return Attempt(None, exception, failure, below)
         reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
         if not reads_successes and not is_failed(result):
             return Attempt(result)
         failure = await self._failure_in(result, arguments, has_failed=not reads_successes)
+        if failure is not None and is_beside_success(failure) and not is_failed(result):
+            failure = None
         return Attempt(result, None, failure, attempts_below(result) if failure else 0)
 
     async def _failure_in(self, what: Any, arguments: dict[str, Any], *, has_failed: bool = True) -> Failure | None:
@@ -163,7 +227,7 @@ class ToolCall:
         failure = self._read(what, arguments, schema)
         if failure is None or self._describe is None or not self._matters_for(failure):
             return failure
-        await self._look_up()
+        await self.look_up()
         late = self.description.input_schema
         return failure if is_certain(failure) or late is schema else self._read(what, arguments, late)
 
@@ -175,30 +239,35 @@ class ToolCall:
             if not callable(self._describe):
                 self._describe = ToolDescription.of(self._describe)
             found = self._describe.known() if isinstance(self._describe, ToolLookup) else self._describe
-        except Exception:  # `_look_up` says so, if it matters
+        except Exception:  # `look_up` says so, if it matters
             return None
         return found.input_schema if isinstance(found, ToolDescription) else None
 
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
             return True
-        return not is_certain(failure) or failure.retryable is not False
+        return not is_certain(failure) or failure.retryable is not False or is_timed_conflict(failure)
 
-    async def _look_up(self) -> None:
+    async def look_up(self) -> None:
+        """Learn what the server says of the tool."""
         describe = self._describe
         if not callable(describe):
             self._describe = None
         try:
             found = describe.known() if isinstance(describe, ToolLookup) else None
             if found is None:
-                found = ToolDescription.of(await cast(Describe, describe)() if callable(describe) else describe)
+                asked = await self._ask(cast(Describe, describe)) if callable(describe) else describe
+                found = ToolDescription.of(asked)
             found = found if found.is_pinned else self._pin(found)
-            self.description = found if self._is_trusted() else replace(found, annotations=None)
-            hints = Hints.of(self.description.annotations)
+            self.description = found if self._is_trusted() else untrusted(found)
+            hints = self.policy.hints(self.tool, self.description.annotations if found.is_known else Hints())
             self.hints = narrowed(self.hints, hints) if self._is_described else hints
             self._is_described = True
         except Exception:
-            log.exception("the description of a tool could not be read, so nothing is known of it")
+            log.exception("the description of a tool could not be read, so nothing is known about it")
+
+    async def _ask(self, describe: Describe) -> Any:
+        return await (describe() if self.limit is None else self.limit.look_up(describe))
 
     def _read(self, what: Any, arguments: dict[str, Any], schema: dict[str, Any] | None) -> Failure | None:
         failure: Failure | None = read(
@@ -231,11 +300,12 @@ class CallerOptions(TypedDict, total=False):
     shared: Shared | None
     limits: Limits | str | None
     hook: Observer | None
-    repair: bool
+    repair: Repairs
     fallbacks: Mapping[str, Fallback] | None
     trust: Trust
     dialect: str | None
     unflagged: bool
+    policy_file: "PolicyFile | str | Path | None"
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
     chance: Callable[[], float]
@@ -252,11 +322,15 @@ class Caller:
         limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* has their
             figures, and takes over while it is away; callers with the same URL and figures have all that in common.
         hook: told an `Event` after each try.
-        repair: make one corrected call if the arguments were wrong and what is right follows from error and schema.
+        repair: make one corrected call if the arguments were wrong and what is right follows from error and schema. By
+            default only if nothing is guessed (`5` for `"5"`), the schema proves the call wrong, and the tool is
+            read-only; True: whatever is sure enough, where the call had no effect; False: never.
         fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.
         trust: whether to believe what servers say of their tools: all, none, those named, or those it returns true for.
         dialect: what the servers are known to speak, if it does not flag errors.
         unflagged: look for failures in results that are not flagged as errors too.
+        policy_file: a policy file or its path: what it says of a server or a tool beats *policy*, *trust* and
+            *unflagged*; its limits count where there are no other ones.
         clock: tells seconds.
         sleep: waits.
         chance: gives a number from 0 to 1.
@@ -269,28 +343,37 @@ class Caller:
         shared: Shared | None = None,
         limits: Limits | str | None = None,
         hook: Observer | None = None,
-        repair: bool = False,
+        repair: Repairs = "lossless",
         fallbacks: Mapping[str, Fallback] | None = None,
         trust: Trust = True,
         dialect: str | None = None,
         unflagged: bool = False,
+        policy_file: "PolicyFile | str | Path | None" = None,
         clock: Callable[[], float] = _environment.clock,
         sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
         chance: Callable[[], float] = _environment.chance,
     ) -> None:
         self.policy = policy
-        self.shared = limits_of(limits, shared)
+        self.policy_file = _loaded(policy_file)
+        self.shared = limits_of(limits or (self.policy_file.limits_url if self.policy_file else None), shared)
         self.hook = hook
         self.repair = repair
         self.fallbacks = dict(fallbacks or {})
         self.trust = trust
         self.dialect = dialect
         self.unflagged = unflagged
-        self._reads_successes = unflagged or dialect is not None
         self.clock = clock
         self.sleep = sleep
         self.chance = chance
         self._pins = Pins()
+        self._repeats = RepeatGuard()
+        self._policies: dict[tuple[str, str], Policy] = {}
+
+    def with_own_pins(self) -> "Caller":
+        """Return a caller that does the same, and pins for itself what servers promise of their tools."""
+        other = copy(self)
+        other._pins = Pins()
+        return other
 
     async def run(
         self,
@@ -300,6 +383,10 @@ class Caller:
         tool: str,
         arguments: dict[str, Any] | None = None,
         description: Any = None,
+        cancellable: bool = True,
+        other_tool: OtherTool | None = None,
+        is_continuation: bool = False,
+        is_tool_call: bool = True,
     ) -> CallResult:
         """Make a call until it succeeds or another try is not worth it or not safe. Cancellation passes at once.
 
@@ -313,44 +400,104 @@ class Caller:
             description: the tool's annotations and input schema, an SDK's description of the tool, or an async function
                 that gives one; it is called only after a failure that it matters for. What it promises counts from
                 the first time on, for this server and tool: later it may promise less, and not more.
+            cancellable: whether a try may be ended when its time is up; the first request of a session may not.
+            other_tool: gives the description of another tool of the server and a function that makes one call of it, to
+                ask whether this call took effect.
+            is_continuation: whether the call goes on with an earlier one, so that it is no repeat of it.
+            is_tool_call: whether the hook hears how it ends; of other requests it only hears that they are made again.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
+        started = self.clock()
+        policy = self._policy_of(server, tool)
+        limit = TimeLimit.of(policy, started=started, clock=self.clock) if cancellable else None
+        make = make_call if limit is None else _limited(make_call, limit)
         if is_retrying.get():
-            call = self._call(make_call, server, tool, arguments, description, marks_before)
+            call = self._call(make, server, tool, arguments, description, marks_before, limit)
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
+            _note_retention(call)
             if call_result.failure:
                 report_to_outer_layer(call_result.failure)
             return call_result
-        started = self.clock()
-        layer: list[str | Failure] = ["under way"]
+        if self._repeats and not is_continuation:
+            refused = self._answer_repeat(server, tool, arguments, description, started)
+            if refused is not None:
+                return refused
+        layer: Layer = ["under way"]
         token = is_retrying.set(layer)
         try:
             first: RawAttempt | None = None
             if self._success_changes_nothing:  # most calls succeed, and then there is nothing to decide
-                first = await attempt_once(make_call, arguments)
-                if first.exception is None and not self._reads_successes and not is_failed(first.result):
+                first = await attempt_once(make, arguments)
+                is_plain = self.dialect is None and not self._is_unflagged(server, tool)
+                if first.exception is None and is_plain and not is_failed(first.result):
+                    if self._repeats:
+                        self._note_success(server, tool, description)
+                    if not self._success_changes_nothing:  # something failed meanwhile
+                        self.shared.succeeded((server, tool), arguments, self.clock(), paid=0.0)
                     return CallResult(result=first.result)
-            call = self._call(make_call, server, tool, arguments, description, marks_before)
-            run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, started, source="client")
-            attempt = await self._attempt_until_settled(call, run, first)
+            call = self._call(make, server, tool, arguments, description, marks_before, limit)
+            hook = self.hook if is_tool_call or self.hook is None else _before_end(self.hook)
+            run = Run(call.policy, self.shared, server, tool, arguments, None, hook, started, source="client")
+            attempt = await self._attempt_until_settled(call, run, limit, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
-            if call_result.failure and self.repair and is_automatic():
+            if call_result.failure and self.repair and is_automatic() and not _is_approved.get():
+                layer[0] = "under way"  # a corrected call is another one, with a key of its own
                 call_result = await self._repair(call, run, call_result, call_result.failure)
+            if other_tool is not None and call.policy.verify and call_result.failure and is_automatic():
+                layer[0] = "under way"
+                call_result = await self._verify(call, run, call_result, call_result.failure, other_tool)
         finally:
             layer.clear()
             is_retrying.reset(token)
+        if call_result.failure is None and self._repeats:
+            self._note_success(server, tool, description)
+        elif call_result.failure is not None and not is_continuation:
+            call_result = self._note_failure(server, tool, arguments, call_result, call_result.failure)
         if call_result.exception and call_result.attempts > 1:
             _layers.mark(call_result.exception)
         if call_result.failure and tool in self.fallbacks and is_automatic():
             return await self._fall_back(call, run, call_result, call_result.failure)
         return call_result
 
+    def _answer_repeat(
+        self, server: str, tool: str, arguments: dict[str, Any], description: Any, now: float
+    ) -> CallResult | None:
+        """Return the answer to a call that was refused twice within a minute and that the schema proves wrong."""
+        if (
+            self._repeats.rejections(server, tool, arguments=arguments, now=now) < _MOST_REJECTIONS
+            or not is_automatic()
+        ):
+            return None
+        known = description.known() if isinstance(description, ToolLookup) else None
+        found = None if known is None else _proof(arguments, known.input_schema)
+        if known is None or found is None:
+            return None
+        failure = found.replace(message=f"{found.message} {_NOT_SENT}", outcome="not_executed", tool=tool)
+        run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, now, source="client")
+        run.follow_up(self.clock(), "refused", failure, reason="the same call was refused twice within a minute")
+        return CallResult(failure=failure, attempts=0)
+
+    def _note_success(self, server: str, tool: str, description: Any) -> None:
+        """Forget what failed on a server, unless the tool that succeeded cannot have changed anything."""
+        known = description.known() if isinstance(description, ToolLookup) else None
+        annotations = known.annotations if known is not None and self._trusts(server) else Hints()
+        if not self._policy_of(server, tool).hints(tool, annotations).read_only:
+            self._repeats.forget(server)
+
+    def _note_failure(
+        self, server: str, tool: str, arguments: dict[str, Any], call_result: CallResult, failure: Failure
+    ) -> CallResult:
+        count = self._repeats.failed(server, tool, arguments=arguments, failure=failure, now=self.clock())
+        if failure.type != "NOT_FOUND" or count <= _MOST_REJECTIONS or failure.severity == "warning":
+            return call_result
+        return replace(call_result, repeats=count)
+
     @property
     def _success_changes_nothing(self) -> bool:
         """Whether a success would change nothing, and there is no hook to tell."""
-        one, other, third = self.shared.failure_state
-        return self.hook is None and not (one or other or third)
+        breakers, budgets, repeats, paces = self.shared.failure_state
+        return self.hook is None and not (breakers or budgets or repeats or paces)
 
     def _call(
         self,
@@ -360,6 +507,7 @@ class Caller:
         arguments: dict[str, Any],
         description: Any,
         marks_before: int,
+        limit: TimeLimit | None,
     ) -> ToolCall:
         return ToolCall(
             make_call,
@@ -368,23 +516,28 @@ class Caller:
             description=description,
             pin=lambda said: self._pins.pin((server, tool), said),
             is_trusted=lambda: self._trusts(server),
-            wants_schema=self.repair,
+            wants_schema=self.repair is not False,
+            policy=self._policy_of(server, tool),
             dialect=self.dialect,
-            unflagged=self.unflagged,
+            unflagged=self._is_unflagged(server, tool),
             marks_before=marks_before,
+            limit=limit,
         )
 
-    async def _attempt_until_settled(self, call: ToolCall, run: Run, first: RawAttempt | None) -> Attempt:
+    async def _attempt_until_settled(
+        self, call: ToolCall, run: Run, limit: TimeLimit | None, first: RawAttempt | None
+    ) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
-        effect: Effect = Try() if first else run.begin(self.clock())
+        effect: Effect = Try() if first else run.begin(self.clock(), jitter=self.chance())
         run.attempt = run.attempt or int(first is not None)
         while not isinstance(effect, Finish):
             if isinstance(effect, Ask):
                 effect = run.answered(await effect.question.arun())
             elif isinstance(effect, Wait):
                 await self.sleep(effect.delay)
-                effect = run.begin(self.clock())
+                is_late = limit is not None and limit.left() <= 0
+                effect = run.expired(self.clock()) if is_late else run.begin(self.clock(), jitter=self.chance())
             else:
                 try:
                     last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
@@ -392,6 +545,11 @@ class Caller:
                     run.cancelled()
                     raise
                 first = None
+                if _drop_refused_key(last):
+                    run.attempt += 1
+                    last = await call.attempt(call.arguments)
+                if limit is not None:
+                    run.started = limit.started
                 effect = self._next(run, call, last)
         if last is None:
             return Attempt(failure=effect.refusal)
@@ -401,18 +559,24 @@ class Caller:
         """Return what to do after a try that ended like this."""
         if attempt.failure is None:
             return run.succeeded(self.clock())
-        run.hints, below = call.hints, attempt.attempts_below > 1
+        key, below = _note_retention(call), attempt.attempts_below > 1
+        is_keyed = key is not None and key.protects(attempt.failure)
+        run.hints = Hints(read_only=call.hints.read_only, idempotent=True) if is_keyed else call.hints
         return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""
-        repeatable = call.hints.repeatable or self.policy.repeatable
+        repeatable = call.hints.repeatable or run.policy.repeatable
         if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
             return call_result
         if call.description.has_new_schema:
             return call_result
+        if self.repair == "lossless" and not (call.hints.read_only and _is_proven_wrong(call, failure)):
+            return call_result
         found = repair(failure, call.arguments, call.description.input_schema)
-        if found is None or found.confidence < _SURE_ENOUGH:
+        if found is None or found.confidence < _SURE_ENOUGH or not (found.is_lossless or self.repair is True):
+            return call_result
+        if call.limit is not None and call.limit.left() <= 0:
             return call_result
         attempt = await call.attempt(found.arguments)
         if attempt.failure:
@@ -427,8 +591,35 @@ class Caller:
             )
         return _call_result(call, attempt, attempts=attempts, repaired=found)
 
+    async def _verify(
+        self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure, other_tool: OtherTool
+    ) -> CallResult:
+        """Return the result with what the tool says that tells whether the call took effect."""
+        pairing = call.description.verified_by
+        if failure.outcome != "unknown" or pairing is None or call_result.hints.repeatable:
+            return call_result
+        asked = pairing.arguments_for(call.arguments)
+        if asked is None:
+            return call_result
+        description, make = other_tool(pairing.tool)
+        limited = make if call.limit is None else _limited(make, call.limit)
+        question = self._call(limited, run.server, pairing.tool, asked, description, _layers.latest, call.limit)
+        await question.look_up()
+        if not question.hints.read_only:
+            return call_result
+        found = (await question.attempt(asked)).failure
+        if found is None:
+            message = f"{failure.message} {pairing.tool} shows that the call took effect."
+            failure = failure.replace(message=message, outcome="executed", suggestion=None)
+        elif found.type == "NOT_FOUND" and is_certain(found):  # it may still take effect: that proves nothing
+            failure = failure.replace(message=f"{failure.message} {pairing.tool} does not show it so far.")
+        else:
+            return call_result
+        run.follow_up(self.clock(), "verified", failure, reason=f"{pairing.tool} was asked whether it took effect")
+        return replace(call_result, failure=failure)
+
     async def _fall_back(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
-        repeatable = call.hints.repeatable or self.policy.repeatable
+        repeatable = call.hints.repeatable or run.policy.repeatable
         if not is_fallback_due(failure, repeatable=repeatable):
             return call_result
         try:
@@ -449,7 +640,25 @@ class Caller:
             hints=call_result.hints,
         )
 
+    def _policy_of(self, server: str, tool: str) -> Policy:
+        if self.policy_file is None and not self.policy.tools:
+            return self.policy
+        found = self._policies.get((server, tool))
+        if found is None:
+            file = self.policy_file
+            found = self.policy.for_tool(tool) if file is None else file.policy(server, tool, base=self.policy)
+            if len(self._policies) < _MOST_POLICIES:
+                self._policies[server, tool] = found
+        return found
+
+    def _is_unflagged(self, server: str, tool: str) -> bool:
+        said = None if self.policy_file is None else self.policy_file.tool(server, tool).flip
+        return self.unflagged if said is None else said
+
     def _trusts(self, server: str) -> bool:
+        said = None if self.policy_file is None else self.policy_file.server(server).trust_annotations
+        if said is not None:
+            return said
         if isinstance(self.trust, bool):
             return self.trust
         if not callable(self.trust):
@@ -457,8 +666,17 @@ class Caller:
         try:
             return self.trust(server) is True
         except Exception:
-            log.exception("nobody could say whether a server is trusted, so it is not")
+            log.exception("the function `trust` failed, so the server is not trusted")
             return False
+
+
+def _limited(
+    make_call: Callable[[dict[str, Any]], Awaitable[Any]], limit: TimeLimit
+) -> Callable[[dict[str, Any]], Awaitable[Any]]:
+    async def make(arguments: dict[str, Any]) -> Any:
+        return await limit.run(lambda: make_call(arguments))
+
+    return make
 
 
 def is_fallback_due(failure: Failure, *, repeatable: bool) -> bool:
@@ -477,6 +695,14 @@ def limits_of(limits: Limits | str | None, shared: Shared | None) -> Limits:
     return limits or shared or Shared.new()
 
 
+def _loaded(policy_file: "PolicyFile | str | Path | None") -> "PolicyFile | None":
+    if not isinstance(policy_file, str | Path):
+        return policy_file
+    from failwell.policy_file import PolicyFile  # only here: reading TOML takes long to load
+
+    return PolicyFile.load(policy_file)
+
+
 def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: Repair | None = None) -> CallResult:
     return CallResult(
         result=attempt.result,
@@ -488,8 +714,43 @@ def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: R
     )
 
 
+def _note_retention(call: ToolCall) -> CallKey | None:
+    """Return the key of a call, which now knows for how long its tool remembers it."""
+    key = sent_key()
+    if key is not None:
+        key.retention = call.description.retention or 0.0
+    return key
+
+
+def _drop_refused_key(attempt: Attempt) -> bool:
+    """Return whether the server refused the call only for its key, which is taken off then."""
+    failure, key = attempt.failure, sent_key()
+    if failure is None or key is None or not key.is_sent or key.on_refusal is None:
+        return False
+    if failure.code != "UNAUTHORIZED" or failure.outcome != "not_executed" or not is_certain(failure):
+        return False
+    key.refuse()
+    return True
+
+
 def _had_no_effect(failure: Failure) -> bool:
     return failure.outcome in _NO_EFFECT and is_certain(failure)
+
+
+def _is_proven_wrong(call: ToolCall, failure: Failure) -> bool:
+    """Return whether the server refused a call that its own schema refuses, so that nothing of it ran."""
+    return failure.outcome in _NO_EFFECT and _proof(call.arguments, call.description.input_schema) is not None
+
+
+def _proof(arguments: dict[str, Any], schema: dict[str, Any] | None) -> Failure | None:
+    """Return what a tool's schema finds wrong with arguments; None: nothing, or it can't be checked."""
+    if schema is None:
+        return None
+    try:
+        from failwell.schema.validator import check_arguments  # needs an optional package
+    except ImportError:
+        return None
+    return check_arguments(arguments, schema)
 
 
 def _summary(found: Repair) -> str:

@@ -1,6 +1,9 @@
 """`wrap`, `install`, `uninstall`: every tool call of a session, or of the process, through a `Caller`."""
 
 import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from importlib import metadata
 from threading import RLock
 from typing import Any, TypeVar, Unpack
@@ -17,20 +20,35 @@ _ABSENT = object()
 _lock = RLock()
 
 
-def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **options: Unpack[CallerOptions]) -> T:
+def wrap(
+    session: T,
+    policy: Policy = _DEFAULT,
+    *,
+    server: str | None = None,
+    reconnect: Callable[[], AbstractAsyncContextManager[T] | Awaitable[T]] | None = None,
+    refresh: Callable[[], Awaitable[object]] | None = None,
+    **options: Unpack[CallerOptions],
+) -> T:
     """Make every tool call of a session safe to fail: decoded, retried where that is safe, answered for the model.
 
     Takes a `ClientSession` or a connected `Client` of the mcp SDK, or a `Client` of fastmcp, and returns the same
     object. A failed call, also one that the SDK raises for, gives a result with `isError`, one text for the model,
     `failure` and `raw`; a success is not touched. Refused calls over streamable HTTP keep their status and Retry-After,
-    for which the SDK's transport is hooked as by `install`. Wrapping again changes policy and options, and logs that.
+    for which the SDK's transport is hooked as by `install`. A session that the server has forgotten is begun anew; with
+    *reconnect* a closed connection is replaced too, and calls go on there. Wrapping again changes policy and options,
+    and logs that.
 
     Args:
         session: the session or client.
         policy: how often and how long to try.
         server: what to call its server, if not as it calls itself.
-        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, clock, sleep,
-            chance.
+        reconnect: gives a new connected session: a context manager, which is held open in a task of its own until the
+            session is replaced again or the program ends, or an awaitable.
+        refresh: renews the credentials of the HTTP client, in place. It is called once for all calls that the MCP
+            server itself refuses with 401, and each of them is made once more; never if the HTTP client has an `auth`
+            of its own, and never for a 401 that a tool reports.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, policy_file,
+            clock, sleep, chance.
 
     Raises:
         TypeError: this is no session, or there is no such option.
@@ -42,8 +60,11 @@ def wrap(session: T, policy: Policy = _DEFAULT, *, server: str | None = None, **
     caller = Caller(policy, **options)
     integration = _sdks.load("mcp_client")
     with _lock:
-        again = sdk.wrap(session, integration.SessionHook(caller, server))
-        _process.hook_transport(integration)
+        again = sdk.wrap(session, integration.SessionHook(caller, server, reconnect, refresh))
+        if sdk is integration:
+            _process.hook_transport(integration)
+        else:  # fastmcp connects later, by a session of its own
+            _process.hook_sessions(integration)
     said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
     log.info("A %s %s.", type(session).__name__, said)
     return session
@@ -85,11 +106,20 @@ class Installation:
         return f"<Installation: {self.says}>"
 
 
+adapted: ContextVar[bool] = ContextVar("failwell_adapted", default=False)
+"""Whether a framework's adapter makes a call: its sessions then leave it what they know of a failure."""
+
+
+connecting: ContextVar[Any] = ContextVar("failwell_connecting", default=None)
+"""The hook of the wrapped client that is connecting."""
+
+
 class _Process:
     """What is installed in this process."""
 
     def __init__(self) -> None:
         self.hook: Any = None
+        self.adapter: Any = None
         self.patches: Any = None
         self.transport: Any = None
         self.has_fastmcp = False
@@ -98,7 +128,19 @@ class _Process:
         """Return the current hook. fastmcp is hooked once it is in use: importing it takes a second."""
         if self.hook is not None and not self.has_fastmcp and "fastmcp.client.client" in sys.modules:
             self.hook_fastmcp()
-        return self.hook
+        return self.hook or (self.adapter if adapted.get() else None)
+
+    def connector(self) -> Any:
+        """Return the hook by which sessions connect and list their tools."""
+        return connecting.get() or self.hook or self.adapter
+
+    def hook_sessions(self, integration: Any) -> None:
+        """Hook every session, once."""
+        if self.patches is None:
+            patches = Patches()
+            integration.attach(patches, self.current, self.connector)
+            self.patches = patches
+        self.hook_transport(integration)
 
     def hook_transport(self, integration: Any) -> None:
         """Hook the HTTP transport, so that refused calls keep their status; sessions do not know their transport."""
@@ -112,7 +154,7 @@ class _Process:
         kept: list[str] = []
         for patches in (self.patches, self.transport):
             kept += patches.undo() if patches is not None else ()
-        self.hook = self.patches = self.transport = None
+        self.hook = self.adapter = self.patches = self.transport = None
         self.has_fastmcp = False
         return kept
 
@@ -139,8 +181,8 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
 
     Args:
         policy: how often and how long to try.
-        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, clock, sleep,
-            chance.
+        options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, policy_file,
+            clock, sleep, chance.
 
     Raises:
         TypeError: there is no such option.
@@ -151,12 +193,8 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
     integration = _sdks.load("mcp_client")
     versions = _checked_versions()
     with _lock:
-        again = _process.patches is not None
-        if not again:
-            patches = Patches()
-            integration.attach(patches, _process.current)
-            _process.patches = patches
-        _process.hook_transport(integration)
+        again = _process.hook is not None
+        _process.hook_sessions(integration)
         _process.hook = integration.SessionHook(caller)
     if again:
         says = "failwell was installed already: its policy and options are the new ones."
@@ -164,6 +202,17 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
         says = f"Tool calls of this process go through failwell: every ClientSession of {versions}."
     log.info("%s", says)
     return Installation(caller, says)
+
+
+def adapt(caller: Caller) -> None:
+    """Hook what adapters of frameworks cannot see by themselves: transports, connecting, and failures of sessions.
+
+    Tool calls are touched only where an adapter makes them. Connecting goes through the caller of the latest adapter.
+    """
+    integration = _sdks.load("mcp_client")
+    with _lock:
+        _process.hook_sessions(integration)
+        _process.adapter = integration.SessionHook(caller.with_own_pins())
 
 
 def uninstall() -> str:

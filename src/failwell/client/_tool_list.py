@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints
+from failwell.retry._call_key import VERIFIED_BY, declared_retention
 
 _MOST_PAGES = 100
 _MOST_TRIES = 3
@@ -22,12 +24,21 @@ class ToolDescription(Struct, frozen=True):
     """A tool's annotations and input schema, as far as they are known.
 
     `is_pinned`: the annotations promise no more than they did at first. `has_new_schema`: the schema was another one.
+    `retention`: for how many seconds the tool remembers idempotency keys, if it takes any. `verified_by` names the tool
+    that tells whether this one took effect.
     """
 
     annotations: dict[str, Any] | None = None
     input_schema: dict[str, Any] | None = None
     is_pinned: bool = False
     has_new_schema: bool = False
+    retention: float | None = None
+    verified_by: "VerifyingTool | None" = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the tool was described at all; else it is unknown what it promises."""
+        return self.annotations is not None or self.input_schema is not None
 
     @classmethod
     def of(cls, tool: Any) -> "ToolDescription":
@@ -36,13 +47,42 @@ class ToolDescription(Struct, frozen=True):
             return tool or cls()
         said = _plain(tool)
         schema = next((said[name] for name in _SCHEMA_NAMES if is_object(said.get(name))), None)
-        return cls(_plain(said.get("annotations")) or None, schema)
+        meta = said.get("_meta", said.get("meta"))
+        return cls(
+            _plain(said.get("annotations")) or None,
+            schema,
+            retention=declared_retention(meta),
+            verified_by=VerifyingTool.of(meta),
+        )
+
+
+class VerifyingTool(Struct, frozen=True):
+    """The tool that tells whether an effect happened; `arguments` maps its arguments to those of the call."""
+
+    tool: str
+    arguments: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, meta: Any) -> "VerifyingTool | None":
+        """Return the one that a tool's `_meta` names."""
+        try:
+            return msgspec.convert(meta.get(VERIFIED_BY), cls) if is_object(meta) and VERIFIED_BY in meta else None
+        except msgspec.ValidationError:
+            return None
+
+    def arguments_for(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what to ask it after a call with these arguments; None if the call lacks one."""
+        if not all(name in arguments for name in self.arguments.values()):
+            return None
+        return {name: arguments[source] for name, source in self.arguments.items()}
 
 
 class _Pin(NamedTuple):
     hints: Hints
     schema: int
     has_new_schema: bool = False
+    retention: float | None = None
+    verified_by: VerifyingTool | None = None
 
 
 class Pins:
@@ -56,22 +96,41 @@ class Pins:
         hints, schema = Hints.of(said.annotations), _fingerprint(said.input_schema)
         first = self._pins.get(key)
         if first is None:
-            first = _Pin(hints, schema)
+            first = _Pin(hints, schema, retention=said.retention, verified_by=said.verified_by)
             if len(self._pins) >= _MOST_PINS:
                 first = _Pin(Hints(), 0)
-        now = _Pin(narrowed(first.hints, hints), first.schema, first.has_new_schema or first.schema != schema)
+        now = _Pin(
+            narrowed(first.hints, hints),
+            first.schema,
+            first.has_new_schema or first.schema != schema,
+            min(first.retention, said.retention) if first.retention and said.retention else None,
+            first.verified_by if first.verified_by == said.verified_by else None,
+        )
         if key in self._pins or len(self._pins) < _MOST_PINS:
             self._pins[key] = now
         annotations = said.annotations
         if annotations is not None and hints != now.hints:
             kept = {name: value for name, value in annotations.items() if name not in ("read_only", "idempotent")}
             annotations = {**kept, "readOnlyHint": now.hints.read_only, "idempotentHint": now.hints.idempotent}
-        return ToolDescription(annotations, said.input_schema, is_pinned=True, has_new_schema=now.has_new_schema)
+        return ToolDescription(
+            annotations,
+            said.input_schema,
+            is_pinned=True,
+            has_new_schema=now.has_new_schema,
+            retention=now.retention,
+            verified_by=now.verified_by,
+        )
 
 
 def narrowed(first: Hints, now: Hints) -> Hints:
     """Return what both promise."""
     return Hints(read_only=first.read_only and now.read_only, idempotent=first.idempotent and now.idempotent)
+
+
+def untrusted(said: ToolDescription) -> ToolDescription:
+    """Return what is left of the description of a server that is not trusted: its schema, and what it warns of."""
+    warns = said.annotations is not None and said.annotations.get("readOnlyHint") is False
+    return replace(said, annotations={"readOnlyHint": False} if warns else None, retention=None, verified_by=None)
 
 
 def _fingerprint(schema: dict[str, Any] | None) -> int:
@@ -105,7 +164,8 @@ class ToolPage(NamedTuple):
 class ToolListCache:
     """The tools of one session, by name. The list is fetched when the first call failed, with all its pages, and kept.
 
-    A list that cannot be fetched gives no hints and raises nothing; after three tries it is not fetched again.
+    Where it cannot be fetched, what the application itself was told counts. Nothing is raised, and after three tries it
+    is not fetched again.
     """
 
     def __init__(
@@ -117,6 +177,7 @@ class ToolListCache:
         self._page = page
         self._lock = lock
         self._tools: dict[str, ToolDescription] | None = None
+        self._noted: dict[str, ToolDescription] = {}
         self._tries = 0
         self._pins = Pins()
 
@@ -124,7 +185,7 @@ class ToolListCache:
         """Note what the server said of some tools to the application itself."""
         for tool in tools:
             if name := _name(tool):
-                described = self._pins.pin(name, ToolDescription.of(tool))
+                described = self._noted[name] = self._pins.pin(name, ToolDescription.of(tool))
                 if self._tools is not None:
                     self._tools[name] = described
 
@@ -136,7 +197,7 @@ class ToolListCache:
             async with self._lock:
                 if self._tools is None and self._tries < _MOST_TRIES:
                     await self._fetch()
-        return (self._tools or {}).get(tool) or ToolDescription()
+        return (self._noted if self._tools is None else self._tools).get(tool) or ToolDescription()
 
     def known(self, tool: str) -> ToolDescription | None:
         """Return what is known of a tool without asking the server."""
@@ -145,6 +206,7 @@ class ToolListCache:
     def forget(self) -> None:
         """Fetch the list again when it is needed next: the server said that it changed."""
         self._tools = None
+        self._noted.clear()
         self._tries = 0
 
     async def _fetch(self) -> None:
@@ -160,7 +222,10 @@ class ToolListCache:
                 if not cursor:
                     break
         except Exception as exc:
-            log.info("the tools of a server could not be listed, so nothing is known of them: %s", type(exc).__name__)
+            known = "only what the application listed" if self._noted else "nothing"
+            log.info(
+                "the tools of a server could not be listed, so %s is known about them: %s", known, type(exc).__name__
+            )
             return
         self._tools = tools
 

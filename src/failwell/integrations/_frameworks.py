@@ -7,13 +7,23 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from failwell.client import Caller
+from failwell.client._install import adapt, adapted
+from failwell.dialects._placement import encode
+from failwell.retry._layers import take_inner_failure
 from failwell.sdk.errors import NotAToolFailure, handle_call_exception
 from failwell.sdk.mcp_client import FailedResult, result_of
 
-__all__ = ["FailedResult", "call", "connection_name", "text_of"]
+__all__ = ["FailedResult", "adapter_caller", "call", "connection_name", "text_of"]
 
 _names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _numbers = count(1)
+
+
+def adapter_caller(caller: Caller | None) -> Caller:
+    """Return how an adapter makes its calls. The SDK is hooked, so that they give no less than `install` gives."""
+    caller = caller or Caller()
+    adapt(caller)
+    return caller
 
 
 def connection_name(connection: object) -> str:
@@ -47,10 +57,17 @@ async def call(
     """
 
     async def make(sent: dict[str, Any]) -> Any:
+        take_inner_failure()  # what an earlier try left
+        token = adapted.set(True)
         try:
-            return await make_call(sent)
+            made = await make_call(sent)
         except Exception as exc:
-            return handle_call_exception(exc)
+            inner = take_inner_failure()
+            return handle_call_exception(exc) if inner is None else encode(inner)
+        finally:
+            adapted.reset(token)
+        inner = take_inner_failure()  # the session read the whole of it; a framework may pass on some text only
+        return made if inner is None or inner.severity == "warning" else encode(inner)
 
     async def description() -> Any:
         found = describe()

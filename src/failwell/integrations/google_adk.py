@@ -6,7 +6,9 @@ Needs google-adk: `App(…, plugins=[fail_well()])`.
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
+from failwell.client._install import adapted
+from failwell.dialects._placement import META_KEY
+from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin
@@ -31,21 +33,45 @@ def fail_well(caller: Caller | None = None) -> BasePlugin:
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    return _AdkPlugin(caller or Caller())
+    return _AdkPlugin(adapter_caller(caller))
 
 
 class _AdkPlugin(BasePlugin):
-    """Acts after the tool was called once: callbacks that guard the call have had their say by then."""
+    """Lets the session that a tool calls retry: callbacks that guard the call have had their say by then.
+
+    Where ADK got no result of a session, only the text of an exception, the tool is called again from here.
+    """
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(name="failwell")
         self._caller = caller
 
+    async def before_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],  # noqa: ARG002 - the signature is ADK's
+        tool_context: ToolContext,  # noqa: ARG002 - the signature is ADK's
+    ) -> dict[str, Any] | None:
+        """Say that the session is to act; return None: the tool is called."""
+        adapted.set(isinstance(tool, McpTool))
+        return None
+
+    async def on_tool_error_callback(self, **_: Any) -> dict[str, Any] | None:
+        """Return None: the error is ADK's to handle."""
+        adapted.set(False)
+        return None
+
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> dict[str, Any] | None:
         """Return what takes the place of a failed result, or None to leave it."""
-        if not isinstance(tool, McpTool) or not _is_failed(result):
+        adapted.set(False)
+        if not isinstance(tool, McpTool):
+            return None
+        if (text := _text_of_session(result)) is not None:
+            return {"error": text}
+        if not _is_failed(result):
             return None
         made = [result]
 
@@ -63,6 +89,13 @@ class _AdkPlugin(BasePlugin):
         if not isinstance(answer, FailedResult):
             return answer
         return {"result" if answer.is_fallback else "error": text_of(answer)}
+
+
+def _text_of_session(result: Any) -> str | None:
+    """Return the text for the model that a session left in place of a failed result."""
+    if not isinstance(result, dict) or result.get("isError") is not True or META_KEY not in (result.get("meta") or {}):
+        return None
+    return "\n".join(block["text"] for block in result.get("content") or () if block.get("type") == "text")
 
 
 def _is_failed(result: Any) -> bool:

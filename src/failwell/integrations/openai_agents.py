@@ -8,18 +8,17 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from failwell._log import log
 from failwell.client import Caller
-from failwell.dialects._placement import META_KEY, read_whole
-from failwell.failure import Failure
-from failwell.integrations._frameworks import call
+from failwell.dialects._placement import META_KEY
+from failwell.integrations._frameworks import adapter_caller, call
 
 try:
-    from agents import ToolCallOutputItem
     from agents.mcp import MCPServer, MCPToolCustomDataContext
 except ImportError as missing:
     raise ImportError("this needs OpenAI's agents SDK: pip install openai-agents") from missing
 
-__all__ = ["fail_well", "failure_of"]
+__all__ = ["fail_well"]
 
 Server = TypeVar("Server", bound=MCPServer)
 
@@ -27,14 +26,14 @@ Server = TypeVar("Server", bound=MCPServer)
 def fail_well(server: Server, caller: Caller | None = None) -> Server:
     """Return the same server, its tool calls retried where that is safe; the run goes on after any failure.
 
-    The model gets one text with the next step. The application gets the `Failure` with `failure_of` an item of
+    The model gets one text with the next step. The application gets the `Failure` with `fw.failure_of` of an item of
     `result.new_items`: the SDK keeps it in the `custom_data` of the item.
 
     Args:
         server: one of the SDK's MCP servers, connected or not.
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    used = caller or Caller()
+    used = adapter_caller(caller)
     bare = server.call_tool
 
     @functools.wraps(bare)
@@ -48,17 +47,25 @@ def fail_well(server: Server, caller: Caller | None = None) -> Server:
             describe=lambda: _described(server, tool_name),
         )
 
+    listed: list[Any] = []
+    bare_list = server.list_tools
+
+    @functools.wraps(bare_list)
+    async def list_tools(*args: Any, **kwargs: Any) -> Any:
+        """List the tools. The SDK asks before each turn: a server that fails meanwhile has those it listed last."""
+        try:
+            listed[:] = await bare_list(*args, **kwargs)
+        except Exception as exc:
+            if not listed:
+                raise
+            log.info("the tools of %s could not be listed, so its last list is used: %r", server.name, exc)
+        return list(listed)
+
     patched: Any = server
     patched.call_tool = call_tool
+    patched.list_tools = list_tools
     patched.custom_data_extractor = _extractor(server.custom_data_extractor)
     return server
-
-
-def failure_of(item: object) -> Failure | None:
-    """Return the failure of a tool call from an item of a run, or None if the call succeeded."""
-    if not isinstance(item, ToolCallOutputItem):
-        return None
-    return read_whole((item.custom_data or {}).get(META_KEY))
 
 
 def _extractor(theirs: Any) -> Any:

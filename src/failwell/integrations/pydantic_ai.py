@@ -7,10 +7,8 @@ from typing import Any
 
 from failwell.advice import decide
 from failwell.client import Caller
-from failwell.dialects._placement import encode
-from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
-from failwell.retry._layers import take_inner_failure
-from failwell.sdk.errors import is_rpc_error
+from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
+from failwell.server._responder import is_rpc_error
 
 try:
     from pydantic_ai import ModelRetry, RunContext, ToolFailed
@@ -38,7 +36,7 @@ def fail_well(caller: Caller | None = None) -> ProcessToolCallback:
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    used = caller or Caller()
+    used = adapter_caller(caller)
 
     async def process(ctx: RunContext[Any], call_tool: CallToolFunc, name: str, tool_args: dict[str, Any]) -> Any:
         result = await call(
@@ -61,14 +59,11 @@ def fail_well(caller: Caller | None = None) -> ProcessToolCallback:
 
 async def _called(call_tool: CallToolFunc, name: str, arguments: dict[str, Any]) -> Any:
     """Return the value of a call, or the error in the shape of the wire: pydantic-ai raises its text."""
-    take_inner_failure()  # what an earlier try left
     try:
         return _Success(await call_tool(name, arguments))
     except (ModelRetry, ToolFailed) as error:
         if error.__cause__ is not None and is_rpc_error(error.__cause__):
             raise error.__cause__ from None
-        if (failure := take_inner_failure()) is not None:  # a session hooked by `install` has read the whole of it
-            return encode(failure)
         return {"content": [{"type": "text", "text": error.message}], "isError": True}
 
 

@@ -25,7 +25,6 @@ from failwell.reading.reader import read
 from failwell.retry import _environment, _layers
 
 _DEFAULT = Policy()
-_MOST_ATTEMPTS_IF_UNKNOWN = 3
 
 
 class StaminaSettings(TypedDict):
@@ -60,8 +59,8 @@ def on(
     """Return a hook that says whether to retry an exception, and after how long if the server asks to wait.
 
     stamina tells it neither the attempt nor the time, and sleeps as long as it is told, past its own timeout. So a
-    delay beyond the policy's deadline ends the call; and what is unknown is retried only where the
-    policy makes no more attempts than are right for it. Give stamina the policy's attempts, as `settings` does.
+    delay beyond the policy's deadline ends the call; and what is unknown, or is to be waited out once, is retried only
+    where the policy makes no more attempts than are right for it. Give stamina the policy's attempts: `settings` does.
     """
     known = Hints.of(hints)
 
@@ -69,7 +68,8 @@ def on(
         if policy.attempts == 1 or policy.deadline == 0 or _layers.is_marked(exc) or not is_automatic():
             return False
         failure = read(exc)
-        if failure.retryable is None and policy.attempts > _MOST_ATTEMPTS_IF_UNKNOWN:
+        last_but_one = policy.attempts - 1
+        if decide(failure, known, attempt=last_but_one, policy=policy, jitter=0.0).retry_delay is None:
             return False
         jitter = chance() if is_throttled(failure) else 0.0
         delay = decide(failure, known, policy=policy, jitter=jitter).retry_delay

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from failwell.client import Caller
-from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
+from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
 
 try:
     from strands import Agent
@@ -36,7 +36,7 @@ def fail_well(caller: Caller | None = None) -> Plugin:
     Args:
         caller: how calls are made, if not as a plain `Caller()` makes them.
     """
-    return _StrandsPlugin(caller or Caller())
+    return _StrandsPlugin(adapter_caller(caller))
 
 
 class _StrandsPlugin(Plugin):

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from failwell.event import Event
     from failwell.retry._breaker import Breaker
     from failwell.retry._budget import Budget
-    from failwell.retry._drivers import acall, asettle, call, settle
-    from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait
+    from failwell.retry._drivers import acall, call
+    from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait, asettle, settle
     from failwell.retry._fleet import FleetLimits
     from failwell.retry._limits import (
         FailedAttempt,
@@ -58,8 +58,8 @@ __getattr__, __dir__ = _exports(
         "failwell.event": "Event",
         "_breaker": "Breaker",
         "_budget": "Budget",
-        "_drivers": "acall asettle call settle",
-        "_engine": "Ask Effect Finish Run Try Wait",
+        "_drivers": "acall call",
+        "_engine": "Ask Effect Finish Run Try Wait asettle settle",
         "_fleet": "FleetLimits",
         "_limits": "FailedAttempt LimitState LimitStore Limits Question Repeats RetryPermit Shared StoreUnavailable",
     },

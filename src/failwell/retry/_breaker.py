@@ -5,6 +5,8 @@ from threading import Lock
 
 from msgspec import Struct
 
+from failwell._log import log
+from failwell.advice import is_rate_limit
 from failwell.errors import Temporary
 from failwell.failure import Failure, is_certain
 from failwell.retry._forks import in_every_fork
@@ -13,6 +15,8 @@ Key = tuple[str, str]
 """A server and one of its tools."""
 
 _MOST_TOOLS = 1000
+PROBE_TIME = 1.0
+"""After how many seconds to ask again while a call probes: most have an answer by then."""
 
 
 class _BreakerState(Struct):
@@ -30,7 +34,7 @@ class Breaker:
     makes room for another.
     """
 
-    def __init__(self, *, most: int = 5, window: float = 60.0, pause: float = 30.0) -> None:
+    def __init__(self, *, most: int = 5, window: float = 60.0, pause: float = 15.0) -> None:
         if most < 1:
             raise ValueError(f"a breaker opens after at least one failure, not {most!r}")
         if not (window >= 0 and pause >= 0):
@@ -54,6 +58,8 @@ class Breaker:
             if left <= 0:
                 state.prober, state.probe_ends = caller, now + self.pause
                 return None
+            if state.prober is not None:
+                left = min(left, PROBE_TIME)
         return suspended(key, left, most=self.most)
 
     def suspension(self, key: Key, now: float) -> float:
@@ -78,7 +84,9 @@ class Breaker:
             if state.opened is None and not is_counted:
                 recent = [at for at in state.failures if at > now - self.window]
                 state.failures = [*recent[-self.most :], now]
-                state.opened = now if len(state.failures) >= self.most else None
+                if len(state.failures) >= self.most:
+                    state.opened = now
+                    log.info("calls of %s are suspended for %g s after %d failures", key[1], self.pause, self.most)
             elif state.opened is not None and state.prober is caller:
                 state.opened, state.prober = now, None
             self.failing.move_to_end(key)
@@ -87,7 +95,9 @@ class Breaker:
         """Close it: the tool works."""
         if key in self.failing:
             with self._lock:
-                self.failing.pop(key, None)
+                state = self.failing.pop(key, None)
+            if state is not None and state.opened is not None:
+                log.info("calls of %s are made again", key[1])
 
     def released(self, key: Key, *, caller: object = None) -> None:
         """Let another call probe, if the one that did was this one and ended without an answer."""
@@ -108,11 +118,11 @@ class Breaker:
 def counts_as_outage(failure: Failure) -> bool:
     """Return whether a failure says that the tool is broken, and not that a call was wrong.
 
-    An unknown outcome alone does not: a tool that refuses a call after it began has one, and so has every failure that
-    was inferred from text, even "file not found".
+    A rate limit does not: the tool works, and calls take turns. An unknown outcome alone does not either: a tool that
+    refuses a call after it began has one, and so has every failure that was inferred from text, even "file not found".
     """
     if failure.type == "TRANSIENT":
-        return True
+        return not is_rate_limit(failure)
     return failure.type == "INTERNAL" and failure.outcome == "unknown" and is_certain(failure)
 
 

@@ -1,8 +1,8 @@
-"""`call` and `acall`: make a call, and make it again as the policy says. `settle` and `asettle` ask shared limits."""
+"""`call` and `acall`: make a call, and make it again as the policy says."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable
-from types import CoroutineType
+from types import CoroutineType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from failwell._json import is_object
@@ -16,9 +16,10 @@ from failwell.reading.raw_result import meta_name
 from failwell.reading.reader import attempts_below, read, returned_failure
 from failwell.result import Err
 from failwell.retry import _environment, _layers
-from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait
-from failwell.retry._layers import is_retrying
+from failwell.retry._engine import Effect, Finish, Run, Try, Wait, asettle, settle
+from failwell.retry._layers import Layer, is_retrying, sent_key
 from failwell.retry._limits import Limits
+from failwell.retry._time_limit import TimeLimit
 
 T = TypeVar("T")
 
@@ -58,20 +59,6 @@ def _annotated_object(given: object, retry: dict[str, Any]) -> Any:
 
 def _with(meta: Any, retry: dict[str, Any]) -> dict[str, Any]:
     return {**(meta if is_object(meta) else {}), RETRY_KEY: retry}
-
-
-def settle(run: Run, effect: Effect) -> Try | Wait | Finish:
-    """Return what to do after the shared limits have answered, if they are to be asked."""
-    if isinstance(effect, Ask):
-        effect = run.answered(effect.question.run())
-    return cast("Try | Wait | Finish", effect)
-
-
-async def asettle(run: Run, effect: Effect) -> Try | Wait | Finish:
-    """Do what `settle` does without blocking the event loop."""
-    if isinstance(effect, Ask):
-        effect = run.answered(await effect.question.arun())
-    return cast("Try | Wait | Finish", effect)
 
 
 _DEFAULT = Policy()
@@ -114,28 +101,37 @@ def call(
         ToolFailure: the breaker of this tool is open, and the call was not made.
         Exception: what the last try raised.
         TypeError: the function is async.
+        ValueError: the policy has a timeout, but nothing can stop a function that runs.
     """
     if is_retrying.get():
         return function()
-    if hints is not None:
-        hints = Hints.of(hints)
+    if hints is not None or policy.tools or policy.trust_read_verbs:
+        policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
+    if policy.timeout is not None:
+        raise ValueError("call can't stop a function that runs: use acall, or give the function a timeout of its own")
     # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
-    breakers, budgets, repeats = shared.failure_state
-    if hook is not None or breakers or budgets or repeats:
+    breakers, budgets, repeats, paces = shared.failure_state
+    if hook is not None or breakers or budgets or repeats or paces:
         run = _DrivenRun(*settings)
-        effect = settle(run, run.begin(clock()))
-    layer: list[str | Failure] = ["under way"]
+        effect = settle(run, run.begin(clock(), jitter=chance()))
+    layer: Layer = ["under way"]
     is_retrying.set(layer)
     try:
         while not isinstance(effect, Finish):
+            if run is not None and isinstance(effect, Wait):
+                sleep(effect.delay)
+                effect = settle(run, run.begin(clock(), jitter=chance()))
+                continue
             try:
                 result = function()
                 if run is None and type(result) in _NEVER_A_FAILURE:
+                    if breakers or budgets or repeats or paces:  # something failed meanwhile, so that this counts
+                        shared.succeeded((server, tool), arguments, clock(), paid=0.0)
                     return result
             except Exception as exc:
                 run = run or _DrivenRun(*settings, attempt=1)
@@ -150,9 +146,6 @@ def call(
             else:
                 run = run or _DrivenRun(*settings, attempt=1)
                 effect = settle(run, run.returned(result))
-            if isinstance(effect, Wait):
-                sleep(effect.delay)
-                effect = settle(run, run.begin(clock()))
         return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
@@ -172,30 +165,48 @@ async def acall(
     sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
     chance: Callable[[], float] = _environment.chance,
 ) -> T:
-    """Do what `call` does for a function that returns an awaitable. Cancellation stops at once and is never retried."""
+    """Do what `call` does for a function that returns an awaitable. Cancellation stops at once and is never retried.
+
+    A try that takes longer than the policy's timeout, or goes past its deadline, is cancelled and raises `TimedOut`.
+    """
     if is_retrying.get():
-        return await function()
-    if hints is not None:
-        hints = Hints.of(hints)
+        return cast(T, await _awaitable(function(), function))
+    if hints is not None or policy.tools or policy.trust_read_verbs:
+        policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
+    limit = None
+    if policy.timeout is not None or policy.deadline is not None:
+        limit = TimeLimit.of(policy, started=clock(), clock=clock)
     # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
     started = 0.0 if hook is None and policy.deadline is None else clock()
     shared = shared or _environment.current.shared
     settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
-    breakers, budgets, repeats = shared.failure_state
-    if hook is not None or breakers or budgets or repeats:
+    breakers, budgets, repeats, paces = shared.failure_state
+    if hook is not None or breakers or budgets or repeats or paces:
         run = _DrivenRun(*settings)
-        effect = await asettle(run, run.begin(clock()))
-    layer: list[str | Failure] = ["under way"]
+        effect = await asettle(run, run.begin(clock(), jitter=chance()))
+    layer: Layer = ["under way"]
     is_retrying.set(layer)
     try:
         while not isinstance(effect, Finish):
+            if run is not None and isinstance(effect, Wait):
+                await sleep(effect.delay)
+                is_late = limit is not None and limit.left() <= 0
+                begun = run.expired(clock()) if is_late else run.begin(clock(), jitter=chance())
+                effect = await asettle(run, begun)
+                continue
+            made = _NOT_MADE
             try:
-                result = await function()
+                made = function() if limit is None else limit.run(lambda: _awaitable(function(), function))
+                result = await made
                 if run is None and type(result) in _NEVER_A_FAILURE:
+                    if breakers or budgets or repeats or paces:  # something failed meanwhile, so that this counts
+                        shared.succeeded((server, tool), arguments, clock(), paid=0.0)
                     return result
             except Exception as exc:
+                if type(exc) is TypeError:
+                    _awaitable(made, function)
                 run = run or _DrivenRun(*settings, attempt=1)
                 effect = await asettle(run, run.raised(exc))
                 if isinstance(effect, Finish):
@@ -208,12 +219,26 @@ async def acall(
             else:
                 run = run or _DrivenRun(*settings, attempt=1)
                 effect = await asettle(run, run.returned(result))
-            if isinstance(effect, Wait):
-                await sleep(effect.delay)
-                effect = await asettle(run, run.begin(clock()))
         return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
+
+
+_NOT_MADE: Any = SimpleNamespace(__await__=None)
+
+
+def _awaitable(made: Any, function: Callable[[], Any]) -> Any:
+    """Return what a function gave to `acall`, if it can be awaited.
+
+    Raises:
+        TypeError: it cannot. It is raised as it is: the function has run.
+    """
+    if hasattr(made, "__await__"):
+        return made
+    name = getattr(function, "__qualname__", type(function).__name__)
+    raise TypeError(
+        f"acall takes an async function, and {name} returned {type(made).__name__}: use fw.call for a synchronous one"
+    )
 
 
 class _DrivenRun(Run, eq=False):
@@ -230,7 +255,7 @@ class _DrivenRun(Run, eq=False):
         """Return what to do after a try raised."""
         below = _layers.is_marked(exc, since=self.marks_before)
         self.last_exception, self.is_failed = exc, True
-        return self.failed(read(exc), self.clock(), jitter=self.chance(), retried_below=below)
+        return self._try_failed(read(exc), is_retried_below=below)
 
     def returned(self, result: Any) -> Effect:
         """Return what to do after a try returned."""
@@ -240,8 +265,13 @@ class _DrivenRun(Run, eq=False):
         if failure is None:
             self._reject_coroutine(result)
             return self.succeeded(self.clock())
-        below = attempts_below(result) > 1
-        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=below)
+        return self._try_failed(failure, is_retried_below=attempts_below(result) > 1)
+
+    def _try_failed(self, failure: Failure, *, is_retried_below: bool) -> Effect:
+        key = sent_key()
+        if key is not None and key.protects(failure):
+            self.hints = Hints(read_only=Hints.of(self.hints).read_only, idempotent=True)
+        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=is_retried_below)
 
     def end(self, finish: Finish) -> Any:
         """Return or raise how the last try ended, or raise the refusal of the breaker if there was none."""

@@ -1,4 +1,7 @@
-"""`Run`: the state machine of one retried call. It does no I/O and has no clock: times and failures in, effects out."""
+"""`Run`: the state machine of one retried call. It does no I/O and has no clock: times and failures in, effects out.
+
+`settle` and `asettle` ask the shared limits for it.
+"""
 
 import os
 from collections.abc import Callable
@@ -7,18 +10,21 @@ from itertools import count
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell._log import log
-from failwell.advice import Decision, Policy, decide
+from failwell.advice import Decision, Hints, Policy, decide, is_guess, is_rate_limit
 from failwell.codes import Outcome
 from failwell.event import CallArguments, Event, Kind, Observer, Source
-from failwell.failure import Failure, with_graver_outcome
+from failwell.failure import Failure, is_certain, with_graver_outcome
 from failwell.retry import _environment
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, Question, RetryPermit
+from failwell.retry._pacer import Turn, not_sent
 
 _SUSPENDED = "Calls of this tool are suspended after repeated failures."
+_LIMITED = "The server limits how often this tool is called, and the turn of this call comes too late."
 
 
 class Try(Struct, frozen=True):
@@ -48,6 +54,7 @@ Effect = Try | Ask | Wait | Finish
 """What the driver does next."""
 
 _TRY, _DONE = Try(), Finish()
+_PROBE_SPREAD = 1.0
 
 
 def _call_numbers() -> "count[int]":
@@ -73,9 +80,15 @@ class _Progress(Struct, kw_only=True, eq=False):
     is_cancelled: bool = False
     last: Failure | None = None
     gravest: Outcome = "not_executed"
+    is_doubtful: bool = False  # an earlier try had no effect only as its words go
     source: Source = "retry"
     session: str = ""
     call: int | str | None = None
+    principal: str = ""
+    turn: Turn | None = None
+    tried_at: float | None = None
+    held_since: float | None = None
+    held_until: float = 0.0
     on_answer: Callable[[Any], Effect] | None = None
 
 
@@ -90,7 +103,8 @@ class Run(_Progress, eq=False):
         Wait   → wait, then effect = run.begin(now)
         Finish → the call is over
 
-    An `Ask` is never followed by another. Its fields are what `call` takes, the time at which the call *started*, and
+    A `Wait` may come before the first try: the server limits calls, or the tool is suspended for a moment. Its fields
+    are what `call` takes, the time at which the call *started*, whose credentials it is made with (`principal`), and
     what its events say: `source`, `session`, `call`.
     """
 
@@ -103,10 +117,18 @@ class Run(_Progress, eq=False):
     hook: Observer | None = None
     started: float = 0.0
 
-    def begin(self, now: float) -> Effect:
-        """Begin the next try, unless a breaker is open: `Try`, `Finish` with the refusal, or `Ask` first."""
-        found = self.shared.begin((self.server, self.tool), now, caller=self) if is_automatic() else None
-        return self._ask(found, self._begun, now) if isinstance(found, Question) else self._begun(now, found)
+    def begin(self, now: float, *, jitter: float = 0.0) -> Effect:
+        """Begin the next try: `Try`, `Wait` for its turn or for a suspended tool, `Finish` if that takes too long."""
+        if not is_automatic():
+            return self._begun(now, jitter, None)
+        now = max(now, self.held_until)  # a sleep may end early, and does in tests
+        waiting = self._wait_for_turn(now)
+        if waiting is not None:
+            return waiting
+        found = self.shared.begin((self.server, self.tool), now, caller=self)
+        if isinstance(found, Question):
+            return self._ask(found, self._begun_after_asking, now, jitter)
+        return self._begun(now, jitter, found)
 
     def succeeded(self, now: float) -> Finish:
         """Note that the try succeeded."""
@@ -117,7 +139,15 @@ class Run(_Progress, eq=False):
     def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Effect:
         """Note that the try failed: `Wait` and try again, `Finish` with the decision, or `Ask` first."""
         after_all_tries = self.with_gravest_outcome(failure)
-        wanted = self._decide(after_all_tries, now, jitter=jitter, retried_below=retried_below)
+        is_shared = bool(self.server or self.tool)
+        if is_shared and is_rate_limit(failure) and is_automatic() and not is_guess(failure):
+            self._note_rate_limit(failure, now, jitter=jitter)
+        is_safe = self.policy.repeatable or Hints.of(self.hints).repeatable
+        # Words alone do not show that an earlier try had no effect, and the tool may have promised less since then.
+        is_doubtful = self.is_doubtful and not is_safe
+        judged = with_graver_outcome(after_all_tries, "unknown") if is_doubtful else after_all_tries
+        wanted = self._decide(judged, now, jitter=jitter, retried_below=retried_below)
+        self.is_doubtful = self.is_doubtful or not (is_certain(failure) or self.policy.trust_inferred)
         found = self.shared.failed(self._failed_attempt(failure, wanted), now)
         if isinstance(found, Question):
             return self._ask(found, self._judged, now, after_all_tries, wanted)
@@ -138,6 +168,16 @@ class Run(_Progress, eq=False):
         self.is_cancelled = True
         self.shared.released((self.server, self.tool), caller=self)
 
+    def expired(self, now: float) -> Finish:
+        """Note that the deadline passed while the call waited for its next try."""
+        reason = "The deadline passed."
+        if self.last is None:
+            message = "The deadline passed before the call was made."
+            refusal = Failure(code="TIMEOUT", message=message, outcome="not_executed", tool=self.tool or None)
+            return self._refused(now, refusal, reason)
+        self._emit(now, "failure", self.last, reason=reason)
+        return Finish(Decision(action="wait", reason=reason, delay=self.last.retry_after))
+
     def follow_up(self, now: float, kind: Kind, failure: Failure | None, *, reason: str) -> None:
         """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
         self._emit(now, kind, failure, reason=reason)
@@ -152,15 +192,60 @@ class Run(_Progress, eq=False):
         self.on_answer = partial(then, *known)
         return Ask(question)
 
-    def _begun(self, now: float, refusal: Failure | None) -> Effect:
+    def _wait_for_turn(self, now: float) -> Effect | None:
+        self.turn = self.shared.pacer.turn((self.server, self.principal, self.tool), now, self.turn)
+        if self.turn is None or self.turn.delay <= 0:
+            return None
+        if self._may_wait(now, self.turn.delay, longest=self.policy.max_wait):
+            return self._hold(now, self.turn.delay)
+        return self._refused(now, not_sent(self.tool, self.turn.delay), _LIMITED)
+
+    def _begun_after_asking(self, now: float, jitter: float, refusal: Failure | None) -> Effect:
+        """Go on with what the store says; it may have told of a rate limit that another process met."""
+        waiting = self._wait_for_turn(now) if refusal is None and self.turn is None else None
+        if waiting is None:
+            return self._begun(now, jitter, refusal)
+        self.shared.released((self.server, self.tool), caller=self)  # it may have been let through to probe
+        return waiting
+
+    def _begun(self, now: float, jitter: float, refusal: Failure | None) -> Effect:
         if refusal is None:
             self.attempt += 1
+            self.tried_at, self.held_since = now, None
             return _TRY
+        left = (refusal.retry_after or 0.0) + jitter * _PROBE_SPREAD  # or all who wait would come at once
+        since = now if self.held_since is None else self.held_since
+        is_timed = refusal.retry_after is not None
+        if is_timed and self._may_wait(now, left, longest=self.policy.longest - (now - since)):
+            self.held_since = since
+            return self._hold(now, left)
+        return self._refused(now, refusal, _SUSPENDED)
+
+    def _hold(self, now: float, delay: float) -> Wait:
+        self.held_until = now + delay
+        return Wait(delay)
+
+    def _refused(self, now: float, refusal: Failure, reason: str) -> Finish:
         if self.last is None:
-            self._emit(now, "refused", refusal, reason=_SUSPENDED)
+            self._emit(now, "refused", refusal, reason=reason)
         else:  # the refusal of another try does not undo what was tried
-            self._emit(now, "failure", self.last, reason=_SUSPENDED)
+            self._emit(now, "failure", self.last, reason=reason)
         return Finish(refusal=refusal)
+
+    def _may_wait(self, now: float, delay: float, *, longest: float) -> bool:
+        deadline = self.policy.deadline
+        return delay <= longest and (deadline is None or now - self.started + delay <= deadline)
+
+    def _note_rate_limit(self, failure: Failure, now: float, *, jitter: float) -> None:
+        self.turn = self.shared.pacer.limited(
+            (self.server, self.principal, self.tool),
+            failure,
+            now,
+            jitter=jitter,
+            longest=self.policy.max_wait,
+            tried_at=self.tried_at,
+            before=self.turn,
+        )
 
     def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
         """Return what is due by what is known of this call alone."""
@@ -182,17 +267,30 @@ class Run(_Progress, eq=False):
         )
 
     def _failed_attempt(self, failure: Failure, wanted: Decision) -> FailedAttempt:
-        is_counted, self.is_counted = self.is_counted, True
-        return FailedAttempt((self.server, self.tool), failure, self, self.arguments, is_counted, wanted.retry_delay)
+        is_of_session = failure.code == "SESSION_LOST"  # many calls lose one, and it says nothing of any tool
+        is_counted, self.is_counted = self.is_counted or is_of_session, self.is_counted or not is_of_session
+        is_paced = self.turn is not None and not self.principal and is_rate_limit(failure) and not is_guess(failure)
+        key, delay = (self.server, self.tool), wanted.retry_delay
+        return FailedAttempt(key, failure, self, self.arguments, is_counted, delay, is_paced)
 
     def _judged(self, now: float, failure: Failure, wanted: Decision, permit: RetryPermit) -> Effect:
         self.last = failure
-        decision = self._permitted(failure, wanted, permit)
+        decision = self._in_turn(self._permitted(failure, wanted, permit, now), failure, now)
         delay = decision.retry_delay
+        self._log(failure, decision)
         self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)
-        return Finish(decision) if delay is None else Wait(delay)
+        return Finish(decision) if delay is None else self._hold(now, delay)
 
-    def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit) -> Decision:
+    def _in_turn(self, decision: Decision, failure: Failure, now: float) -> Decision:
+        """Return the decision with the time until it is the turn of the call, if calls of the tool take turns."""
+        delay = decision.retry_delay
+        if delay is None or self.turn is None or not is_rate_limit(failure) or self.turn.delay <= delay:
+            return decision
+        if self._may_wait(now, self.turn.delay, longest=self.policy.max_wait):
+            return replace(decision, delay=self.turn.delay)
+        return Decision(action="wait", reason=_LIMITED, delay=self.turn.delay)
+
+    def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit, now: float) -> Decision:
         """Return the decision, unless a limit forbids the retry that it wants."""
         if permit.keeps_failing:
             return Decision(
@@ -201,11 +299,19 @@ class Run(_Progress, eq=False):
         if wanted.action != "retry":
             return wanted
         if permit.is_suspended:
-            return Decision(action="wait", reason=_SUSPENDED, delay=wanted.delay)
+            may_wait = self._may_wait(now, permit.left, longest=self.policy.longest)
+            return Decision(action="retry" if may_wait else "wait", reason=_SUSPENDED, delay=permit.left)
         if permit.paid is None:
             return Decision(action="wait", reason="The retry budget of the server is used up.", delay=wanted.delay)
         self.paid = permit.paid
         return wanted
+
+    def _log(self, failure: Failure, decision: Decision) -> None:
+        """Write one line: the code and the reason, and nothing that anybody sent."""
+        next_step = "giving up" if decision.retry_delay is None else f"trying again in {decision.retry_delay:.3g} s"
+        code, called = failure.code or failure.type, self.tool or "a call"
+        where = f"{called} of {self.server}" if self.server else called
+        log.info("%s: attempt %d failed with %s, %s: %s", where, self.attempt, code, next_step, decision.reason)
 
     def _emit(
         self,
@@ -239,3 +345,17 @@ class Run(_Progress, eq=False):
             self.hook(event)
         except Exception:
             log.exception("a retry hook failed")
+
+
+def settle(run: Run, effect: Effect) -> Try | Wait | Finish:
+    """Return what to do after the shared limits have answered, if they are to be asked."""
+    while isinstance(effect, Ask):
+        effect = run.answered(effect.question.run())
+    return effect
+
+
+async def asettle(run: Run, effect: Effect) -> Try | Wait | Finish:
+    """Do what `settle` does without blocking the event loop."""
+    while isinstance(effect, Ask):
+        effect = run.answered(await effect.question.arun())
+    return effect

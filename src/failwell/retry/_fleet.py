@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from failwell._log import log
 from failwell.failure import Failure
-from failwell.retry._breaker import Key, suspended
+from failwell.retry._breaker import PROBE_TIME, Key, suspended
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import (
     UNNAMED,
@@ -43,10 +43,11 @@ class _KnownState(Struct):
     until: float
     refused_until: float
     has_failures: bool
+    is_probed: bool = False
 
 
 class FleetLimits:
-    """Budget, breakers and repeats that many processes share, with at most one round trip for each step of a call.
+    """Budget, breakers, repeats and rate limits that many processes share, with one round trip for each step at most.
 
     What the store says of a tool is believed for *freshness* seconds, so that most successes ask nothing. While the
     store is away, the process uses limits of its own; no call waits for the store to come back.
@@ -74,7 +75,8 @@ class FleetLimits:
     ) -> None:
         self.local = local
         self.is_closed = False
-        self.failure_state = ((True,), (), ())
+        self.failure_state = ((True,), (), (), local.pacer.paces)
+        self.pacer = local.pacer
         self._store = store
         self._freshness = freshness
         self._warn = warn
@@ -178,7 +180,7 @@ class FleetLimits:
             self._background.wake()
         if known is None or self.is_away:
             return self.local.begin(key, now, caller=caller)
-        return self._refusal(key, known.refused_until - now)
+        return self._refusal(key, known.refused_until - now, is_probed=known.is_probed)
 
     def _begin_query(self, key: Key, now: float, caller: object) -> Query[Failure | None]:
         name = self._name_of(caller)
@@ -190,7 +192,8 @@ class FleetLimits:
                 self._unreleased.append((key, name))  # it may have let this call probe, and only its answer was lost
                 raise
             self._remember(key, state, now)
-            return None if state.is_own_probe else self._refusal(key, state.left)
+            self._pace(key, state, now)
+            return None if state.is_own_probe else self._refusal(key, state.left, is_probed=state.is_probed)
 
         fallback = partial(self.local.begin, key, now, caller=caller)
         return Query(begin, fallback, partial(self._release, key, name))
@@ -212,7 +215,8 @@ class FleetLimits:
     def _question(self, query: Query[T]) -> Question[T]:
         return Question(partial(self._threads.run, query), partial(self._threads.arun, query))
 
-    def _refusal(self, key: Key, left: float) -> Failure | None:
+    def _refusal(self, key: Key, left: float, *, is_probed: bool) -> Failure | None:
+        left = min(left, PROBE_TIME) if is_probed else left
         return suspended(key, left, most=self.local.breaker.most) if left > 0 else None
 
     def _name_of(self, caller: object) -> str:
@@ -225,7 +229,20 @@ class FleetLimits:
         believed = min(state.left, _OPEN_FRESHNESS * self._freshness) if is_open else self._freshness
         # Others looked at the clock earlier: to them, "until now" would be a time to come.
         refused_until = now + state.left if state.left > 0 else 0.0
-        self._known[key] = _KnownState(now + believed, refused_until, state.has_failures)
+        self._known[key] = _KnownState(now + believed, refused_until, state.has_failures, state.is_probed)
+
+    def _pace(self, key: Key, state: LimitState, now: float) -> None:
+        """Have calls wait here too for the rate limits that other processes met."""
+        server, tool = key
+        for gate in state.gates:
+            self.pacer.limited_elsewhere(
+                (server, "", "" if gate.is_wide else tool),
+                now,
+                left=gate.left,
+                capacity=gate.capacity,
+                window=gate.window,
+                jitter=random.random(),
+            )
 
     def _release(self, key: Key, name: str) -> None:
         self._known.pop(key, None)  # another call of this process may probe

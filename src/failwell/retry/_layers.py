@@ -8,8 +8,12 @@ from threading import Lock
 
 from failwell.errors import exception_chain, notes_on
 from failwell.failure import Failure
+from failwell.retry._call_key import CallKey
 
-is_retrying: ContextVar[list[str | Failure] | bool] = ContextVar("failwell_is_retrying", default=False)
+Layer = list[str | Failure | CallKey]
+"""One retried call: whether it is under way or its key, then the failure that an inner layer left."""
+
+is_retrying: ContextVar[Layer | bool] = ContextVar("failwell_is_retrying", default=False)
 """True inside a retried call, for the task that makes it and those it starts.
 
 It holds a list that is emptied when the call is over, so that a task that outlives the call may retry again.
@@ -28,6 +32,24 @@ def take_inner_failure() -> Failure | None:
     layer = is_retrying.get()
     found = layer.pop() if isinstance(layer, list) and len(layer) > 1 else None
     return found if isinstance(found, Failure) else None
+
+
+def call_key() -> CallKey | None:
+    """Return the idempotency key of the retried call that this is part of; it is the same on every try."""
+    layer = is_retrying.get()
+    if not isinstance(layer, list) or not layer:
+        return None
+    found = layer[0]
+    if not isinstance(found, CallKey):
+        found = layer[0] = CallKey()
+    return found
+
+
+def sent_key() -> CallKey | None:
+    """Return the key of the retried call that this is part of, if it was asked for."""
+    layer = is_retrying.get()
+    found = layer[0] if isinstance(layer, list) and layer else None
+    return found if isinstance(found, CallKey) else None
 
 
 _MARK = "__failwell_retried__"

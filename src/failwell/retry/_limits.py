@@ -9,10 +9,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from failwell.advice import is_rate_limit
 from failwell.failure import Failure
 from failwell.retry._breaker import Breaker, Key
 from failwell.retry._budget import Budget
 from failwell.retry._forks import in_every_fork
+from failwell.retry._pacer import Pacer
 
 T = TypeVar("T")
 
@@ -24,7 +26,7 @@ class FailedAttempt(Struct, frozen=True, eq=False):
     """A try that failed, and the retry that is wanted after *delay* seconds, None if no retry is wanted.
 
     A call counts once: if it *is_counted*, the try changes neither breaker nor repeats. A call without *arguments* is
-    never a repeat.
+    never a repeat. If it *is_paced*, it met a rate limit that all calls of the tool wait for.
     """
 
     key: Key
@@ -33,14 +35,19 @@ class FailedAttempt(Struct, frozen=True, eq=False):
     arguments: Any = None
     is_counted: bool = False
     delay: float | None = None
+    is_paced: bool = False
 
 
 class RetryPermit(Struct, frozen=True):
-    """Whether a failed try may be retried: the price that was *paid* for it, or why there is no retry."""
+    """Whether a failed try may be retried: the price that was *paid* for it, or why there is no retry.
+
+    While the tool *is_suspended*, that is for *left* seconds more, a retry costs nothing.
+    """
 
     paid: float | None = None
     keeps_failing: bool = False
     is_suspended: bool = False
+    left: float = 0.0
 
 
 class Question(Struct, Generic[T], frozen=True, eq=False):
@@ -54,8 +61,16 @@ class Limits(Protocol):
     """What limits retries, asked once in each step of a call. Where the answer takes time, it returns a `Question`."""
 
     @property
-    def failure_state(self) -> tuple[Sized, Sized, Sized]:
-        """Three containers that are empty while nothing failed lately: a success need not be reported then."""
+    def failure_state(self) -> tuple[Sized, Sized, Sized, Sized]:
+        """Four containers that are empty while nothing failed lately: a success need not be reported then.
+
+        Only if the first or the last one holds something, calls must ask before they are made.
+        """
+        ...
+
+    @property
+    def pacer(self) -> Pacer:
+        """Lets calls take turns after a rate limit."""
         ...
 
     def begin(self, key: Key, now: float, *, caller: object) -> Failure | Question[Failure | None] | None:
@@ -126,6 +141,11 @@ class Repeats:
         self._lock = Lock()
 
 
+def counts_as_repeat(attempt: FailedAttempt) -> bool:
+    """Return whether a failed try may be one of a call that keeps failing. A rate limit says nothing of the call."""
+    return not attempt.is_counted and attempt.arguments is not None and not is_rate_limit(attempt.failure)
+
+
 def reason_of(failure: Failure) -> str:
     """Return what two failures of the same kind have in common."""
     return failure.code or failure.type
@@ -142,19 +162,20 @@ def digest_of(arguments: Any) -> bytes:
 
 _NO_RETRY = RetryPermit()
 _KEEPS_FAILING = RetryPermit(keeps_failing=True)
-_SUSPENDED = RetryPermit(is_suspended=True)
+_FREE = RetryPermit(0.0)
 
 
 class Shared:
-    """The limits of one process: the budget of each server, the breaker of each tool, the calls that fail alike."""
+    """The limits of one process: budgets of servers, breakers and paces of tools, the calls that fail alike."""
 
-    __slots__ = ("breaker", "budget", "failure_state", "repeats")
+    __slots__ = ("breaker", "budget", "failure_state", "pacer", "repeats")
 
-    def __init__(self, budget: Budget, breaker: Breaker, repeats: Repeats) -> None:
+    def __init__(self, budget: Budget, breaker: Breaker, repeats: Repeats, pacer: Pacer | None = None) -> None:
         self.budget = budget
         self.breaker = breaker
         self.repeats = repeats
-        self.failure_state = (breaker.failing, budget.spent, repeats.failing)
+        self.pacer = pacer or Pacer()
+        self.failure_state = (breaker.failing, budget.spent, repeats.failing, self.pacer.paces)
 
     @classmethod
     def new(cls) -> "Shared":
@@ -171,13 +192,14 @@ class Shared:
         key, failure = attempt.key, attempt.failure
         if key != UNNAMED:
             self.breaker.failed(key, failure, now, caller=attempt.caller, is_counted=attempt.is_counted)
-            is_known = not attempt.is_counted and attempt.arguments is not None
-            if is_known and self.repeats.failed(key, attempt.arguments, failure):
+            if counts_as_repeat(attempt) and self.repeats.failed(key, attempt.arguments, failure):
                 return _KEEPS_FAILING
         if attempt.delay is None:
             return _NO_RETRY
-        if self.breaker.suspension(key, now) > attempt.delay:
-            return _SUSPENDED
+        if (left := self.breaker.suspension(key, now)) > attempt.delay:
+            return RetryPermit(is_suspended=True, left=left)
+        if is_rate_limit(failure):
+            return _FREE
         return RetryPermit(self.budget.spend(key[0], failure))
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:  # noqa: ARG002 - as `Limits` has it
@@ -195,11 +217,25 @@ class StoreUnavailable(Exception):
     """The store cannot be reached or does not serve; the text says why, and holds no secret."""
 
 
+class Gate(Struct, frozen=True):
+    """A rate limit that some process met: calls wait *left* seconds.
+
+    After that each process may make *capacity* calls in *window* seconds; 0: the server did not say how many.
+    *is_wide*: that is so for all tools of the server.
+    """
+
+    left: float
+    capacity: float = 0.0
+    window: float = 0.0
+    is_wide: bool = False
+
+
 class LimitState(Struct, frozen=True):
     """What the store knows of a tool after a step.
 
     For *left* seconds calls are refused; *is_probed*: until one that probes has its answer, if that comes before.
     *is_own_probe*: it is this one, and may pass. *has_failures*: something failed lately, so successes count.
+    *gates* are the rate limits that calls wait for.
     """
 
     left: float = 0.0
@@ -207,6 +243,7 @@ class LimitState(Struct, frozen=True):
     is_own_probe: bool = False
     has_failures: bool = False
     permit: RetryPermit = RetryPermit()
+    gates: tuple[Gate, ...] = ()
 
 
 class LimitStore(Protocol):

@@ -1,7 +1,8 @@
 """`RedisStore`: the limits of a fleet in Redis or Valkey, one round trip for each step.
 
-Three keys each: the breaker of a tool (a hash), the budget of its server (a number), the calls of the tool that fail
-alike (a hash of digests). Each expires when nothing was noted for a while.
+Five keys each: the breaker of a tool (a hash), the budget of its server (a number), the calls of the tool that fail
+alike (a hash of digests), the rate limit of the tool and that of its server (hashes: until when calls wait, what the
+server states, and which processes make calls). Each expires when nothing was noted for a while.
 """
 
 import hashlib
@@ -11,18 +12,22 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from failwell.advice import is_rate_limit
 from failwell.retry._breaker import Key, counts_as_outage
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import (
     UNNAMED,
     FailedAttempt,
+    Gate,
     LimitState,
     RetryPermit,
     Shared,
     StoreUnavailable,
+    counts_as_repeat,
     digest_of,
     reason_of,
 )
+from failwell.retry._pacer import is_wide, stated_limit
 
 try:
     import redis
@@ -67,20 +72,38 @@ end
 BEGIN = (
     _BEGINNING
     + """
-local caller, pause, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local caller, pause, kept, process = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+local function gate(place)
+  local stated = redis.call('HMGET', place, 'until', 'capacity', 'window')
+  if not stated[1] then
+    return '', '0', '0'
+  end
+  redis.call('HSET', place, 'by ' .. process, '1')
+  local share = tonumber(stated[2]) / (redis.call('HLEN', place) - 3)
+  return written(math.max(tonumber(stated[1]) - now, 0)), written(share), stated[3]
+end
+
 local wait = left(pause)
 if wait and wait > 0 then
   return {redis.call('HEXISTS', breaker, 'prober') == 1 and 'probed' or 'refused', written(wait), 1}
 end
+local own, own_capacity, own_window = gate(KEYS[4])
+local wide, wide_capacity, wide_window = gate(KEYS[5])
+local status = 'made'
 if wait then
   redis.call('HSET', breaker, 'prober', caller, 'probe_ends', written(now + pause))
   redis.call('PEXPIRE', breaker, kept)
-  return {'probe', written(pause), 1}
+  status = 'probe'
 end
-return {'made', '0', noted()}
+return {status, written(wait and pause or 0), wait and 1 or noted(),
+  own, own_capacity, own_window, wide, wide_capacity, wide_window}
 """
 )
-"""Arguments: caller, pause, how long keys are kept (ms). Answers: what is done, seconds left, 0 if all is well."""
+"""Arguments: caller, pause, how long keys are kept (ms), the process. Answers: what is done, seconds left, 0 if all is
+well; then of the tool's rate limit and of its server's the seconds left (empty: there is none), and how many calls this
+process may make in how many seconds.
+"""
 
 FAILED = (
     _BEGINNING
@@ -89,6 +112,13 @@ local caller, pause, kept = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local kind, most, window, settling = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local digest, reason, most_alike, most_digests = ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 local delay, price, capacity = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local gate, process, asked, most_calls, in_time = KEYS[4], ARGV[15], tonumber(ARGV[16]), ARGV[17], ARGV[18]
+
+if asked then
+  local ends = math.max(now + asked, tonumber(redis.call('HGET', gate, 'until') or 0))
+  redis.call('HSET', gate, 'until', written(ends), 'capacity', most_calls, 'window', in_time, 'by ' .. process, '1')
+  redis.call('PEXPIRE', gate, math.ceil((ends - now) * 1000) + 60000)
+end
 
 local function count()
   local state = redis.call('HMGET', breaker, 'failures', 'since')
@@ -158,6 +188,9 @@ end
 if wait > delay then
   return {'suspended', shown, 1}
 end
+if price == 0 then
+  return {'paid', shown, noted()}
+end
 local spent = tonumber(redis.call('GET', budget) or 0) + price
 if spent > capacity then
   return {'poor', shown, 1}
@@ -168,7 +201,8 @@ return {'paid', shown, 1}
 )
 """Arguments: as those of `BEGIN`; then how it counts, the breaker's figures and how long a row of failures must last;
 then the digest and reason of the call, how many alike are too many, how many digests are kept; then the delay of the
-wanted retry (empty: none), its price, and the budget's capacity.
+wanted retry (empty: none), its price, and the budget's capacity; then the process, for how many seconds the server asks
+everyone to wait (empty: it does not), and how many calls it takes in how many seconds.
 """
 
 SUCCEEDED = (
@@ -281,18 +315,23 @@ class RedisStore:
 
     def begin(self, key: Key, *, caller: str) -> LimitState:
         """Ask whether a call may be made."""
-        status, left, has_failures = self._run(_BEGIN, self._keys(key), caller, self._breaker.pause, self._kept)
-        is_own_probe = status == b"probe"
-        return LimitState(left, status == b"probed" or is_own_probe, is_own_probe, has_failures)
+        keys = (*self._keys(key), self._gate(key), self._gate((key[0], "")))
+        said = self._eval(_BEGIN, keys, caller, self._breaker.pause, self._kept, _process_of(caller))
+        status, left, noted, *gates = said
+        is_own_probe, is_probed = status == b"probe", status in (b"probe", b"probed")
+        return LimitState(float(left), is_probed, is_own_probe, bool(noted), gates=_gates(gates))
 
     def failed(self, attempt: FailedAttempt, *, caller: str) -> LimitState:
         """Count a failed try, and pay for the retry that is wanted."""
         key, failure, breaker = attempt.key, attempt.failure, self._breaker
-        is_like_others = key != UNNAMED and not attempt.is_counted and attempt.arguments is not None
-        price = self._budget.price(failure)
+        is_like_others = key != UNNAMED and counts_as_repeat(attempt)
+        price = 0.0 if is_rate_limit(failure) else self._budget.price(failure)
+        capacity, window = stated_limit(failure)
+        is_gated = attempt.is_paced and (failure.retry_after is not None or capacity > 0)
+        gate = self._gate((key[0], "") if is_wide(failure) else key)
         status, left, has_failures = self._run(
             _FAILED,
-            self._keys(key),
+            (*self._keys(key), gate),
             caller,
             breaker.pause,
             self._kept,
@@ -307,8 +346,15 @@ class RedisStore:
             "" if attempt.delay is None else attempt.delay,
             price,
             self._budget.capacity,
+            _process_of(caller),
+            (failure.retry_after or 0.0) if is_gated else "",
+            capacity,
+            window,
         )
-        return LimitState(left=left, has_failures=has_failures, permit=_PERMITS.get(status) or RetryPermit(price))
+        permit = _PERMITS.get(status) or RetryPermit(price)
+        if permit.is_suspended:
+            permit = RetryPermit(is_suspended=True, left=left)
+        return LimitState(left=left, has_failures=has_failures, permit=permit)
 
     def succeeded(self, key: Key, *, digest: str, refund: float) -> LimitState:
         """Note a success."""
@@ -337,6 +383,11 @@ class RedisStore:
         place = f"{self._prefix}:{{{self._digest(self._scope, server)}}}"
         name = self._digest(tool)
         return f"{place}:breaker:{name}", f"{place}:budget", f"{place}:repeats:{name}"
+
+    def _gate(self, key: Key) -> str:
+        """Return the key of the rate limit of a tool, or of a whole server."""
+        server, tool = key
+        return f"{self._prefix}:{{{self._digest(self._scope, server)}}}:gate:{self._digest(tool)}"
 
     def _digest(self, *texts: str) -> str:
         found = hashlib.blake2b(digest_size=12, key=self._secret)
@@ -391,6 +442,20 @@ def _public_name(url: str) -> str:
         return _UNNAMED
     path = parts.path if parts.scheme == "unix" or parts.path[1:].isdecimal() else ""
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{path}"
+
+
+def _gates(said: list[bytes]) -> tuple[Gate, ...]:
+    """Return the rate limits of the tool and of its server, as far as there are any."""
+    found = ((said[index : index + 3], index > 0) for index in range(0, len(said), 3))
+    return tuple(
+        Gate(left=float(left), capacity=float(capacity), window=float(window), is_wide=is_wide)
+        for (left, capacity, window), is_wide in found
+        if left
+    )
+
+
+def _process_of(caller: str) -> str:
+    return caller.partition(":")[0]
 
 
 def _kind(attempt: FailedAttempt) -> str:

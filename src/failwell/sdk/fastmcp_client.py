@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from failwell._sdks import needs, supported_version
-from failwell.client._install import Patches
+from failwell.client._install import Patches, connecting
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.sdk.mcp_client import FailedResult, SessionHook, noting_tools
@@ -68,20 +68,34 @@ def _hooked_class(cls: type[Any]) -> type[Any]:
         hook: SessionHook = getattr(self, _WRAPPED)
         return await hook.call(functools.partial(bare, self), self.session, name, arguments, rest, options)
 
-    bare = cls.call_tool_mcp
+    async def _connect(self: Any) -> Any:
+        token = connecting.set(getattr(self, _WRAPPED))
+        try:
+            return await connect(self)
+        finally:
+            connecting.reset(token)
+
+    bare, connect = cls.call_tool_mcp, cls._connect
     hooked = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
+        "_connect": functools.wraps(connect)(_connect),
         "_parse_call_tool_result": _raising(cls._parse_call_tool_result),
         "call_tool_mcp": functools.wraps(bare)(call_tool_mcp),
-        "list_tools_mcp": noting_tools(cls.list_tools_mcp, _session_of),
+        "list_tools_mcp": _listing(cls.list_tools_mcp),
     }
     return type(cls.__name__, (cls,), hooked)
 
 
-def _session_of(client: Any, *_: Any) -> Any:
-    return client.session
+def _listing(original: Any) -> Any:
+    @functools.wraps(original)
+    async def list_tools_mcp(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bare = functools.partial(original, self)
+        listing = noting_tools(bare, lambda *_: self.session, lambda: getattr(self, _WRAPPED))
+        return await listing(*args, **kwargs)
+
+    return list_tools_mcp
 
 
 def _raising(original: Any) -> Any:

@@ -2,25 +2,37 @@
 
 import functools
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NamedTuple, cast
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 from failwell._sdks import needs, supported_version
+from failwell._trace import call_span
 from failwell.client import Caller, CallResult, ToolDescription, ToolListCache, ToolLookup, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects import Wire, canonical
 from failwell.dialects import _placement as placement
+from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.renderer import render_redacted
-from failwell.sdk import mcp_http
-from failwell.sdk.errors import NotAToolFailure, UnusableResult, handle_call_exception, is_flagged
+from failwell.sdk import call_request, mcp_http
+from failwell.sdk.call_request import RequestLayout
+from failwell.sdk.connections import Reconnect, Refresh, SessionConnection
+from failwell.sdk.errors import (
+    NotAToolFailure,
+    UnusableResult,
+    handle_call_exception,
+    is_flagged,
+    is_protocol_error,
+)
+from failwell.server._responder import is_rpc_error
 
 try:
     import anyio
     from mcp import ClientSession, types
-    from mcp.types import CallToolResult
+    from mcp.types import CallToolResult, TextContent
     from pydantic import PrivateAttr
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
@@ -33,6 +45,7 @@ REPAIR_KEY = "dev.failwell/repair"
 
 _LONGEST_LISTING = 10.0
 _WRAPPED = "_failwell_hook"
+_CONTINUES = ("input_responses", "request_state")  # what a call has that answers questions of an earlier one
 
 
 class McpClientLayout(NamedTuple):
@@ -40,8 +53,10 @@ class McpClientLayout(NamedTuple):
 
     forgets_server: bool  # a session does not keep what its server is called
     request: Callable[[Any], Any]  # a request as a session sends it
+    notification: Callable[[Any], Any]  # a notification as a session sends it
     message: Callable[[Any], Any]  # a JSON-RPC message as a transport passes it on
     next_cursor: str
+    requests: RequestLayout
 
 
 def layout() -> McpClientLayout:
@@ -52,8 +67,22 @@ def layout() -> McpClientLayout:
     """
     if supported_version("mcp", who="failwell") < (2,):
         wrappers = vars(types)
-        return McpClientLayout(True, wrappers["ClientRequest"], wrappers["JSONRPCMessage"], "nextCursor")
-    return McpClientLayout(False, _unchanged, _unchanged, "next_cursor")
+        return McpClientLayout(
+            forgets_server=True,
+            request=wrappers["ClientRequest"],
+            notification=wrappers["ClientNotification"],
+            message=wrappers["JSONRPCMessage"],
+            next_cursor="nextCursor",
+            requests=RequestLayout("_received_request", cancels=False),
+        )
+    return McpClientLayout(
+        forgets_server=False,
+        request=_unchanged,
+        notification=_unchanged,
+        message=_unchanged,
+        next_cursor="next_cursor",
+        requests=RequestLayout("dispatch_input_request", cancels=True),
+    )
 
 
 def _unchanged(value: Any) -> Any:
@@ -107,7 +136,9 @@ def result_of(call_result: CallResult) -> Any:
     redacted = canonical(failure)
     attempts = call_result.attempts
     text = render_redacted(redacted, call_result.hints, attempt=max(attempts, 1))
-    wire = placement.result_of(redacted, Wire(text), attempts=attempts if attempts > 1 else None)
+    wire = placement.result_of(
+        redacted, Wire(call_result.with_notes(text)), attempts=attempts if attempts > 1 else None
+    )
     wire["_meta"] = {**_meta(call_result.result), **wire["_meta"]}
     return _build(FailedResult, wire, call_result, failure)
 
@@ -121,12 +152,14 @@ def _build(cls: type[FailedResult], wire: dict[str, Any], call_result: CallResul
 
 
 def _with_repair_note(call_result: CallResult) -> Any:
-    """Return a success that needed corrected arguments, with a note of what was corrected, but not of the values."""
+    """Return a success that needed corrected arguments and says so to the model; the values are not repeated."""
     result = call_result.result
     if call_result.repaired is None or not isinstance(result, CallToolResult):
         return result
     changes = [{"path": change.path, "reason": change.reason} for change in call_result.repaired.changes]
-    return result.model_copy(update={"meta": {**_meta(result), REPAIR_KEY: {"changes": changes}}})
+    note = TextContent(type="text", text=call_result.repair_note)
+    meta = {**_meta(result), REPAIR_KEY: {"changes": changes}}
+    return result.model_copy(update={"content": [*result.content, note], "meta": meta})
 
 
 def _fallback_wire(call_result: CallResult, failure: Failure) -> dict[str, Any]:
@@ -155,11 +188,17 @@ class SessionInfo:
 
     def __init__(self, session: Any) -> None:
         self.server = _server_name(session) or f"session {next(_counter)}"
-        self.descriptions = ToolListCache(functools.partial(_page, ref(session)), lock=anyio.Lock())
+        self.connection = SessionConnection(session)
+        self.descriptions = ToolListCache(functools.partial(_page, self.connection), lock=anyio.Lock())
 
     def lookup(self, session: Any, tool: str) -> ToolLookup:
         """Return how to learn what the server says of a tool."""
         return ToolLookup(functools.partial(self._fetch, session, tool), functools.partial(self._known, session, tool))
+
+    def note(self, session: Any, tools: list[Any]) -> None:
+        """Note what the application was told of some tools; it counts until the server says that the list changed."""
+        self._listen(session)
+        self.descriptions.note(tools)
 
     async def _fetch(self, session: Any, tool: str) -> ToolDescription:
         self._listen(session)
@@ -201,11 +240,32 @@ def _session_info(session: Any) -> SessionInfo:
     return found
 
 
+@contextmanager
+def _span(hook: Any, tool: str) -> Generator[None]:
+    """Have a call run in a span, if the hook begins spans and the SDK has none, and send that on."""
+    if hook is None or _has_spans():
+        yield
+        return
+    with call_span((hook,), "client", tool) as carrier:
+        token = call_request.carried_meta.set(carrier)
+        try:
+            yield
+        finally:
+            call_request.carried_meta.reset(token)
+
+
+@functools.cache
+def _has_spans() -> bool:
+    return supported_version("mcp", who="failwell") >= (2,)
+
+
 class SessionHook(NamedTuple):
-    """How calls are made from now on: through a caller, to a server of a given name."""
+    """How calls are made from now on: through a caller, to a server of a given name; what to do if it is gone."""
 
     caller: Caller
     server: str | None = None
+    reconnect: Reconnect | None = None
+    refresh: Refresh | None = None
 
     async def call(
         self,
@@ -218,28 +278,87 @@ class SessionHook(NamedTuple):
     ) -> Any:
         """Call a tool and return a result of the SDK; *original* makes one call."""
         info = _session_info(session)
+        info.connection.reconnect = self.reconnect or info.connection.reconnect
+
+        is_refreshed = False
 
         async def make_call(sent: dict[str, Any]) -> Any:
+            nonlocal is_refreshed
+            credentials = info.connection.credentials
             try:
-                return await original(name, sent or arguments, *rest, **options)
+                return await info.connection.call(original, name, sent or arguments, *rest, **options)
             except Exception as exc:
+                if self.refresh is not None and not is_refreshed and mcp_http.is_unauthorized(exc):
+                    is_refreshed = True
+                    renewed = await info.connection.refresh(self.refresh, seen=credentials)
+                    if renewed is not None:
+                        raise renewed from exc
                 return handle_call_exception(exc)
 
+        def other_tool(other: str) -> tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]:
+            return info.lookup(session, other), functools.partial(original, other)
+
         try:
-            call_result = await self.caller.run(
-                make_call,
-                server=self.server or info.server,
-                tool=name,
-                arguments=arguments,
-                description=info.lookup(session, name),
-            )
+            with _span(self.caller.hook, name):
+                call_result = await self.caller.run(
+                    make_call,
+                    server=self.server or info.server,
+                    tool=name,
+                    arguments=arguments,
+                    description=info.lookup(session, name),
+                    other_tool=other_tool,
+                    is_continuation=any(options.get(field) is not None for field in _CONTINUES),
+                )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
         return result_of(call_result)
 
+    async def connect(self, session: Any, method: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Make a request that changes nothing, such as the first one of a session, again where it may succeed later.
 
-def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
-    """Hook every session of the process, as long as there is a *current* hook.
+        Raises:
+            Exception: what the last try raised.
+        """
+
+        async def make_request(_: dict[str, Any]) -> Any:
+            try:
+                return _Made(await make())
+            except Exception as exc:
+                if isinstance(exc, ToolFailure) or (is_rpc_error(exc) and not is_protocol_error(exc)):
+                    raise
+                raise NotAToolFailure(exc) from exc
+
+        known = _sessions.get(session)  # before the first answer it is not known what the server is called
+        server = self.server or (known.server if known else f"session at {id(session)}")
+        try:
+            ended = await self.caller.run(
+                make_request,
+                server=server,
+                tool=method,
+                description=_HARMLESS,
+                cancellable=method != "initialize",
+                is_tool_call=False,
+            )
+        except NotAToolFailure as other:
+            raise other.exception from other.exception.__cause__
+        if ended.failure is None:
+            return ended.result.value
+        raise ended.exception or ToolFailure(ended.failure)
+
+
+_HARMLESS = {"annotations": {"readOnlyHint": True}}
+
+
+class _Made(NamedTuple):
+    """What a request gave. What it looks like says nothing."""
+
+    value: Any
+
+
+def attach(
+    patches: Patches, current: Callable[[], SessionHook | None], connector: Callable[[], SessionHook | None]
+) -> None:
+    """Hook every session of the process: calls if there is a *current* hook, connecting if there is a *connector*.
 
     Raises:
         ValueError: this version is not supported.
@@ -258,18 +377,20 @@ def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
         return await hook.call(bare, self, name, arguments, rest, options)
 
     patches.put(ClientSession, "call_tool", call_tool)
-    patches.put(ClientSession, "list_tools", noting_tools(ClientSession.list_tools, _itself))
-    if version.forgets_server:
-        patches.put(ClientSession, "initialize", _keeping_server_name(ClientSession.initialize))
+    patches.put(ClientSession, "list_tools", noting_tools(ClientSession.list_tools, _itself, connector))
+    initialize = _keeping_server_name(ClientSession.initialize) if version.forgets_server else ClientSession.initialize
+    patches.put(ClientSession, "initialize", _connecting(initialize, connector))
 
 
 def attach_transport(patches: Patches) -> None:
-    """Hook the HTTP transport of every session.
+    """Hook what every session sends, and its HTTP transport.
 
     Raises:
         ValueError: this version is not supported.
     """
-    mcp_http.attach(patches, layout().message)
+    version = layout()
+    mcp_http.attach(patches, version.message)
+    call_request.attach(patches, version.requests, version.notification)
 
 
 def detach() -> None:
@@ -303,20 +424,41 @@ def wrap(session: Any, hook: SessionHook) -> bool:
 
     session.call_tool = call_tool
     found: Any = session
-    found.list_tools = noting_tools(found.list_tools, functools.partial(_itself, session))
+    itself, hook_now = functools.partial(_itself, session), lambda: getattr(session, _WRAPPED)
+    found.list_tools = noting_tools(found.list_tools, itself, hook_now)
+    found.initialize = functools.partial(_connecting(_initialize_bare(found), hook_now), found)
     return False
 
 
-def noting_tools(original: Any, session_of: Callable[..., Any]) -> Any:
+def noting_tools(original: Any, session_of: Callable[..., Any], connector: Callable[..., SessionHook | None]) -> Any:
     """Return a function that lists tools so that what the application is told of them counts from then on."""
 
     @functools.wraps(original)
     async def list_tools(*args: Any, **kwargs: Any) -> Any:
-        listed = await original(*args, **kwargs)
-        _session_info(session_of(*args)).descriptions.note(listed.tools)
+        session, hook = session_of(*args), connector()
+        make = functools.partial(original, *args, **kwargs)
+        listed = await (make() if hook is None else hook.connect(session, "tools/list", make))
+        _session_info(session).note(session, listed.tools)
         return listed
 
     return list_tools
+
+
+def _initialize_bare(session: Any) -> Any:
+    """Return the class's own way to begin a session, past the hook of `install`."""
+    hooked = session.__class__.initialize
+    return getattr(hooked, "__wrapped__", hooked)
+
+
+def _connecting(original: Any, connector: Callable[[], SessionHook | None]) -> Any:
+    """Return `initialize`, made again where the server may be there a moment later."""
+
+    @functools.wraps(original)
+    async def initialize(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hook, make = connector(), functools.partial(original, self, *args, **kwargs)
+        return await (make() if hook is None else hook.connect(self, "initialize", make))
+
+    return initialize
 
 
 def _itself(session: Any, *_: Any) -> Any:
@@ -340,11 +482,12 @@ def _server_name(session: Any) -> str | None:
     return None if info is None else str(info.name)
 
 
-async def _page(session: "ref[Any]", cursor: str | None) -> ToolPage:
+async def _page(connection: SessionConnection, cursor: str | None) -> ToolPage:
     """Fetch a page of `tools/list` past the session's own cache, which decides how it checks results."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
     version = layout()
-    connected: Any = session()
+    connected: Any = connection.session()
+    connected = getattr(connected, "session", connected)
     with anyio.fail_after(_LONGEST_LISTING):
         request = version.request(types.ListToolsRequest(params=params))
         listed = await connected.send_request(request, types.ListToolsResult)

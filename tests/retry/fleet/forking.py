@@ -58,7 +58,7 @@ def while_locked() -> Any:
     held(*(part._lock for part in parts), limits._background._changed, _fleet._lock)
 
     def work() -> str:
-        answers = iter([fw.RateLimited("m"), "ok"])
+        answers = iter([fw.Temporary("m", code="OVERLOADED", outcome="not_executed"), "ok"])
 
         def flaky() -> str:
             answer = next(answers)

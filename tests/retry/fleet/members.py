@@ -13,7 +13,7 @@ from failwell.retry import _redis as _loaded  # noqa: F401 - once for all, befor
 from tests.retry.steps import begin, failed, refusal
 
 MEMBERS = 8
-DOWN = fw.RateLimited("m").failure
+DOWN = fw.Temporary("m", code="OVERLOADED", outcome="not_executed").failure
 
 
 def spend(limits: FleetLimits, now: float) -> int:

@@ -35,7 +35,7 @@ Make = Callable[..., FleetLimits]
 
 
 def figures(most: int = 3) -> Shared:
-    return Shared(Budget(), Breaker(most=most), Repeats(most=1000))
+    return Shared(Budget(), Breaker(most=most, pause=30), Repeats(most=1000))
 
 
 def fail(limits: FleetLimits, *, now: float = 0.0, times: int = 1) -> None:
@@ -173,7 +173,7 @@ def test_killing_redis_in_the_middle_loses_no_call(own_redis: RedisServer, make:
                 reached.wait()
                 killed.wait()
             if len(made) % 2:
-                raise fw.RateLimited("m")
+                raise fw.Temporary("m", code="OVERLOADED", outcome="not_executed")
             return "ok"
 
         made: list[str] = []
@@ -340,7 +340,7 @@ def test_who_is_cancelled_while_asking_does_not_keep_the_probe(own_redis: RedisS
 @pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
 def test_awaited_calls_share_limits_on_asyncio_and_trio(run: Any, redis: RedisServer, prefix: str, make: Make) -> None:
     limits = make(redis.url, figures(), prefix=prefix)
-    answers = iter([fw.RateLimited("m"), "ok"])
+    answers = iter([fw.Temporary("m", code="OVERLOADED", outcome="not_executed"), "ok"])
 
     async def work() -> str:
         answer = next(answers)

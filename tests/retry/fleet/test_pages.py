@@ -26,13 +26,13 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def compose() -> dict[str, Any]:
-    [text] = blocks("fleet.md", "yaml")
+    [text] = blocks("howto/fleet.md", "yaml")
     found: dict[str, Any] = yaml.safe_load(text)
     return found
 
 
 def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, make: Any) -> None:
-    [line] = [block for block in blocks("limits.md", "text") if block.startswith("user ")]
+    [line] = [block for block in blocks("howto/limits.md", "text") if block.startswith("user ")]
     own_redis.client.execute_command("ACL", "SETUSER", *shlex.split(line)[1:])
     warnings: list[str] = []
     limits: FleetLimits = make(
@@ -41,7 +41,7 @@ def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, ma
     for number in range(150):
         run = Run(Policy(), limits, "s", "t", arguments=number)
         begin(run, 0.0)
-        failed(run, fw.RateLimited("m").failure, 0.0, jitter=0)
+        failed(run, fw.Temporary("m", code="OVERLOADED", outcome="not_executed").failure, 0.0, jitter=0)
     limits.succeeded(("s", "t"), {}, 0.0, paid=14)
     limits.released(("s", "t"), caller=1)
     limits.flush()
@@ -88,11 +88,11 @@ def test_the_picture_is_the_one_that_is_drawn() -> None:
     assert (DOCS / "pictures" / "fleet.svg").read_text(encoding="utf-8") == fleet.picture()
 
 
-@pytest.mark.parametrize("page", ["fleet.md", "limits.md"])
+@pytest.mark.parametrize("page", ["howto/fleet.md", "howto/limits.md"])
 def test_commands_on_the_pages_take_their_options(page: str) -> None:
     commands = [block for block in blocks(page, "text") if block.startswith("failwell proxy ")]
     for command in commands:
         options = parse(shlex.split(command.replace("\\\n", " "))[2:])
         assert options.limits is not None
 
-    assert len(commands) == (1 if page == "fleet.md" else 0)
+    assert len(commands) == (1 if page == "howto/fleet.md" else 0)

@@ -17,7 +17,7 @@ from tests.retry.steps import begin, failed, reason, refusal
 from tests.strategies import examples
 
 DOWN = fw.Unavailable("m", outcome="rejected").failure
-BUSY = fw.RateLimited("m").failure
+BUSY = fw.Temporary("m", code="OVERLOADED", outcome="not_executed").failure
 WRONG = fw.Invalid("m").failure
 KEY = ("s", "t")
 Make = Callable[..., FleetLimits]
@@ -25,6 +25,14 @@ Make = Callable[..., FleetLimits]
 
 def figures() -> Shared:
     return Shared(Budget(capacity=60, cost=14, throttled_cost=5), Breaker(most=3, window=60, pause=30), Repeats(most=3))
+
+
+def rounded(effect: Any) -> tuple[object, ...]:
+    """Return what an effect says: a store has a clock of its own, so that seconds differ a little."""
+    decision = getattr(effect, "decision", None)
+    if decision is None:
+        return (type(effect), round(getattr(effect, "delay", 0)))
+    return (type(effect), decision.reason, round(decision.delay or 0))
 
 
 class World:
@@ -37,7 +45,7 @@ class World:
         self.said: list[object] = []
 
     def begin(self, tool: str, arguments: int) -> None:
-        run = Run(Policy(attempts=9, throttled_base=0, base=0), self.limits, "s", tool, arguments=arguments)
+        run = Run(Policy(attempts=9, throttled_base=0, base=0, longest=0), self.limits, "s", tool, arguments=arguments)
         refused = begin(run, self.now)
         self.said.append("made" if refused is None else round(refused.retry_after or 0))
         if refused is None:
@@ -54,11 +62,11 @@ class World:
 
     def fail(self, failure: fw.Failure) -> None:
         if self.runs:
-            self.said.append(settle(self.runs[-1], self.runs[-1].failed(failure, self.now, jitter=0)))
+            self.said.append(rounded(settle(self.runs[-1], self.runs[-1].failed(failure, self.now, jitter=0))))
 
     def straggler_fails(self) -> None:
         if self.runs:
-            self.said.append(settle(self.runs[0], self.runs[0].failed(DOWN, self.now, jitter=0)))
+            self.said.append(rounded(settle(self.runs[0], self.runs[0].failed(DOWN, self.now, jitter=0))))
 
     def straggler_is_cancelled(self) -> None:
         if self.runs:

@@ -10,6 +10,7 @@ from agent_framework import (
     Content,
     FunctionInvocationLayer,
     MCPStdioTool,
+    MCPStreamableHTTPTool,
     Message,
 )
 
@@ -36,8 +37,11 @@ class Script(FunctionInvocationLayer[Any], BaseChatClient[Any]):
 
 async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     if caller:
-        fw.install(hook=caller.hook)
+        fw.install(caller.policy, hook=caller.hook)
     model = Script(call, {"include_detailed_errors": True} if caller else None)
-    async with MCPStdioTool("stacks", load_prompts=False, **call.stdio) as tool:
+    server: Any = MCPStdioTool("stacks", load_prompts=False, **call.stdio)
+    if call.url:
+        server = MCPStreamableHTTPTool("stacks", call.url, load_prompts=False)
+    async with server as tool:
         await Agent(client=model, tools=tool).run("go")
     return Seen(*model.shown)

@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 from anthropic import AsyncAnthropic
 from anthropic.lib.tools.mcp import async_mcp_tool
-from mcp import ClientSession, StdioServerParameters, stdio_client
 
+from tests.stacks.runners.mcp import connected
 from tests.stacks.setting import DONE, Call, Seen
 
 PACKAGE = "anthropic"
@@ -29,11 +29,7 @@ async def run(call: Call, caller: None) -> Seen:
         return httpx2.Response(200, json=body | {"stop_reason": stop, "stop_sequence": None, "usage": usage})
 
     client = AsyncAnthropic(api_key="none", http_client=httpx2.AsyncClient(transport=httpx2.MockTransport(model)))
-    async with (
-        stdio_client(StdioServerParameters(**call.stdio)) as streams,
-        ClientSession(streams[0], streams[1]) as session,
-    ):
-        await session.initialize()
+    async with connected(call) as session:
         tools = [async_mcp_tool(tool, session) for tool in (await session.list_tools()).tools]
         await client.beta.messages.tool_runner(
             model="script", max_tokens=9, tools=tools, messages=[{"role": "user", "content": "go"}]

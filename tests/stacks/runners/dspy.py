@@ -2,8 +2,8 @@
 
 import dspy
 from dspy.utils import DummyLM
-from mcp import ClientSession, StdioServerParameters, stdio_client
 
+from tests.stacks.runners.mcp import connected
 from tests.stacks.setting import DONE, Call, Seen
 
 PACKAGE = "dspy"
@@ -15,11 +15,7 @@ async def run(call: Call, caller: None) -> Seen:
         {"next_thought": "end", "next_tool_name": "finish", "next_tool_args": {}},
         {"reasoning": "none", "answer": DONE},
     ]
-    async with (
-        stdio_client(StdioServerParameters(**call.stdio)) as streams,
-        ClientSession(streams[0], streams[1]) as session,
-    ):
-        await session.initialize()
+    async with connected(call) as session:
         tools = [dspy.Tool.from_mcp_tool(session, tool) for tool in (await session.list_tools()).tools]
         with dspy.context(lm=DummyLM(steps)):
             prediction = await dspy.ReAct("question -> answer", tools=tools).acall(question="go")

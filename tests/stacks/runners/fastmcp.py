@@ -1,7 +1,7 @@
 """A bare client of fastmcp. There is no model: what it would see is the text of the result or of the error."""
 
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
 import failwell as fw
@@ -11,8 +11,11 @@ PACKAGE = "fastmcp"
 
 
 async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
-    async with Client(StdioTransport(**call.stdio)) as client:
-        used = fw.wrap(client, hook=caller.hook) if caller else client
+    transport = StreamableHttpTransport(call.url) if call.url else StdioTransport(**call.stdio)
+    client = Client(transport)
+    if caller:
+        fw.wrap(client, caller.policy, hook=caller.hook)
+    async with client as used:
         try:
             result = await used.call_tool(call.tool, call.arguments)
         except ToolError as error:

@@ -7,7 +7,7 @@ from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
-from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams
+from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
 from google.genai import types
 from mcp import StdioServerParameters
 
@@ -35,7 +35,10 @@ class Script(BaseLlm):
 
 async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     model = Script(model="script", call=call, shown=[])
-    toolset = McpToolset(connection_params=StdioConnectionParams(server_params=StdioServerParameters(**call.stdio)))
+    params: Any = StdioConnectionParams(server_params=StdioServerParameters(**call.stdio), timeout=60)
+    if call.url:
+        params = StreamableHTTPConnectionParams(url=call.url, timeout=60)
+    toolset = McpToolset(connection_params=params)
     plugins: list[Any] = []
     if caller:
         from failwell.integrations.google_adk import fail_well

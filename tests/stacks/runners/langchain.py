@@ -37,12 +37,14 @@ async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
         from failwell.integrations.langchain import fail_well
 
         interceptors = [fail_well(caller)]
-    client = MultiServerMCPClient({"stacks": {"transport": "stdio", **call.stdio}}, tool_interceptors=interceptors)
+    stdio: Any = {"transport": "stdio", **call.stdio}
+    server: Any = {"transport": "streamable_http", "url": call.url} if call.url else stdio
+    client = MultiServerMCPClient({"stacks": server}, tool_interceptors=interceptors)
     model = Script(calls=[{"name": call.tool, "args": call.arguments, "id": "1"}])
     agent = create_agent(model, await client.get_tools())
     messages = (await agent.ainvoke({"messages": [("user", "go")]}))["messages"]
     [answer] = [message for message in messages if message.type == "tool"]
-    return Seen(_shown(answer.content), (answer.artifact or {}).get("failure"))
+    return Seen(_shown(answer.content), fw.failure_of(answer))
 
 
 def _shown(content: Any) -> str:

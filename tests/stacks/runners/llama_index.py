@@ -23,7 +23,7 @@ async def run(call: Call, caller: None) -> Seen:
         asked = ToolCallBlock(tool_call_id="1", tool_name=call.tool, tool_kwargs=call.arguments)
         return ChatMessage(role="assistant", blocks=[asked])
 
-    client = BasicMCPClient(call.command, args=call.args, env=call.env)
+    client = BasicMCPClient(call.url) if call.url else BasicMCPClient(call.command, args=call.args, env=call.env)
     tools = await McpToolSpec(client).to_tool_list_async()
     agent = FunctionAgent(llm=MockFunctionCallingLLM(response_generator=model), tools=tools, streaming=False)
     await agent.run("go")

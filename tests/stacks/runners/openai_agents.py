@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from agents import Agent, Model, ModelResponse, Runner, Usage, set_tracing_disabled
-from agents.mcp import MCPServerStdio
+from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import failwell as fw
@@ -40,7 +40,10 @@ class Script(Model):
 
 async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
     model = Script(call)
-    server: Any = MCPServerStdio(params=call.stdio, name="stacks")
+    limit: dict[str, Any] = {"name": "stacks", "client_session_timeout_seconds": 60}
+    server: Any = MCPServerStdio(params=call.stdio, **limit)
+    if call.url:
+        server = MCPServerStreamableHttp(params={"url": call.url}, **limit)
     if caller:
         from failwell.integrations.openai_agents import fail_well
 
@@ -49,6 +52,4 @@ async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
         result = await Runner.run(Agent("a", model=model, mcp_servers=[server]), "go")
     if not caller:
         return Seen(*model.shown)
-    from failwell.integrations.openai_agents import failure_of
-
-    return Seen(*model.shown, *filter(None, map(failure_of, result.new_items)))
+    return Seen(*model.shown, *filter(None, map(fw.failure_of, result.new_items)))

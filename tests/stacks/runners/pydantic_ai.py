@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from pydantic_ai import Agent
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
@@ -29,7 +29,8 @@ async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
         from failwell.integrations.pydantic_ai import fail_well
 
         hooks = {"process_tool_call": fail_well(caller)}
-    toolset = MCPToolset(StdioTransport(**call.stdio), **hooks)
+    transport = StreamableHttpTransport(call.url) if call.url else StdioTransport(**call.stdio)
+    toolset = MCPToolset(transport, init_timeout=60, **hooks)
     agent = Agent(FunctionModel(model), toolsets=[toolset])
     async with agent:
         await agent.run("go")

@@ -28,6 +28,7 @@ class Script(Model):
 
 def run(call: Call, caller: None) -> Seen:
     model = Script(call)
-    with MCPClient(StdioServerParameters(**call.stdio), structured_output=False) as tools:
+    server: Any = {"url": call.url, "transport": "streamable-http"} if call.url else StdioServerParameters(**call.stdio)
+    with MCPClient(server, structured_output=False) as tools:
         ToolCallingAgent(tools=tools, model=model, verbosity_level=0).run("go")
     return Seen(*model.shown)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterable
 from typing import Any
 
 from mcp import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from strands import Agent
 from strands.models import Model
 from strands.tools.mcp import MCPClient
@@ -51,7 +52,11 @@ async def run(call: Call, caller: fw.client.Caller | None) -> Seen:
         from failwell.integrations.strands import fail_well
 
         plugins = [fail_well(caller)]
-    with MCPClient(lambda: stdio_client(StdioServerParameters(**call.stdio))) as client:
+
+    def transport() -> Any:
+        return streamable_http_client(call.url) if call.url else stdio_client(StdioServerParameters(**call.stdio))
+
+    with MCPClient(transport) as client:
         agent = Agent(model=model, tools=client.list_tools_sync(), plugins=plugins, callback_handler=None)
         await agent.invoke_async("go")
     [result] = [

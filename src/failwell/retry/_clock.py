@@ -1,0 +1,77 @@
+"""`CallClock`: the time that a call has left, on either side of the wire."""
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from time import monotonic
+
+
+class CallClock:
+    """The time that a call has left. It stands still while the user or the client is asked for something.
+
+    It has *seconds*, again each time it is restarted, and *most* in all. `is_over` says that the call was answered
+    without waiting for its end any longer.
+    """
+
+    def __init__(self, seconds: float, *, most: float = math.inf) -> None:
+        self.is_over = False
+        self.is_restarted = False
+        self.on_change: Callable[[], object] | None = None
+        self._seconds = seconds
+        self._most = most
+        self._spent = 0.0  # until `_since`, and since the last restart
+        self._spent_before = 0.0
+        self._since = monotonic()
+        self._questions = 0
+
+    @property
+    def limit(self) -> float:
+        """The seconds that it ran out of, or will first."""
+        return min(self._seconds, self._most)
+
+    @property
+    def running(self) -> float:
+        """The seconds that it has been running in all, without the time that it stood still."""
+        return self._spent_before + self._running_now()
+
+    def left(self) -> float:
+        """Return how many seconds are left: infinitely many while it stands still."""
+        if self._questions:
+            return math.inf
+        spent = self._running_now()
+        return min(self._seconds - spent, self._most - self._spent_before - spent)
+
+    def restart(self) -> None:
+        """Give the call its seconds again, because it shows that it is being worked on."""
+        self._spent_before += self._running_now()
+        self._spent, self._since = 0.0, monotonic()
+        self.is_restarted = True
+
+    @contextmanager
+    def stopped(self) -> Generator[None]:
+        """Stop it while a question is open."""
+        if not self._questions:
+            self._spent = self._running_now()
+        self._questions += 1
+        self._notify()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            self._since = monotonic()
+            self._notify()
+
+    def _running_now(self) -> float:
+        return self._spent if self._questions else self._spent + monotonic() - self._since
+
+    def _notify(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
+
+
+class DeadlinePassed(Exception):
+    """The time of a call is over; `is_running` says that what it runs could not be cancelled."""
+
+    def __init__(self, *, is_running: bool) -> None:
+        super().__init__("the deadline passed")
+        self.is_running = is_running

@@ -1,0 +1,247 @@
+"""Idempotency keys: one for each call, the same on every try, for servers that take them; and asking afterwards."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+import failwell as fw
+from failwell.server import MemoryClaims
+from failwell.testing import EventLog
+from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
+from tests.client.test_wrap import ask, run, text
+from tests.matrix import sdks
+from tests.matrix.test_http import served
+
+KEY, DECLARED, VERIFIED_BY = (f"dev.failwell/{name}" for name in ("idempotency_key", "idempotency", "verified_by"))
+OPEN = fw.encode(fw.Failure(code="OUTCOME_UNKNOWN", message="Nobody knows."))
+NO_KEYS = fw.encode(fw.Failure(code="UNAUTHORIZED", message="Authenticated callers only.", outcome="not_executed"))
+MISSING = fw.encode(fw.NotFound("There is no such payment.").failure)
+
+
+class Keyed(Scripted):
+    """A server whose tools take keys, and that notes which key came with which call."""
+
+    def __init__(self, *, declares: bool = True) -> None:
+        super().__init__()
+        self.keys: list[str | None] = []
+        self.declares = declares
+
+    def respond(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "tools/call":
+            self.keys.append((params.get("_meta") or {}).get(KEY))
+        answer = super().respond(method, params)
+        if method == "initialize" and self.declares:
+            answer["capabilities"]["experimental" if sdks.HAS_MCP_1 else "extensions"] = {DECLARED: {}}
+        return answer
+
+
+def keyed(*answers: Any, retention: Any = 60, declares: bool = True, **described: Any) -> Keyed:
+    server = Keyed(declares=declares)
+    server.tool("pay", *answers, _meta={DECLARED: {"retention": retention, "required": False}}, **described)
+    return server
+
+
+def test_an_unknown_outcome_is_retried_with_the_same_key() -> None:
+    server = keyed(LOST, LOST, FINE)
+
+    result = ask(server, "pay", {"cents": 5})
+
+    assert text(result) == "fine"
+    assert len(server.keys) == 3
+    assert len(set(server.keys)) == 1
+    assert 16 <= len(server.keys[0] or "") <= 255
+
+
+def test_each_call_has_a_key_of_its_own() -> None:
+    server = keyed(FINE)
+
+    async def steps(session: Any) -> None:
+        await session.call_tool("pay", {"cents": 5})
+        await session.call_tool("pay", {"cents": 5})
+
+    run(server, steps)
+
+    assert len(set(server.keys)) == 2
+    assert None not in server.keys
+
+
+def test_a_server_that_declares_nothing_gets_no_key() -> None:
+    server = keyed(LOST, FINE, declares=False)
+
+    result = ask(server, "pay", {"cents": 5})
+
+    assert server.keys == [None]
+    assert result.failure.outcome == "unknown"
+
+
+@pytest.mark.parametrize("retention", [None, 0, -1, "60", True, float("nan"), 1e400])
+def test_a_tool_without_a_retention_is_not_called_again(retention: Any) -> None:
+    server = keyed(LOST, FINE, retention=None if retention != retention or retention == 1e400 else retention)
+
+    ask(server, "pay", {"cents": 5})
+
+    assert server.count("pay") == 1
+
+
+def test_a_key_is_not_tried_again_beyond_its_retention(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("failwell.retry._call_key.monotonic", lambda: now[0])
+
+    def late(_: Any) -> Any:
+        now[0] += 61
+        return LOST
+
+    server = keyed(late, FINE)
+    result = ask(server, "pay", {"cents": 5})
+
+    assert server.count("pay") == 1
+    assert result.failure.outcome == "unknown"
+
+
+def test_a_server_that_is_not_trusted_is_not_believed_to_remember_keys() -> None:
+    server = keyed(LOST, FINE)
+
+    ask(server, "pay", {"cents": 5}, trust=False)
+
+    assert server.count("pay") == 1
+
+
+def test_a_key_whose_outcome_the_server_does_not_know_is_not_tried_again() -> None:
+    server = keyed(LOST, OPEN, FINE)
+
+    result = ask(server, "pay", {"cents": 5})
+
+    assert server.count("pay") == 2
+    assert result.failure.outcome == "unknown"
+    assert "may have taken effect" in text(result)
+
+
+def test_a_model_is_not_invited_to_repeat_a_call_whose_key_it_does_not_have() -> None:
+    result = ask(keyed(LOST), "pay", {"cents": 5})
+
+    assert "may have taken effect" in text(result)
+    assert "Safe to repeat" not in text(result)
+
+
+def test_the_key_that_the_application_gives_stays() -> None:
+    server = keyed(LOST, FINE)
+
+    async def steps(session: Any) -> Any:
+        return await session.call_tool("pay", {"cents": 5}, meta={KEY: "order-4711-payment-1"})
+
+    assert text(run(server, steps)) == "fine"
+    assert server.keys == ["order-4711-payment-1"] * 2
+
+
+def test_a_server_that_takes_no_keys_from_this_caller_is_called_without() -> None:
+    server = keyed(NO_KEYS, FINE)
+
+    async def steps(session: Any) -> Any:
+        return [await session.call_tool("pay", {"cents": cents}) for cents in (5, 6)]
+
+    first, second = run(server, steps)
+
+    assert text(first) == text(second) == "fine"
+    assert [key is not None for key in server.keys] == [True, False, False]
+
+
+def test_retries_further_out_keep_the_key_too() -> None:
+    server = keyed(LOST, FINE)
+
+    async def steps(session: Any) -> Any:
+        return await fw.acall(lambda: session.call_tool("pay", {"cents": 5}), sleep=Naps(), chance=never)
+
+    assert text(run(server, steps)) == "fine"
+    assert len(server.keys) == 2
+    assert len(set(server.keys)) == 1
+
+
+@pytest.mark.parametrize("era", sdks.ERAS)
+def test_a_real_server_pays_once_although_the_answer_was_lost(era: str) -> None:
+    server, charged, losses = sdks.new("mcp", "shop"), [], [fw.TimedOut("The answer got lost.")]
+
+    @fw.idempotent(MemoryClaims(), principal=lambda _: "ann")
+    def pay(cents: int) -> str:
+        charged.append(cents)
+        return f"paid {cents}"
+
+    server.tool()(pay)
+    fw.protect(server)
+
+    async def main(url: str) -> Any:
+        async with sdks.session("mcp", url, era) as connected:
+            session = getattr(connected, "session", connected)
+            bare: Callable[..., Any] = session.call_tool
+
+            async def lossy(*args: Any, **options: Any) -> Any:
+                result = await bare(*args, **options)
+                if losses:
+                    raise sdks.rpc_error(-32000, "Connection closed") from losses.pop()
+                return result
+
+            session.call_tool = lossy
+            return await fw.wrap(session, sleep=Naps()).call_tool("pay", {"cents": 5})
+
+    with served(server.streamable_http_app()) as url:
+        result = anyio.run(main, url)
+
+    assert text(result) == "paid 5"
+    assert charged == [5]
+    assert not losses
+
+
+def paired(*answers: Any, verified: Any = FINE, annotations: Any = None) -> Scripted:
+    server = Scripted()
+    pairing = {"tool": "get_payment", "arguments": {"reference": "order"}}
+    server.tool("pay", *answers, _meta={VERIFIED_BY: pairing})
+    server.tool("get_payment", verified, annotations=annotations or {"readOnlyHint": True})
+    return server
+
+
+ASKING = fw.Policy(verify=True)
+
+
+def test_an_unknown_outcome_is_resolved_by_asking_the_tool_that_tells() -> None:
+    server, log = paired(LOST), EventLog()
+
+    result = ask(server, "pay", {"order": "4711", "cents": 5}, policy=ASKING, hook=log)
+
+    assert server.calls == [("pay", {"order": "4711", "cents": 5}), ("get_payment", {"reference": "4711"})]
+    assert result.failure.outcome == "executed"
+    assert "get_payment shows that the call took effect" in text(result)
+    assert "do not repeat it" in text(result)
+    assert [event.kind for event in log.events] == ["failure", "verified"]
+
+
+def test_what_is_not_found_may_still_take_effect() -> None:
+    result = ask(paired(LOST, verified=MISSING), "pay", {"order": "4711"}, policy=ASKING)
+
+    assert result.failure.outcome == "unknown"
+    assert "get_payment does not show it so far" in text(result)
+
+
+@pytest.mark.parametrize(
+    ("server", "options"),
+    [
+        (paired(LOST), {}),
+        (paired(LOST, annotations={"readOnlyHint": False}), {"policy": ASKING}),
+        (paired(LOST), {"policy": ASKING, "trust": False}),
+        (paired(BUSY), {"policy": ASKING}),
+    ],
+    ids=["not asked for", "not read-only", "not trusted", "known"],
+)
+def test_nothing_is_asked_where_that_is_not_allowed_or_not_needed(server: Scripted, options: dict[str, Any]) -> None:
+    ask(server, "pay", {"order": "4711"}, **options)
+
+    assert server.count("get_payment") == 0
+
+
+def test_a_tool_that_lacks_the_argument_is_not_asked() -> None:
+    server = paired(LOST)
+
+    result = ask(server, "pay", {"cents": 5}, policy=ASKING)
+
+    assert server.count("get_payment") == 0
+    assert result.failure.outcome == "unknown"
