@@ -1,8 +1,8 @@
 """Benchmarks: every goal the project has set itself, measured in one run beside something else in the same run.
 
 `python -m bench` measures everything, `python -m bench NAME …` some suites, and `--quick` only shows that they still
-run. The figures go to `bench/results.json`; `docs/benchmarks.md`, its pictures and the figures that other pages quote
-are written from that file by `bench.reporting`.
+run. The figures go to `bench/results.json`; `docs/reference/benchmarks.md`, its pictures and the figures that other
+pages quote are written from that file by `bench.reporting`.
 
 A suite is one module with a function `run()` that yields what it measured, one after another:
 

@@ -18,7 +18,7 @@ from failwell.check.probes.probe import CheckedTool, Probe
 from failwell.check.probes.table import make_probes
 from failwell.check.runner import check
 
-ROUNDS, TOOLS = 3, 50
+ROUNDS, TOOLS = 2, 50
 
 
 def run() -> Iterator[Figure]:

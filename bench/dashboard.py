@@ -15,7 +15,7 @@ from failwell.dashboard.views import View
 from failwell.records import Record, open_sink
 
 SIZES = {"10,000": 10_000, "100,000": 100_000, "1,000,000": 1_000_000}
-ROUNDS = 5
+ROUNDS = 3
 NOW, DAYS = 1_794_000_000.0, 28
 BATCH = 5_000
 _A_SESSION = 9

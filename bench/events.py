@@ -17,10 +17,10 @@ from failwell.records import Record, Recorder, RecordStore, failure_fields, open
 from failwell.records._pruning import size_of
 
 TOLD = 20_000
-ROUNDS = 5
+ROUNDS = 3
 WRITTEN = 5_000
 CAPACITY = 10_000
-SIZES = (10_000, 100_000, 1_000_000)
+SIZES = (10_000, 50_000, 200_000)
 AT_ONCE = 5_000
 BATCH = 500
 

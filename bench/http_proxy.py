@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.measure import Figure
 
-ROUNDS, CALLS = 4, 150
+ROUNDS, CALLS = 3, 150
 IN_FLIGHT, MANY = 64, 1200
 LARGE = 40
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

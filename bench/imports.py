@@ -5,17 +5,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from bench.measure import Figure
+from bench.measure import Amount, Figure
 
-ROUNDS = 15
+ROUNDS = 7
 FIRST_USE = "from failwell import Failure"
 MORE_USE = "from failwell import Failure, guard, read"
+FAILING = "import failwell as fw\n@fw.guard\ndef tool():\n    raise {}\ntool()"
+FIRST_FAILURES = {
+    "raised": FAILING.format("fw.NotFound('Task 7 does not exist.')"),
+    "of a library": FAILING.format("ConnectionRefusedError(111, 'Connection refused')"),
+}
 COMPARED = ((FIRST_USE, "import msgspec"), (MORE_USE, "import msgspec"), (FIRST_USE, "import mcp"))
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[Figure | Amount]:
     """Measure the processor time of imports in turns, less the start of the interpreter itself."""
-    best = dict.fromkeys(["pass", *(statement for pair in COMPARED for statement in pair)], float("inf"))
+    imports = (statement for pair in COMPARED for statement in pair)
+    best = dict.fromkeys(["pass", *imports, *FIRST_FAILURES.values()], float("inf"))
     for _ in range(ROUNDS):
         for statement in best:
             best[statement] = min(best[statement], _seconds(statement))
@@ -28,11 +34,13 @@ def run() -> Iterator[Figure]:
             beside=beside,
             beside_microseconds=cost[beside],
         )
+    for what, statement in FIRST_FAILURES.items():
+        yield Amount(group="imports", what=f"first failure, {what}", value=cost[statement] / 1e3, unit="ms")
 
 
 def _seconds(statement: str) -> float:
     before = _used_by_children()
-    subprocess.run([sys.executable, "-I", "-c", statement], check=True)
+    subprocess.run([sys.executable, "-I", "-c", statement], check=True, stderr=subprocess.DEVNULL)
     return _used_by_children() - before
 
 

@@ -56,6 +56,7 @@ def as_measured(found: Figure | Amount) -> Measured:
         "unit": "µs",
         "beside_value": _rounded(found.beside_microseconds),
         "ratio": _rounded(found.ratio),
+        **({} if found.spread is None else {"spread": round(found.spread, 3)}),
     }
 
 

@@ -1,9 +1,15 @@
 """What the figures were measured on, without anything that names the machine or a place on it."""
 
+import math
 import os
 import platform
+import statistics
+import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+
+from msgspec import Struct
 
 # What is measured, and what stands beside it.
 _PACKAGES = (
@@ -24,6 +30,44 @@ _PACKAGES = (
     "tenacity",
     "uvloop",
 )
+
+
+SAMPLES, WORK = 60, 40_000
+MOST_WAITING, MOST_SPREAD = 0.05, 0.10
+
+
+class Noise(Struct, frozen=True):
+    """How much a machine disturbs what is measured on it.
+
+    `waiting` is the share of time that a busy process did not get the processor; `spread` is how far the processor time
+    of the same work reaches from its median, for all but the fastest and the slowest tenth.
+    """
+
+    waiting: float
+    spread: float
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether figures that are measured now say more about us than about others."""
+        return self.waiting <= MOST_WAITING and self.spread <= MOST_SPREAD
+
+    def __str__(self) -> str:
+        return f"{self.waiting:.0%} of the time spent waiting for the processor, {self.spread:.0%} spread"
+
+
+def listen(clock: Callable[[], float] = time.perf_counter, processor: Callable[[], float] = time.process_time) -> Noise:
+    """Measure the noise: the same work again and again, about half a second of it."""
+    took: list[float] = []
+    start, used = clock(), processor()
+    for _ in range(SAMPLES):
+        before = processor()
+        sum(range(WORK))
+        took.append(processor() - before)
+    elapsed, busy = clock() - start, processor() - used
+    waiting = max(1 - busy / elapsed, 0.0) if elapsed else math.inf
+    tenths = statistics.quantiles(took, n=10)
+    median = statistics.median(took)
+    return Noise(waiting, max(tenths[-1] - median, median - tenths[0]) / median if median else math.inf)
 
 
 def describe() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import statistics
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,6 +11,8 @@ from msgspec import Struct
 
 # How often a call is made and how many rounds are taken at most: a quick run sets it to 1.
 most: float = math.inf
+# Rounds end after so much processor time, if there were enough of them to tell a spread.
+SECONDS, FEWEST_ROUNDS = 0.8, 5
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -20,6 +23,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     microseconds: float
     beside: str
     beside_microseconds: float
+    # How far the median of all rounds is above the best one, which is what counts.
+    spread: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -48,13 +53,14 @@ def compare(
     rounds: int = 15,
 ) -> Figure:
     """Return the best of several rounds of both, taken in turns, in microseconds of processor time."""
-    best = [math.inf, math.inf]
+    took: tuple[list[float], list[float]] = ([], [])
     ours()
     theirs()
-    for _ in range(_bounded(rounds)):
-        for index, call in enumerate((ours, theirs)):
-            best[index] = min(best[index], _once(call, _bounded(number)))
-    return _figure(group, what, beside, best)
+    start = time.process_time()
+    while _goes_on(took, rounds, start):
+        for found, call in zip(took, (ours, theirs), strict=True):
+            found.append(_once(call, _bounded(number)))
+    return _figure(group, what, beside, took)
 
 
 async def compare_async(
@@ -68,22 +74,29 @@ async def compare_async(
     rounds: int = 40,
 ) -> Figure:
     """As `compare`, for calls that are awaited on the running loop."""
-    best = [math.inf, math.inf]
+    took: tuple[list[float], list[float]] = ([], [])
     await ours()
     await theirs()
-    for _ in range(_bounded(rounds)):
-        for index, call in enumerate((ours, theirs)):
-            best[index] = min(best[index], await _once_awaited(call, _bounded(number)))
-    return _figure(group, what, beside, best)
+    start = time.process_time()
+    while _goes_on(took, rounds, start):
+        for found, call in zip(took, (ours, theirs), strict=True):
+            found.append(await _once_awaited(call, _bounded(number)))
+    return _figure(group, what, beside, took)
+
+
+def _goes_on(took: tuple[list[float], list[float]], rounds: int, start: float) -> bool:
+    done = len(took[1])
+    return done < _bounded(rounds) and (done < FEWEST_ROUNDS or time.process_time() - start < SECONDS)
 
 
 def _bounded(count: int) -> int:
     return int(min(count, most))
 
 
-def _figure(group: str, what: str, beside: str, best: list[float]) -> Figure:
-    ours, theirs = (seconds * 1e6 for seconds in best)
-    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs)
+def _figure(group: str, what: str, beside: str, took: tuple[list[float], list[float]]) -> Figure:
+    ours, theirs = (min(found) * 1e6 for found in took)
+    spread = statistics.median(took[0]) * 1e6 / ours - 1 if ours else None
+    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs, spread=spread)
 
 
 def _once(call: Callable[[], Any], number: int) -> float:

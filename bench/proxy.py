@@ -23,7 +23,7 @@ from bench.proxy_clients import Connection, start_all
 _HERE = Path(__file__).parent
 _SERVER = [sys.executable, "-I", str(_HERE / "proxy_server.py")]
 _OURS = [str(Path(sys.executable).with_name("failwell")), "proxy", "--quiet", "--"]
-_ROUNDS = 15
+_ROUNDS = 7
 _CALLS = 400
 _BLOCKS = 4
 _MANY = 3000

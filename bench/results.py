@@ -18,13 +18,14 @@ FILE = Path("bench", "results.json")
 
 
 class Run(Struct, frozen=True, omit_defaults=True):
-    """The last run of a suite."""
+    """The last run of a suite; `spread` is that of the machine right after it, see `bench.machine.Noise`."""
 
     measured: str | None = None
     seconds: int = 0
     machine: dict[str, str] = {}
     figures: list[Measured] = []
     failed: str | None = None
+    spread: float | None = None
 
 
 Results = dict[str, Run]

@@ -1,4 +1,7 @@
-"""Calls from client to server in memory, protected and bare, and beside fastmcp's own error handling."""
+"""Calls from client to server in memory, protected and bare, and beside fastmcp's own error handling.
+
+The floor of a failure is the same answer, made beforehand, that a tool of the bare server returns.
+"""
 
 import asyncio
 import logging
@@ -9,6 +12,7 @@ from typing import Any
 
 import fastmcp
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
+from fastmcp.tools import ToolResult
 from mcp.client.client import Client
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
@@ -73,6 +77,25 @@ def new_low_level() -> Any:
     return Server("bench", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
+def with_answer(make: Make, answer: CallToolResult) -> Any:
+    """Return a bare server with tools that return an answer as it is: one in a thread, one on the event loop."""
+    server = make()
+    made: Any = answer
+    if isinstance(server, fastmcp.FastMCP):
+        made = ToolResult(content=answer.content, meta=answer.meta, is_error=True)
+
+    def in_thread() -> Any:
+        return made
+
+    async def on_loop() -> Any:
+        return made
+
+    for tool in (in_thread, on_loop):
+        tool.__annotations__["return"] = type(made)
+        server.tool()(tool)
+    return server
+
+
 MAKERS: dict[str, Make] = {"mcp": new_mcp, "mcp low level": new_low_level, "fastmcp": new_fastmcp}
 
 
@@ -118,6 +141,8 @@ async def _figures() -> list[Figure]:
     figures: list[Figure] = []
     for name, make in MAKERS.items():
         figures += await _compared(protected(make), f"{name} bare", make())
+        if make is not new_low_level:
+            figures += await _floors(make, f"{name} bare")
     figures += await _compared(protected(new_fastmcp), "ErrorHandlingMiddleware", with_own_handling())
     return figures
 
@@ -135,4 +160,25 @@ async def _compared(ours: Any, beside: str, theirs: Any) -> list[Figure]:
                     partial(bare, tool, arguments),
                 )
             )
+    return figures
+
+
+async def _floors(make: Make, beside: str) -> list[Figure]:
+    figures: list[Figure] = []
+    async with connected(protected(make)) as call, connected(make()) as bare:
+        for kind, (tool, arguments) in CALLS.items():
+            answer = await call(tool, arguments)
+            if not answer.is_error:
+                continue
+            returned = "in_thread" if tool in TOOLS and kind != "wrong arguments" else "on_loop"
+            async with connected(with_answer(make, answer)) as prepared:
+                figures.append(
+                    await compare_async(
+                        "protect",
+                        f"{kind}, floor: the same answer made beforehand",
+                        partial(prepared, returned, {}),
+                        beside,
+                        partial(bare, tool, arguments),
+                    )
+                )
     return figures

@@ -46,7 +46,7 @@ class Suite(Struct, frozen=True):
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("imports", "importing the package, in fresh processes", {"ROUNDS": 1}),
+        Suite("imports", "importing the package, and the first failure, in fresh processes", {"ROUNDS": 1}),
         Suite("values", "making the value and its exception"),
         Suite("dialects", "encoding, decoding, redacting and reading structured failures"),
         Suite("redaction", "scrubbing hostile text that grows", {"SMALL": 1000, "LARGE": 8000}),
@@ -74,6 +74,11 @@ SUITES = {
             {"ROUNDS": 1, "CALLS": 6, "IN_FLIGHT": 4, "MANY": 8, "LARGE": 4, "FAST_ROUND": {}},
         ),
         Suite(
+            "sessions",
+            "1, 64 and 512 sessions at one gateway, beside a plain pass-through and fastmcp's proxy",
+            {"SESSIONS": (1, 2), "ROUNDS": 2, "CALLS": 6, "CALLS_OF_SLOW": 4, "IDLE": 4},
+        ),
+        Suite(
             "gateway",
             "500 sessions at one gateway, 50 of them hostile",
             {"HONEST": 20, "HOSTILE": 10, "ROUNDS": 1, "SECONDS": 1.5, "PAUSE": 0.2},
@@ -88,6 +93,23 @@ SUITES = {
             "dashboard",
             "the dashboard on many events",
             {"ROUNDS": 1, "SIZES": {"10,000": 200, "100,000": 300, "1,000,000": 400}},
+        ),
+        Suite(
+            "stores",
+            "stores at scale, beside plain SQL inserts",
+            {"EVENTS": 600, "WRITTEN": 300, "ROUNDS": 1, "QUIET": 0.1},
+        ),
+        Suite(
+            "growth",
+            "how cost grows with tools, schemas, arguments, texts, rules, events and sessions",
+            {
+                "SIZES": (10, 20, 30),
+                "CHARACTERS": (100, 200, 300),
+                "EVENTS": (10, 20, 30),
+                "SESSIONS": (1, 2, 3),
+                "ROUNDS": 1,
+                "MOST_SECONDS": 0.0,
+            },
         ),
         Suite("limits", "limits shared by many processes through Redis", {"ROUND_TRIPS": 3, "CALLS": 5}),
     )

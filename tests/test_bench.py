@@ -4,11 +4,12 @@ import json
 import platform
 import re
 import shutil
+from itertools import accumulate, chain, count, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import measure, results
+from bench import machine, measure, regression, results, running
 from bench.__main__ import main
 from bench.judging import as_measured, unspoken, value_in, verdicts
 from bench.machine import describe
@@ -20,6 +21,7 @@ from bench.results import Run, all_verdicts, load, merged, save
 from bench.suites import SUITES, Suite
 
 ROOT = Path(__file__).parent.parent
+QUIET, BUSY = machine.Noise(0.01, 0.02), machine.Noise(0.4, 0.02)
 NEEDED_PROGRAMS = {"proxy": ("cc", "the byte pump beside it is built with a C compiler")}
 FIGURE = Figure(group="g", what="w", microseconds=30_000, beside="b", beside_microseconds=120_000)
 
@@ -78,8 +80,8 @@ def test_every_goal_that_is_missed_says_why() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(generated()))
-def test_the_page_and_its_pictures_are_written_from_the_results(name: str) -> None:
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == generated()[name], "python -m bench.reporting"
+def test_the_pages_and_their_pictures_are_written_from_the_results(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == generated()[name], "python -m bench.reporting"
 
 
 @pytest.mark.parametrize("page", prose.pages(ROOT), ids=lambda page: str(page.relative_to(ROOT)))
@@ -162,7 +164,7 @@ def test_a_suite_that_fails_keeps_its_last_figures_and_says_so() -> None:
     found = merged({"check": last}, {"check": Run(failed="2026-02-02, OSError")}, list(SUITES))
 
     assert found == {"check": Run("2026-01-01", 1, {}, last.figures, "2026-02-02, OSError")}
-    assert "last run failed (2026-02-02, OSError)" in generated(found)["benchmarks.md"]
+    assert "last run failed (2026-02-02, OSError)" in generated(found)["bench/RESULTS.md"]
 
 
 def test_a_suite_that_fails_does_not_lose_the_others(
@@ -171,6 +173,7 @@ def test_a_suite_that_fails_does_not_lose_the_others(
     (tmp_path / "bench").mkdir()
     (tmp_path / "README.md").write_text("<!--bench:check-invalid-->?<!--/bench-->", encoding="utf-8")
     monkeypatch.setattr(measure, "most", 1)
+    monkeypatch.setattr(machine, "listen", lambda: QUIET)
     monkeypatch.setitem(SUITES, "values", _Broken("values", "…"))
 
     code = main(["values", "validation"], tmp_path)
@@ -185,8 +188,116 @@ def test_a_suite_that_fails_does_not_lose_the_others(
     ]
     assert "failed: values" in shown.err
     assert "four wrong fields" in shown.out
-    assert (tmp_path / "docs" / "benchmarks.md").exists()
+    assert (tmp_path / "docs" / "reference" / "benchmarks.md").exists()
     assert "?" not in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_busy_machine_measures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine, "listen", lambda: BUSY)
+
+    assert main(["values"], tmp_path) == 3
+    assert "nothing is measured, the machine is busy: 40% of the time" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_kept"),
+    [([BUSY, BUSY], False), ([BUSY, QUIET], True), ([QUIET], True)],
+    ids=["busy", "again", "quiet"],
+)
+def test_figures_of_a_busy_machine_are_measured_again_and_then_not_kept(
+    heard: list[machine.Noise], is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noises = iter(heard)
+    monkeypatch.setattr(measure, "most", 1)
+    monkeypatch.setattr(machine, "listen", lambda: next(noises))
+
+    [(name, run)] = running.measure([SUITES["validation"]], lambda _: None)
+
+    assert name == "validation"
+    assert bool(run.figures) is is_kept
+    assert run.failed is None if is_kept else str(run.failed).endswith("busy machine")
+    assert run.spread == (0.02 if is_kept else None)
+    assert list(noises) == []
+
+
+def test_no_suite_begins_after_the_time_is_up() -> None:
+    told: list[str] = []
+
+    [(name, run)] = running.measure([SUITES["validation"]], told.append, iter((0.0, 601.0)).__next__)
+
+    assert (name, run.figures, str(run.failed)[-15:]) == ("validation", [], "the time was up")
+    assert told == ["[1/1] validation: not measured, the time is up"]
+
+
+def test_a_comparison_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(measure, "SECONDS", 0.0)
+
+    found = measure.compare("g", "w", lambda: calls.append("ours"), "b", lambda: calls.append("theirs"), number=1)
+
+    assert calls == ["ours", "theirs"] * (measure.FEWEST_ROUNDS + 1)
+    assert found.spread is None or found.spread >= 0
+
+
+@pytest.mark.parametrize(
+    ("costs", "wanted"), [([5.0, 5.0, 5.0], 0.0), ([1.0, 10.0, 100.0], 1.0), ([9.0, 3.0, 1.0], 0.0)]
+)
+def test_a_slope_of_0_is_flat_and_1_is_linear(costs: list[float], wanted: float) -> None:
+    growth = pytest.importorskip("bench.growth")
+
+    assert growth.slope((10, 100, 1000), costs) == pytest.approx(wanted)
+
+
+def test_each_curve_is_drawn_with_its_slope() -> None:
+    amounts = [Amount(group="g", what="rules", beside=f"{size:,}", value=5.0, unit="µs") for size in (10, 1000)]
+    amounts.append(Amount(group="g", what="slope: rules", beside="flat at most", value=0.01))
+
+    drawn = generated({"growth": Run(figures=[as_measured(one) for one in amounts])})["docs/data/bench_growth.svg"]
+
+    assert "rules: slope 0.01" in drawn
+    assert drawn.count("<circle") == 2
+
+
+@pytest.mark.parametrize(
+    ("ratios", "code", "said"),
+    [
+        ([1.5], 0, "a job: 1.50 × another, at most 2"),
+        ([2.5, 2.4, 1.9], 0, "a job: 1.90 × another, at most 2"),
+        ([2.5, 2.4, 2.6], 1, "TOO SLOW: a job: 2.40 × another, at most 2"),
+    ],
+    ids=["quick", "busy", "slow"],
+)
+def test_a_ratio_beyond_its_bound_fails_the_check_only_if_it_stays_there(
+    ratios: list[float], code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = iter(ratios)
+    monkeypatch.setattr(regression, "_jobs", lambda: [(regression.Limit("a job", 2.0, "another"), lambda: next(left))])
+
+    assert main(["--check"]) == code
+    assert capsys.readouterr().out == f"{said}\n"
+    assert list(left) == []
+
+
+def test_the_check_measures_every_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(regression, "TURNS", 1)
+    monkeypatch.setattr(regression, "TRIES", 1)
+
+    regression.check(told.append)
+
+    assert len(told) == len(regression.SERVER_LIMITS) + 3
+
+
+def test_noise_is_what_a_process_waits_and_how_much_its_times_differ() -> None:
+    quiet, waiting = count(step=0.01), count(step=0.01)
+    slowed = accumulate(chain.from_iterable(repeat((0.01, 0.01, 0.01, 0.02))))
+
+    assert machine.listen(lambda: next(quiet), lambda: next(waiting)).spread == pytest.approx(0.0)
+    assert not machine.listen(iter((0.0, 100.0)).__next__, lambda: next(waiting)).is_quiet
+    assert not machine.listen(iter((0.0, 0.0)).__next__, lambda: next(slowed)).is_quiet
 
 
 def test_an_unknown_suite_is_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The pictures of the page on benchmarks, as SVG drawn from the results."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from xml.sax.saxutils import escape
 
 from bench.judging import Verdict, bound
@@ -52,6 +52,49 @@ def retry_engines(results: Results) -> str:
         end = _LEFT + (_WIDTH - _LEFT - _RIGHT) * value / top
         lines += _bar(_TOP - 14 + place * _LINE, name, end, colour, words.with_unit(value, "µs"))
     return _picture(height, lines)
+
+
+_PANEL_WIDTH, _PANEL_HEIGHT, _COLUMNS = 310, 220, 3
+
+
+def growth(results: Results) -> str:
+    """Return a panel for each curve: what one call costs on more and more, both axes logarithmic."""
+    figures = results["growth"].figures if "growth" in results else []
+    slopes = {one["what"].removeprefix("slope: "): one for one in figures if one["what"].startswith("slope: ")}
+    curves = {
+        name: [(int(one["beside"].replace(",", "")), one["value"]) for one in figures if one["what"] == name]
+        for name in slopes
+    }
+    lines = [_title("Microseconds of one call on more and more, both axes logarithmic")]
+    for place, (name, points) in enumerate(curves.items()):
+        left = 16 + place % _COLUMNS * _PANEL_WIDTH
+        top = 44 + place // _COLUMNS * _PANEL_HEIGHT
+        lines += _panel(left, top, f"{name}: slope {slopes[name]['value']:.2f}", points)
+    return _picture(64 + math.ceil(len(curves) / _COLUMNS) * _PANEL_HEIGHT, lines)
+
+
+def _panel(left: int, top: int, name: str, points: list[tuple[int, float]]) -> Iterator[str]:
+    width, height = _PANEL_WIDTH - 60, _PANEL_HEIGHT - 80
+    x_of, y_of = (
+        _scale(min(values), max(values), length)
+        for values, length in (([size for size, _ in points], width), ([cost for _, cost in points], height))
+    )
+    yield f'<text x="{left}" y="{top + 14}" fill="#222">{escape(name)}</text>'
+    yield f'<rect x="{left}" y="{top + 24}" width="{width}" height="{height}" fill="none" stroke="#dddddd"/>'
+    at = [(round(left + x_of(size), 1), round(top + 24 + height - y_of(cost), 1)) for size, cost in points]
+    path = " ".join(f"{x},{y}" for x, y in at)
+    yield f'<polyline points="{path}" fill="none" stroke="{_OURS}" stroke-width="2"/>'
+    for (x, y), (size, cost) in zip(at, points, strict=True):
+        yield f'<circle cx="{x}" cy="{y}" r="3" fill="{_OURS}"/>'
+        yield f'<text x="{x}" y="{y - 6}" text-anchor="middle" fill="#444">{words.number(cost)}</text>'
+        yield f'<text x="{x}" y="{top + height + 40}" text-anchor="middle" fill="#444">{size:,}</text>'
+
+
+def _scale(least: float, most: float, length: float) -> Callable[[float], float]:
+    """Return where a value stands on a logarithmic axis of at least three decades, so that what is flat looks flat."""
+    low = math.log10(max(least, 1e-9))
+    decades = max(math.log10(max(most, 1e-9)) - low, 3.0)
+    return lambda value: (math.log10(max(value, 1e-9)) - low) / decades * (length - 40) + 20
 
 
 def _share_of_goal(verdict: Verdict) -> float | None:

@@ -1,4 +1,4 @@
-"""The page on benchmarks, written from the results."""
+"""The pages on benchmarks, written from the results: five answers for users, and every figure for contributors."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,47 +8,116 @@ from bench.reporting import words
 from bench.results import Results, Run, all_verdicts
 from bench.suites import SUITES
 
-GOALS_PICTURE, RETRIES_PICTURE = "data/bench_goals.svg", "data/bench_retries.svg"
+PAGE, RESULTS = "docs/reference/benchmarks.md", "bench/RESULTS.md"
+GOALS_PICTURE, RETRIES_PICTURE = "docs/data/bench_goals.svg", "docs/data/bench_retries.svg"
+GROWTH_PICTURE = "docs/data/bench_growth.svg"
+
+_ANSWERS = {
+    "How much does a protected call cost?": (
+        "A successful call takes {protect-success} as long as on the bare server, measured in memory, where nothing "
+        "else takes time. A failure that the tool raises takes {protect-error} as long."
+    ),
+    "How much latency does the proxy add?": (
+        "{proxy-added-time} per call (median), and {proxy-failing} more if the call fails and the answer is rewritten."
+    ),
+    "How much memory does the proxy need?": "{proxy-memory}, and {memory-proxy} after 100,000 calls.",
+    "How long does it take to start?": (
+        "`import failwell` takes {import-msgspec} as long as `import msgspec`. The proxy adds {proxy-start} to the "
+        "start of a server."
+    ),
+    "How accurate is `read`?": (
+        "It classified {corpus-right} of {corpus-failures} recorded failures of {corpus-servers} servers correctly, "
+        "and took {corpus-false-alarms} of {corpus-successes} recorded successes for failures."
+    ),
+}
+"""What users ask, and the answer, with the ids of the figures in it."""
 
 _INTRODUCTION = f"""\
 # Benchmarks
 
-What the project has promised about its speed, memory and judgement, and what was seen. This page is written from
-`bench/results.json` by `make bench`, which measures everything in one run of about ten minutes, on a machine that
-should have nothing else to do; `python -m bench NAME …` measures some suites anew and keeps the rest.
+What failwell costs, and how often it is right: five questions that users ask, answered with measurements.
 
-Figures of a machine say little about another one, so what counts is the ratio (×) to something that does the same job,
+| question | answer |
+|---|---|
+{{answers}}
+
+These figures come from one machine with {{cores}} cores, so the ratios (×) tell you more than the times. Where
+several cases were measured, the table shows the worst one.
+
+## Retry engines
+
+A call that succeeds costs less through `fw.call` than through most other retry libraries:
+
+![What a call that succeeds costs through each retry engine](../{RETRIES_PICTURE.removeprefix("docs/")})
+
+## Growth
+
+What one call costs as tools, schemas, arguments, texts, rules, events and sessions become more. A slope of 0 is flat, 1
+is linear. Lookups should be flat, and nothing worse than linear:
+
+![What one call costs on more and more](../{GROWTH_PICTURE.removeprefix("docs/")})
+
+## More figures
+
+{{goals}} [All results](../../{RESULTS}) lists every figure with its goal, says why goals were missed, and describes
+the machine. `make bench` measures everything again in about ten minutes. """
+
+_RESULTS = f"""\
+# Benchmark results
+
+All goals of the project for speed, memory and accuracy, and what was measured. `make bench` writes this page from
+`bench/results.json`. It takes about ten minutes, on a machine that should have nothing else to do. `python -m bench
+NAME …` measures some suites again and keeps the other figures.
+
+Figures of one machine say little about another, so what counts is the ratio (×) to something that does the same job,
 measured in turns in the same run. Times are processor time, the best of several rounds; only the two suites of the
-proxy are measured by the clock, since waiting for each other is what they are about. Where a line speaks of several
-figures, the worst of them counts. "About" allows a tenth more.
+proxy are measured by the clock, because they are about waiting. Where a row covers several figures, the worst of them
+counts. "About" allows a tenth more. At the end stands every figure with what it is measured beside: a *floor*, which is
+the same job without us or the least that any solution has to do, or a peer. The spread there is how far the median of
+all rounds lies above the best.
 
-![Each goal and what was seen]({GOALS_PICTURE})
+![Each goal and what was measured](../{GOALS_PICTURE})
 """
-_RETRIES = f"\n![What a call that succeeds costs through each retry engine]({RETRIES_PICTURE})\n"
 _NEVER = "It has not been measured yet.\n"
 
 
 def page(results: Results) -> str:
-    """Return the page."""
+    """Return the page for users."""
     verdicts = all_verdicts(results)
-    parts = [_INTRODUCTION, _summary(verdicts), "\n## What was measured\n"]
+    figures = {verdict.id: _worst(verdict) for verdict in verdicts}
+    answers = [_line(question, answer.format_map(figures)) for question, answer in _ANSWERS.items()]
+    cores = next((run.machine["cores"] for run in results.values() if "cores" in run.machine), "?")
+    return _INTRODUCTION.format(answers="".join(answers).rstrip("\n"), cores=cores, goals=_counts(verdicts))
+
+
+def all_results(results: Results) -> str:
+    """Return the page for contributors."""
+    verdicts = all_verdicts(results)
+    parts = [_RESULTS, f"\n{_counts(verdicts)}\n", _missed(verdicts), "\n## What was measured\n"]
     for suite, rows in groupby(verdicts, lambda verdict: verdict.suite):
         parts.append(_section(suite, list(rows), results.get(suite, Run())))
-        if suite == "retries":
-            parts.append(_RETRIES)
     parts += ["\n## The machine\n", *_machines(results), "\n## Every figure\n", *_details(results)]
     return "".join(parts)
 
 
-def _summary(verdicts: list[Verdict]) -> str:
+def _worst(verdict: Verdict) -> str:
+    return "?" if verdict.seen is None else words.with_unit(verdict.seen, verdict.row.unit or "")
+
+
+def _counts(verdicts: list[Verdict]) -> str:
     goals = [verdict for verdict in verdicts if verdict.row.goal]
-    counted = {met: [one for one in goals if one.is_met is met] for met in (True, False, None)}
-    lines = [f"\nOf {len(goals)} goals {len(counted[True])} are met and {len(counted[False])} are missed"]
-    lines.append(f"; not measured yet: {len(counted[None])}.\n" if counted[None] else ".\n")
-    if counted[False]:
-        lines.append("\n## Missed goals\n\n| what | seen | goal | why |\n|---|---:|---:|---|\n")
-        lines += [_line(one.row.says, words.seen(one), words.goal(one), one.row.missed or "") for one in counted[False]]
-    return "".join(lines)
+    met, missed, unknown = (sum(one.is_met is kind for one in goals) for kind in (True, False, None))
+    return f"Of {len(goals)} goals, {met} are met and {missed} are missed" + (
+        f"; {unknown} have not been measured yet." if unknown else "."
+    )
+
+
+def _missed(verdicts: list[Verdict]) -> str:
+    missed = [one for one in verdicts if one.row.goal and one.is_met is False]
+    if not missed:
+        return ""
+    head = "\n## Missed goals\n\n| what | measured | goal | why |\n|---|---:|---:|---|\n"
+    return head + "".join(_line(one.row.says, words.seen(one), words.goal(one), one.row.missed or "") for one in missed)
 
 
 def _section(name: str, verdicts: list[Verdict], run: Run) -> str:
@@ -58,7 +127,7 @@ def _section(name: str, verdicts: list[Verdict], run: Run) -> str:
     text += f", on {run.measured}, in {run.seconds} s.\n" if run.measured else f". {_NEVER}"
     if run.failed:
         text += f"\nIts last run failed ({run.failed}); the figures are older.\n"
-    text += "\n| what | seen | goal | |\n|---|---:|---:|---|\n"
+    text += "\n| what | measured | goal | |\n|---|---:|---:|---|\n"
     return text + "".join(_line(one.row.says, words.seen(one), words.goal(one), _mark(one)) for one in verdicts)
 
 
@@ -83,15 +152,16 @@ def _details(results: Results) -> Iterator[str]:
     for name, run in results.items():
         if run.figures:
             yield f"\n### {name}, figure by figure\n\n"
-            yield "| what | seen | beside | seen | ratio |\n|---|---:|---|---:|---:|\n"
+            yield "| what | measured | spread | beside | measured | ratio |\n|---|---:|---:|---|---:|---:|\n"
             yield from map(_detail, run.figures)
 
 
 def _detail(figure: Measured) -> str:
     if "ratio" not in figure:
-        return _line(figure["what"], words.with_unit(figure["value"], figure["unit"]), figure["beside"], "", "")
-    values = [words.with_unit(figure[key], figure["unit"]) for key in ("value", "beside_value")]
-    return _line(figure["what"], values[0], figure["beside"], values[1], words.number(figure["ratio"]))
+        return _line(figure["what"], words.with_unit(figure["value"], figure["unit"]), "", figure["beside"], "", "")
+    ours, theirs = (words.with_unit(figure[key], figure["unit"]) for key in ("value", "beside_value"))
+    spread = f"{figure['spread']:.0%}" if "spread" in figure else ""
+    return _line(figure["what"], ours, spread, figure["beside"], theirs, words.number(figure["ratio"]))
 
 
 def _line(*cells: str) -> str:

@@ -1,4 +1,4 @@
-"""Run the simulations, and write figures, pictures and tables: agents to docs/retrying.md, a fleet to docs/fleet.md.
+"""Run the simulations, and write their figures and pictures to docs/data, their tables to agents.md and fleet.md here.
 
 `python -m bench.simulation fleet` runs one of them.
 """

@@ -16,7 +16,9 @@ from failwell.retry import Run, Shared, Try, Wait, settle
 class Attempts(Protocol):
     """One call on its way through its attempts."""
 
-    def may_begin(self, now: float, /) -> bool: ...
+    def begin(self, now: float, /) -> float | None:
+        """Return after how many seconds to ask again, 0 to make the next try now, None to make no other."""
+        ...
 
     def failed(self, failure: Failure, now: float, /) -> float | None: ...
 
@@ -29,8 +31,8 @@ Client = Callable[[Call, int], Attempts]
 class Once:
     """No retries."""
 
-    def may_begin(self, _now: float, /) -> bool:
-        return True
+    def begin(self, _now: float, /) -> float | None:
+        return 0.0
 
     def failed(self, _failure: Failure, _now: float, /) -> float | None:
         return None
@@ -64,8 +66,9 @@ class WithFailwell:
         self.run = run
         self.chance = chance
 
-    def may_begin(self, now: float) -> bool:
-        return isinstance(settle(self.run, self.run.begin(now)), Try)
+    def begin(self, now: float) -> float | None:
+        effect = settle(self.run, self.run.begin(now, jitter=self.chance()))
+        return 0.0 if isinstance(effect, Try) else effect.delay if isinstance(effect, Wait) else None
 
     def failed(self, failure: Failure, now: float) -> float | None:
         effect = settle(self.run, self.run.failed(failure, now, jitter=self.chance()))

@@ -23,9 +23,9 @@ class InTime(WithFailwell):
         super().__init__(run, chance)
         self.store = store
 
-    def may_begin(self, now: float) -> bool:
+    def begin(self, now: float) -> float | None:
         self.store.now = now
-        return super().may_begin(now)
+        return super().begin(now)
 
     def failed(self, failure: Failure, now: float) -> float | None:
         self.store.now = now

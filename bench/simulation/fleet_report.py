@@ -1,4 +1,4 @@
-"""What the simulation of a fleet found, as a table for the page on fleets."""
+"""What the simulation of a fleet found, as a table for fleet.md beside it."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from bench.simulation.drawing import picture
 from bench.simulation.fleet import compare
 
 DATA, PICTURE = report.DOCS / "data" / "fleet.json", report.DOCS / "data" / "fleet.svg"
-PAGE = report.DOCS / "fleet.md"
+PAGE = report.PAGE.with_name("fleet.md")
 PROXIES, FEW_PROXIES = 1000, 50
 
 COLUMNS: report.Columns = {

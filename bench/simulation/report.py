@@ -1,4 +1,4 @@
-"""What the simulation found, as a table for the page on retrying."""
+"""What the simulation found, as a table for agents.md beside it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,8 @@ from bench.simulation.drawing import picture
 from bench.simulation.running import compare
 
 DOCS = Path(__file__).parents[2] / "docs"
-DATA, PICTURE, PAGE = DOCS / "data" / "retries.json", DOCS / "data" / "retries.svg", DOCS / "retrying.md"
+DATA, PICTURE = DOCS / "data" / "retries.json", DOCS / "data" / "retries.svg"
+PAGE = Path(__file__).with_name("agents.md")
 BEGINS, ENDS = "<!-- simulation -->\n", "<!-- end of simulation -->"
 AGENTS, FEW_AGENTS = 10_000, 500
 

@@ -98,8 +98,12 @@ class Simulation:
         self._try(agent, call, self.client(call, agent // self._agents_per_host), now)
 
     def _try(self, agent: int, call: Call, attempts: Attempts, now: float) -> None:
-        if not attempts.may_begin(now):
+        held = attempts.begin(now)
+        if held is None:
             self._end(agent, call, now)
+            return
+        if held > 0:
+            self._at(now + held, partial(self._try, agent, call, attempts))
             return
         failure, seconds = self.server.answer(call, now)
         self._at(now + seconds, partial(self._answered, agent, call, attempts, failure))
