@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,74 +11,73 @@ import failwell
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+API = ("failwell", "client", "codes", "dialects", "metrics", "records", "retry", "server", "testing")
+
 NAVIGATION = {
-    "Start here": {
-        "start/server": "A server",
-        "start/agent": "An agent",
-        "start/proxy": "The proxy",
-        "start/check": "The check",
-        "demo": "The demo",
+    "Tutorials": {
+        "start/server": "Protect a server",
+        "start/agent": "Add failwell to an agent",
+        "start/proxy": "Use the proxy",
+        "start/check": "Check a server",
+        "start/demo": "Run the demo",
     },
-    "Concepts": {
-        "concepts": "Three questions, six types",
-        "codes": "All codes",
-        "security": "What never leaves",
-    },
-    "Servers": {
-        "servers": "Adopt it",
-        "errors": "What to raise",
-        "guard": "Guard a tool",
-        "idempotency": "Effects that happen once",
-        "routing": "Several actions as one tool",
-        "mapping": "What exceptions become",
-        "testing": "Test how tools fail",
-        "what_clients_get": "What clients get",
-    },
-    "Agents": {
-        "agents": "Adopt it",
-        "reading": "Read a failure",
-        "what_read_understands": "What `read` understands",
-        "retrying": "What is retried",
-        "advice": "What the agent is told",
-        "stacks": "What each stack gets",
-    },
-    "In between": {
-        "proxy": "The proxy",
-        "check": "The check",
-        "check_servers": "How real servers fare",
+    "How-to guides": {
+        "howto/servers": "Protect servers",
+        "howto/guard": "Guard single tools",
+        "howto/idempotency": "Prevent duplicate effects",
+        "howto/testing": "Test how tools fail",
+        "howto/agents": "Choose options for an agent",
+        "howto/reading": "Read errors",
+        "howto/retrying": "Retry safely",
+        "howto/policy_file": "Write a policy file",
+        "howto/proxy": "Configure the proxy",
+        "howto/hosts": "Add the proxy to your hosts",
+        "howto/gateways": "Use it in a gateway",
+        "howto/check": "Configure the check",
+        "howto/operations": "Run it in production",
+        "howto/fleet": "Run proxies on several hosts",
+        "howto/limits": "Share retry limits",
+        "howto/events": "Record events",
+        "howto/monitoring": "Monitor with Prometheus",
+        "howto/recovery": "Measure recovery",
+        "howto/dashboard": "Use the dashboard",
+        "howto/migration": "Migrate from one of the five formats",
+        "howto/migration_fastmcp": "Migrate from fastmcp's middleware",
+        "howto/migration_tenacity": "Migrate from tenacity",
     },
     "Integrations": {"integrations/index": "SDKs and frameworks"},
-    "Examples": {
-        "examples/index": "All of them",
+    "Reference": {
+        "reference/api/index": "API",
+        **{f"reference/api/{name}": f"API: {name}" for name in API},
+        "reference/grades": "Grades of the check",
+        "reference/cli": "Command line",
+        "reference/codes": "Error codes",
+        "reference/errors": "Exceptions to raise",
+        "reference/mapping": "How exceptions are classified",
+        "reference/what_read_understands": "Errors that `read` understands",
+        "reference/advice": "What the model reads",
+        "reference/what_clients_get": "What clients receive",
+        "reference/dialects/compact": "Format: compact",
+        "reference/dialects/envelope": "Format: envelope",
+        "reference/dialects/flat": "Format: flat",
+        "reference/dialects/meta": "Format: meta",
+        "reference/dialects/xml": "Format: xml",
+        "reference/dialects/limits": "Limits of each format",
+        "reference/bounds": "Size and time limits",
+        "reference/contracts": "Differences from the five formats",
+        "reference/check_servers": "Check results for published servers",
+        "reference/benchmarks": "Benchmarks",
+    },
+    "Explanation": {
+        "explanation/concepts": "What a failure says",
+        "explanation/guarantees": "Guarantees and proofs",
+        "explanation/security": "Security and redaction",
+    },
+    "Project": {
+        "examples/index": "Examples",
         "examples/tasks": "A server before and after",
         "examples/hosts": "Hosts with the proxy",
-    },
-    "Dialects": {
-        "dialects/compact": "compact",
-        "dialects/envelope": "envelope",
-        "dialects/flat": "flat",
-        "dialects/meta": "meta",
-        "dialects/xml": "xml",
-        "dialects/limits": "What each cannot say",
-    },
-    "Move": {
-        "migration": "From one of five contracts",
-        "migration_fastmcp": "From fastmcp's middlewares",
-        "migration_tenacity": "From tenacity",
-    },
-    "Operate": {
-        "operations": "Logs, bounds, exit codes",
-        "fleet": "A fleet",
-        "limits": "Shared limits",
-        "telemetry": "Events",
-        "recovery": "Recovery",
-        "dashboard": "Dashboard",
-    },
-    "Reference": {
-        "cli": "Command line",
-        "benchmarks": "Benchmarks",
-        "decisions/index": "Design decisions",
-        "changes": "Changes",
+        "changes": "Changelog",
         "contributing": "Contributing",
     },
 }
@@ -93,6 +93,9 @@ STANDS_FOR = {
 """Pages that only link to a page elsewhere in the repository; the site shows that one in their place."""
 
 DOCS = Path(__file__).parent
+REPOSITORY = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"][
+    "Repository"
+]
 LINK = re.compile(r"(?<=\]\()(?!https?:|#)[^)#\s]+")
 TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
 
@@ -100,7 +103,8 @@ project = "failwell"
 project_copyright = "failwell contributors"
 release = failwell.__version__
 extensions = ["myst_parser"]
-exclude_patterns = ["data", "pictures"]
+# Records of decisions are for those who change the code; they read them in the repository.
+exclude_patterns = ["data", "decisions", "pictures"]
 html_static_path = ["_site"]
 
 # Anchors as code hosts make them, so that a link works in both places.
@@ -129,26 +133,29 @@ def navigation() -> str:
     return "\n".join(lines) + "\n"
 
 
-def records() -> str:
-    """Return a list of all decision records, by the heading of each."""
-    headings = {
-        record.name: record.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        for record in sorted((DOCS / "decisions").glob("[0-9]*.md"))
-    }
-    return "\n".join(f"- [{heading}]({name})" for name, heading in headings.items())
-
-
 def brought(name: str) -> str:
     """Return the page that another one stands for, its links as they lead from there."""
     file = DOCS.parent / STANDS_FOR[name]
+    return LINK.sub(lambda link: os.path.relpath(file.parent / link[0], (DOCS / name).parent), _text(file))
+
+
+def led(name: str, text: str) -> str:
+    """Return a page whose links lead to pages of the site, or to the repository for what the site does not have."""
     here = (DOCS / name).parent
     pages = {(DOCS.parent / other).resolve(): DOCS / f"{page}.md" for page, other in STANDS_FOR.items()}
 
     def lead(link: re.Match[str]) -> str:
-        target = (file.parent / link[0]).resolve()
-        return os.path.relpath(pages.get(target, target), here)
+        target = (here / link[0]).resolve()
+        target = pages.get(target, target)
+        if target.is_relative_to(DOCS) and target.relative_to(DOCS).parts[0] != "decisions":
+            return os.path.relpath(target, here)
+        return f"{REPOSITORY}/blob/main/{target.relative_to(DOCS.parent)}"
 
-    return LINK.sub(lead, file.read_text(encoding="utf-8"))
+    return LINK.sub(lead, text)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
@@ -156,15 +163,12 @@ def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
     text = source[0]
     if name in STANDS_FOR:
         text = brought(name)
+    text = led(name, text)
     text = TITLED.sub(r"```{code-block} \1\n:caption: \2\n", text)
     if name == app.config.root_doc:
         text += navigation()
     if name == "integrations/index":
         text += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
-    if name == "decisions/index":
-        text += f"\n{records()}\n"
-    elif name.startswith("decisions/"):
-        text = f"---\norphan: true\n---\n{text}"  # their index lists them; in the side bar they would hide the rest
     source[0] = text
 
 

@@ -16,7 +16,7 @@ from tests.dialects.limits import CANNOT_SAY
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-CODES = (DOCS / "codes.md").read_text(encoding="utf-8")
+CODES = (DOCS / "reference/codes.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("page", sorted(generate_docs.pages()))
 def test_generated_pages_are_current(generated: Path, page: str) -> None:
     assert (DOCS / page).read_text(encoding="utf-8") == (generated / page).read_text(encoding="utf-8"), (
@@ -66,7 +67,7 @@ def test_the_tree_in_the_docs_is_the_one_in_the_code() -> None:
     def tree(text: str | None) -> list[str]:
         return re.findall(r"^ *((?:[│├└─ ]*)[A-Z]\w+)(?:  .*)?$", text or "", re.MULTILINE)
 
-    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/errors.md").read_text(encoding="utf-8")
     drawn = page.partition("```text\n")[2].partition("```")[0]
     classes = [line.split()[-1] for line in tree(drawn)]
 
@@ -118,8 +119,8 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
     from failwell.proxy import bounds
     from failwell.redact.canonical import DEEPEST, MOST_CHARACTERS, MOST_NODES
 
-    operations = (DOCS / "operations.md").read_text(encoding="utf-8")
-    security = (DOCS / "security.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/bounds.md").read_text(encoding="utf-8")
+    security = (DOCS / "explanation/security.md").read_text(encoding="utf-8")
     policy, budget, breaker = fw.Policy(), fw.retry.Budget(), fw.retry.Breaker()
 
     for line in (
@@ -149,5 +150,5 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
         f"| the body of an HTTP error that is read | {bounds.MAX_ERROR_BODY >> 20} MiB |",
         f"| restarts of a server by `--restart` | {bounds.MAX_RESTARTS} in {bounds.RESTART_WINDOW:.0f} s |",
     ):
-        assert line in operations
+        assert line in page
     assert f"echoed in a field problem, at most {PROBLEM_LENGTHS['sent']} characters of it |" in security

@@ -60,7 +60,7 @@ def told(run: Any, *ends: fw.Failure | str) -> list[Event]:
 def test_kinds_that_end_a_call_say_whether_it_succeeded() -> None:
     assert not SUCCEEDED & FAILED
     assert set(get_args(Kind)) - ENDS == {
-        *("started", "retry", "repaired", "fallback", "breaker", "died", "restarted", "dropped", "lost")
+        *("retry", "repaired", "verified", "fallback", "breaker", "died", "restarted", "dropped", "lost", "mark")
     }
 
 

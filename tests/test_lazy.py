@@ -1,7 +1,10 @@
-"""Packages that load their names late: what type checkers read, what is loaded and what is exported agree."""
+"""Packages that load their names late, and patterns that are compiled late."""
 
 import ast
 import inspect
+import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell._lazy import lazy_pattern
 
 SOURCES = Path(fw.__file__).parent
 PACKAGES = [
@@ -89,3 +93,78 @@ def test_a_name_is_the_object_of_its_module(package: ModuleType) -> None:
 def test_a_name_that_does_not_exist_is_an_attribute_error(package: ModuleType) -> None:
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nothing'"):
         package.nothing  # noqa: B018 - asking for it is the test
+
+
+HOLDERS = [
+    ".".join(("failwell", *path.relative_to(SOURCES).with_suffix("").parts))
+    for path in SOURCES.rglob("*.py")
+    if "from failwell._lazy import lazy_pattern" in path.read_text(encoding="utf-8")
+]
+
+
+EVERY_PATTERN = """
+import gc, importlib, re, sys
+from failwell._lazy import LazyPattern
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+patterns = [one for one in gc.get_objects() if isinstance(one, LazyPattern)]
+for one in patterns:
+    re.compile(one.pattern, one.flags)
+print(len(patterns))
+"""
+
+
+def test_every_pattern_that_is_compiled_late_can_be() -> None:
+    command = [sys.executable, "-c", EVERY_PATTERN, *HOLDERS]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert len(HOLDERS) > 20
+    assert int(ran.stdout) > 100
+
+
+def test_a_pattern_does_what_a_compiled_one_does() -> None:
+    pattern = lazy_pattern(r"(\d+)-([a-z]+)", re.IGNORECASE)
+    same = re.compile(r"(\d+)-([a-z]+)", re.IGNORECASE)
+    text = "1-a, 22-BB"
+
+    assert [m.span() for m in pattern.finditer(text)] == [m.span() for m in same.finditer(text)]
+    assert pattern.sub("x", text) == same.sub("x", text)
+    assert pattern.subn("x", text) == same.subn("x", text)
+    assert pattern.split(text) == same.split(text)
+    assert pattern.findall(text) == same.findall(text)
+    assert (pattern.match(text) or [])[0] == (same.match(text) or [])[0]
+    assert pattern.fullmatch(text) is same.fullmatch(text) is None
+    assert pattern.pattern == same.pattern
+    with pytest.raises(AttributeError, match="serach"):
+        _ = pattern.serach  # type: ignore[attr-defined]  # that is what is tested
+
+
+FIRST_FAILURE = """
+import gc, sys
+import msgspec  # loads what it likes
+before = {*sys.modules}
+from failwell.proxy.rewriter import Rewriter, ProxiedCall
+from failwell._lazy import LazyPattern
+content = [{"type": "text", "text": "ENOENT: no such file or directory, open '/srv/data/a.txt'"}]
+message = {"jsonrpc": "2.0", "id": 1, "result": {"content": content, "isError": True}}
+call = ProxiedCall(id=1, tool="open_file", arguments={"path": "/srv/data/a.txt"})
+rewriter = Rewriter()
+answer, _ = rewriter.write_answer(call, rewriter.read_answer(call, message, is_failed=True))
+assert answer["result"]["_meta"]["errorCode"] == "FILE_NOT_FOUND", answer
+patterns = [one for one in gc.get_objects() if isinstance(one, LazyPattern)]
+def is_compiled(one):
+    try:
+        return bool(LazyPattern.search.__get__(one))  # the slot itself
+    except AttributeError:
+        return False
+print(len(patterns), sum(map(is_compiled, patterns)), *({*sys.modules} - before))
+"""
+
+
+def test_the_first_failure_compiles_few_patterns_and_loads_little() -> None:
+    ran = subprocess.run([sys.executable, "-c", FIRST_FAILURE], capture_output=True, text=True, check=True)
+    known, compiled, *modules = ran.stdout.split()
+
+    assert int(known) > 100
+    assert 5 < int(compiled) < int(known) / 3
+    assert {"logging", "pathlib", "urllib.parse", "socket", "inspect", "asyncio"}.isdisjoint(modules)

@@ -25,12 +25,12 @@ def test_it_depends_on_what_is_known_of_the_tool() -> None:
 
     assert "check before you repeat it" in fw.render(failure)
     assert "Safe to repeat" in fw.render(failure, {"readOnlyHint": True})
-    assert "Do not repeat this call." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
+    assert "Do not repeat it now: it may succeed later." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
 
 
 def test_it_does_not_tell_to_call_again_what_is_not_to_be_called_again() -> None:
     assert fw.render(fw.Failure(code="RATE_LIMITED", message="Slow down."), attempt=3) == (
-        "TRANSIENT, RATE_LIMITED: Slow down.\nNext: Do not repeat this call."
+        "TRANSIENT, RATE_LIMITED: Slow down.\nNext: Do not repeat it now: it may succeed later."
     )
 
 

@@ -1,28 +1,23 @@
 """The page of what agents are told: every code with the next step, for each kind of tool."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import failwell as fw
 from failwell.advice import advised
 
 _INTRODUCTION = """\
-# What the agent is told
+# What the model reads
 
-This page lists the exact sentence that a model gets for every code, by what is known of the tool. Guards, protected
-servers and the proxy add it to a failure whose author gave no suggestion of their own.
+The next step for every code, and the exact sentence that failwell adds for the model. Guards, protected servers and the
+proxy add it to failures without a suggestion of their own.
 
-`decide` chooses the action, and each sentence is worded from it. No sentence asks for another call while it is unknown
-whether the first one took effect, unless the tool is read-only or idempotent. The sentences hold no values, so a client
-that uses failwell recognises them and gives its own advice for its own attempt and policy.
+`decide` chooses the action, which depends on what is known about the tool. No sentence asks for another call while it
+is unknown whether the first one took effect, unless the tool is read-only or idempotent. If the message, its fields or
+its delay already say enough, no sentence is added, and the cell shows the action alone. Nothing is added either to a
+text that was understood with little confidence.
 
-Only what a model cannot see for itself is said. Where the message, its fields or its delay say enough, the cell holds
-the action alone. The page shows failures that an author raised; two others get no sentence at all:
-
-- what was read from plain text with little confidence: the server's own text stands alone;
-- what a rule mapped to a code whose operation had no effect, such as a refused connection, in a tool that may have done
-  something else before: nothing suggests that it did.
-
-| code | a tool that nothing is known of | a read-only tool | an idempotent tool |
+| codes | any tool | a read-only tool | an idempotent tool |
 |---|---|---|---|
 """
 _TOOLS = (None, fw.Hints(read_only=True), fw.Hints(idempotent=True))
@@ -34,11 +29,14 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
+    codes = defaultdict[tuple[str, ...], list[str]](list)
     for row in fw.codes.rows():
         failure = fw.Failure(code=row.code, message=f"{row.title}.")
-        cells = [_cell(failure, hints) for hints in _TOOLS]
-        others = ("the same" if cell == cells[0] else cell for cell in cells[1:])
-        yield f"| [{row.code}](codes.md#{row.code.lower()}) | {' | '.join((cells[0], *others))} |"
+        cells = tuple(_cell(failure, hints) for hints in _TOOLS)
+        codes[cells].append(f"[{row.code}](codes.md#{row.code.lower()})")
+    for (first, *others), found in codes.items():
+        cells = (first, *("same" if cell == first else cell for cell in others))
+        yield f"| {', '.join(found)} | {' | '.join(cells)} |"
 
 
 def _cell(failure: fw.Failure, hints: fw.Hints | None) -> str:

@@ -43,6 +43,6 @@ def _row(row: dict[str, Any]) -> str:
 
 
 def _cells(figures: dict[str, Any]) -> Iterator[str]:
-    yield f"{figures['score']:g} {figures['grade']}"
+    yield "-" if figures["score"] is None else f"{figures['score']:g} {figures['grade']}"
     yield str(figures["unflagged"])
     yield "-" if figures["repairable"] is None else f"{figures['repairable']:.0%}"

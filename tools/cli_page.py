@@ -6,50 +6,52 @@ from typing import Any
 from typer.main import get_command
 
 from failwell.cli.commands import app, examples
-from failwell.proxy import options
+from failwell.proxy import options, rewrite
 
 _INTRODUCTION = """\
 # The command line
 
-Written from the commands themselves; `failwell COMMAND --help` says the same.
+Every command with its options and examples. `failwell COMMAND --help` prints the same.
 
 ```sh
-pip install 'failwell[cli]'              # all commands but those below
-pip install 'failwell[demo]'             # demo: needs the mcp SDK
-pip install 'failwell[cli,validation]'   # check: needs a validator of JSON Schema
-pip install 'failwell[dashboard]'        # dashboard: needs aiohttp and SQLAlchemy
-pip install failwell                     # proxy: needs nothing more, in front of a command
-pip install 'failwell[http-proxy]'       # proxy --url: needs aiohttp
+uvx failwell proxy -- COMMAND            # the proxy needs no extra
+uvx --from 'failwell[cli]' failwell …    # other commands; each names the extra it needs
+pip install 'failwell[cli]'              # all commands except those below
+pip install 'failwell[demo]'             # demo (adds the mcp SDK)
+pip install 'failwell[cli,validation]'   # check (adds a JSON Schema validator)
+pip install 'failwell[dashboard]'        # dashboard (adds aiohttp and SQLAlchemy)
+pip install failwell                     # proxy -- COMMAND, and rewrite
+pip install 'failwell[http-proxy]'       # proxy --url (adds aiohttp)
 ```
 
-Results go to standard output, problems to standard error, in one line that says what is wrong and what to do:
+Results go to standard output. Problems go to standard error, in one line that says what is wrong and what to type
+instead:
 
 ```text
 $ failwell explain RATE_LIMTED
-failwell: unknown code 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?
+failwell: unknown code or exception 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?
 ```
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | a finding: the payload is not a failure, or the check found something |
-| 2 | misuse: an argument, a file, a payload or a server that cannot be worked with |
-| 130 | interrupted, or told to end: a server that was started is ended too |
+| 1 | a finding: the input is not a failure, or the check found something |
+| 2 | misuse: a wrong argument, file, input or server |
+| 130 | interrupted; a server that was started is stopped too |
 
-`failwell proxy` ends as its server does, with 126 or 127 if that cannot be started; see [the proxy](proxy.md).
+`failwell proxy` exits like its server, or with 126 or 127 if it can't be started; see [the proxy](../howto/proxy.md).
 
-Colours are for terminals. They are off where standard output is no terminal, and with `NO_COLOR`; with `TERM=dumb` the
-demo prints plain lines as well. `COLUMNS` sets the width.
+Output is coloured only on terminals, and never with `NO_COLOR`. With `TERM=dumb`, the demo prints plain lines.
+`COLUMNS` sets the width.
 
 ## Completion in your shell
 
 ```sh
-failwell --install-completion   # bash, zsh, fish or PowerShell: the one that you are in
+failwell --install-completion   # for the current shell: bash, zsh, fish or PowerShell
 ```
 
-Then the tab key completes commands and options, codes and types behind `failwell explain`, types behind `--type`, and
-dialects behind `--dialect`, `--to` and `failwell schema`. `failwell --show-completion` prints the script instead, for
-those who keep their own.
+The tab key then completes commands, options, codes, types and formats. `failwell --show-completion` prints the script
+instead.
 """
 _OWN_HELP = ("--help", "-h")
 
@@ -60,17 +62,19 @@ def page() -> str:
     return _INTRODUCTION + "\n" + "\n".join(line for name in commands for line in _section(name, commands[name]))
 
 
-def _section(name: str, command: Any) -> Iterator[str]:
+def _section(name: str, command: Any, *, heading: str = "##") -> Iterator[str]:
     paragraphs = [" ".join(part.split()) for part in command.help.split("\n\n")]
-    yield f"## failwell {name}\n"
+    yield f"{heading} failwell {name}\n"
     for paragraph in paragraphs:
         if not paragraph.startswith("Example: "):
             yield f"{paragraph}\n"
     yield "```sh\n" + "\n".join(examples(command)) + "\n```\n"
-    if rows := list(_proxy_rows() if name == "proxy" else _rows(command)):
+    if rows := list(_OWN_OPTIONS[name]() if name in _OWN_OPTIONS else _rows(command)):
         yield "| option | what it does |\n|---|---|"
         yield from (f"| `{head}` | {words} |" for head, words in rows)
         yield ""
+    for part, of_group in getattr(command, "commands", {}).items():
+        yield from _section(f"{name} {part}", of_group, heading="###")
 
 
 def _rows(command: Any) -> Iterator[tuple[str, str]]:
@@ -86,8 +90,18 @@ def _proxy_rows() -> Iterator[tuple[str, str]]:
     for option in options.OPTIONS:
         if option.name not in _OWN_HELP:
             head = f"{option.name} {option.metavar}" if option.metavar else option.name
-            yield head, _cell(f"{option.help[0].upper()}{option.help[1:]}.")
+            yield head, _cell(option.help)
+
+
+def _rewrite_rows() -> Iterator[tuple[str, str]]:
+    for name, how in rewrite.OPTIONS.items():
+        head = f"{name} {how['metavar']}" if "metavar" in how else name
+        yield head, _cell(rewrite.sentence(how))
 
 
 def _cell(words: str) -> str:
     return words.replace("|", "\\|").replace("*", "\\*")
+
+
+_OWN_OPTIONS = {"proxy": _proxy_rows, "rewrite": _rewrite_rows}
+"""Commands that parse their options themselves."""

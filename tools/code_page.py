@@ -1,6 +1,6 @@
 """The page of all codes, from the catalog."""
 
-import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 import failwell as fw
@@ -8,24 +8,31 @@ from failwell.cli.codes import code_entry, code_rows
 from failwell.codes import TYPES, Row
 
 _INTRODUCTION = """\
-# Codes
+# Error codes
 
-Generated from the catalog; `failwell codes` and `failwell explain CODE` print the same on a terminal.
+Every code with its type, what it means for a retry, and its name in each format. `failwell codes` and `failwell
+explain CODE` print the same in a terminal.
 
-A code is the specific reason of a failure, its type the decision an agent takes. Three flags answer three questions:
+A code is the specific reason for a failure; its type tells an agent how to react. Three fields answer three
+questions:
 
-- **recoverable**: may it succeed if tried again, possibly with other input?
-- **retryable**: may the same call, unchanged, succeed later? "unknown" means that nobody can say.
-- **outcome**: did this call take effect? `not_executed`: it never started. `rejected`: it was refused without effect.
-  `unknown`: nobody knows. `executed`: it took effect although it failed.
+- **recoverable**: could another call succeed, possibly with other input?
+- **retryable**: could the same call, unchanged, succeed later?
+- **outcome**: did this call take effect? `not_executed`: it never started. `rejected`: it was refused without any
+  effect. `unknown`: it may have taken effect. `executed`: it took effect although it failed.
 
-Any other name is a code too. It is kept as it is, and its type follows from how it ends: `TASK_NOT_FOUND` is a
-`NOT_FOUND`. With `fw.codes.add` a code of your own gets a row; `examples/own_code.py` shows how.
+Other names are codes too: they are kept unchanged, and their type follows from their ending, so `TASK_NOT_FOUND` is a
+`NOT_FOUND`. `fw.codes.add` adds a row for a code of your own; see `examples/own_code.py`.
 
-| type | what it asks of an agent | recoverable | retryable | outcome |
-|---|---|---|---|---|
+The formats envelope and xml write the code, compact writes the type, and flat and meta write a name of their own: that
+of the type below, unless the code lists another one under "Names".
+
+| type | meaning | recoverable | retryable | outcome | flat | meta |
+|---|---|---|---|---|---|---|
 """
 _WORD_FOR = {True: "yes", False: "no", None: "unknown"}
+_FLAGS = {True: "", False: "not "}
+_RETRYABLE = {True: "retryable", False: "not retryable", None: "retryable unknown"}
 
 
 def page() -> str:
@@ -38,17 +45,17 @@ def example(row: Row) -> str:
     classes = (getattr(fw, name) for name in fw.__all__)
     for cls in classes:
         if isinstance(cls, type) and issubclass(cls, fw.ToolFailure) and cls.code == row.code:
-            return f'raise fw.{cls.__name__}("{row.title}.")'
-    return f'raise fw.ToolFailure("{row.title}.", code="{row.code}")'
+            return f'raise fw.{cls.__name__}("…")'
+    return f'raise fw.ToolFailure("…", code="{row.code}")'
 
 
 def _lines() -> Iterator[str]:
     for type_, of_type in TYPES.items():
         flags = (_WORD_FOR[of_type.recoverable], _WORD_FOR[of_type.retryable], of_type.outcome)
-        yield f"| [{type_}](#type-{type_.lower()}) | {of_type.meaning} | {' | '.join(flags)} |"
+        names = (f"`{_usual_name(type_, dialect)}`" for dialect in ("flat", "meta"))
+        yield f"| [{type_}](#type-{type_.lower()}) | {of_type.meaning} | {' | '.join((*flags, *names))} |"
     for type_ in TYPES:
-        yield from ("", f"## Type {type_}", "")
-        yield from textwrap.wrap(", ".join(f"[{row.code}](#{row.code.lower()})" for row in code_rows(type_)), 118)
+        yield from ("", f"## Type {type_}")
         for row in code_rows(type_):
             yield from _section(row)
 
@@ -56,12 +63,27 @@ def _lines() -> Iterator[str]:
 def _section(row: Row) -> Iterator[str]:
     entry = code_entry(row)
     yield from ("", f"### {row.code}", "", f"{row.title}.", "")
-    yield from ("| type | HTTP status | recoverable | retryable | outcome |", "|---|---|---|---|---|")
-    flags = (_WORD_FOR[entry["recoverable"]], _WORD_FOR[entry["retryable"]], entry["outcome"])
-    yield f"| {row.type} | {row.http_status} | {' | '.join(flags)} |"
-    yield ""
-    yield f"- Suggestion: {row.suggestion or 'none'}"
-    yield f"- In the dialects: {', '.join(f'{dialect} `{name}`' for dialect, name in entry['names'].items())}"
+    flags = (f"{_FLAGS[entry['recoverable']]}recoverable", _RETRYABLE[entry["retryable"]], entry["outcome"])
+    yield f"- {', '.join(flags)}, HTTP {row.http_status}"
+    if row.suggestion:
+        yield f"- Suggestion: {row.suggestion}"
+    if names := list(_unusual_names(row, entry["names"])):
+        yield f"- Names: {', '.join(names)}"
     if row.aliases:
-        yield f"- Also read as this code: {', '.join(f'`{alias}`' for alias in row.aliases)}"
+        yield f"- Aliases: {', '.join(f'`{alias}`' for alias in row.aliases)}"
     yield f"- Example: `{example(row)}`"
+
+
+def _unusual_names(row: Row, names: dict[str, str]) -> Iterator[str]:
+    """Yield the names that do not follow from the type or the code, each once, before the formats that use it."""
+    usual = {dialect: _usual_name(row.type, dialect) or row.code for dialect in names}
+    unusual = {dialect: name for dialect, name in names.items() if name != usual[dialect]}
+    for name in dict.fromkeys(unusual.values()):
+        yield f"`{name}` ({', '.join(dialect for dialect, other in unusual.items() if other == name)})"
+
+
+def _usual_name(type_: str, dialect: str) -> str | None:
+    """Return the name that most codes of a type have in a format, if it names types; None if it names codes."""
+    if dialect in ("envelope", "xml"):
+        return None
+    return Counter(code_entry(row)["names"][dialect] for row in code_rows(type_)).most_common(1)[0][0]

@@ -11,17 +11,16 @@ from failwell.dialects import DIALECTS
 from tools.dialect_prose import ABOUT, FIELDS
 
 _WITHOUT_META = """\
-Every result also carries the whole failure in `_meta`, so `read` loses nothing. Where something between server and
-agent drops `_meta`, this is what is read instead ([all dialects](limits.md)):"""
+Every result also carries the whole failure in `_meta`, so `read` loses nothing. If something between server and agent
+drops `_meta`, [some fields are lost](limits.md)."""
 _ABOUT_LIMITS = """\
-# What each dialect cannot say
+# Limits of each format
 
-`encode` writes the whole failure into `_meta` beside the text, and `read` takes it from there. This page is about
-results whose `_meta` was lost: what `read` gives for a field that a dialect has no room for. An empty cell means that
-the field survives.
+What `read` returns for each field if `_meta`, which holds the whole failure, got lost on the way. An empty cell means
+that the field survives in the text.
 
-meta keeps `errorType`, `errorCode` and `retryable` in `_meta` by its own contract; for it, only the copy that failwell
-adds is taken to be lost."""
+The format meta keeps `errorType`, `errorCode` and `retryable` in `_meta` itself; for it, only failwell's copy counts as
+lost."""
 _EXAMPLES: tuple[tuple[str, fw.Failure], ...] = (
     ("Something that does not exist", fw.NotFound.of("task", "t-17", actions=["list_tasks"]).failure),
     ("A delay", fw.RateLimited("Only 10 calls a minute are allowed.", retry_after=30).failure),
@@ -31,8 +30,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {"envelope": {"clock": lambda: "2026-03-0
 
 def pages() -> dict[str, str]:
     """Return every page by its path."""
-    found = {f"dialects/{name}.md": "\n".join(_page(name)) + "\n" for name in DIALECTS}
-    return {**found, "dialects/limits.md": "\n".join(_limits()) + "\n"}
+    found = {f"reference/dialects/{name}.md": "\n".join(_page(name)) + "\n" for name in DIALECTS}
+    return {**found, "reference/dialects/limits.md": "\n".join(_limits()) + "\n"}
 
 
 def _page(name: str) -> Iterator[str]:
@@ -42,10 +41,7 @@ def _page(name: str) -> Iterator[str]:
     for title, failure in (*_EXAMPLES, ("Wrong arguments", _wrong_arguments())):
         yield from ("", f"{title}:", "")
         yield from _shown(fw.encode(failure, name, **_SETTINGS.get(name, {})))
-    yield from ("", "## What the text cannot say", "")
-    yield from (_WITHOUT_META, "")
-    yield from ("| field | what is read |", "|---|---|")
-    yield from (f"| `{field}` | {instead} |" for field, instead in CANNOT_SAY[name].items())
+    yield from ("", _WITHOUT_META)
 
 
 def _wrong_arguments() -> fw.Failure:

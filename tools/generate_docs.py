@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tools import (
     advice_page,
+    api_pages,
     check_page,
     cli_page,
     code_page,
@@ -21,14 +22,15 @@ DOCS = Path(__file__).parent.parent / "docs"
 def pages() -> dict[str, str]:
     """Return every generated page by its path below docs/."""
     return {
-        "advice.md": advice_page.page(),
-        "check_servers.md": check_page.page(),
-        "cli.md": cli_page.page(),
-        "codes.md": code_page.page(),
-        "mapping.md": mapping_page.page(),
-        "stacks.md": stacks_page.page(),
-        "what_clients_get.md": servers_page.page(),
-        "what_read_understands.md": reading_page.page(),
+        "reference/advice.md": advice_page.page(),
+        "reference/check_servers.md": check_page.page(),
+        "reference/cli.md": cli_page.page(),
+        "reference/codes.md": code_page.page(),
+        "reference/mapping.md": mapping_page.page(),
+        "integrations/frameworks.md": stacks_page.page(),
+        "reference/what_clients_get.md": servers_page.page(),
+        "reference/what_read_understands.md": reading_page.page(),
+        **api_pages.pages(),
         **dialect_pages.pages(),
     }
 

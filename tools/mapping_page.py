@@ -1,5 +1,6 @@
 """The page of exception rules, from the rule tables."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -7,10 +8,12 @@ from failwell import codes
 from failwell.exceptions.rules import list_rules
 
 _INTRODUCTION = """\
-# Exceptions
+# How exceptions are classified
 
-Generated from the rules. A tool's exception becomes a failure by its class: the nearest class along the MRO decides,
-and no library is imported for it. Text of the exception stays in the log; the agent gets the sentence of the code.
+Which code an exception gets, package by package, and how to add rules of your own.
+
+The class of an exception decides: the rule of the nearest class along the MRO applies, and no library is imported for
+it. The text of the exception stays in the log, and the agent gets the sentence of the code.
 
 ```python
 import failwell as fw
@@ -20,11 +23,12 @@ failure = fw.from_exception(ConnectionRefusedError(111, "Connection refused"))
 assert (failure.code, failure.type, failure.outcome) == ("CONNECTION_REFUSED", "TRANSIENT", "not_executed")
 ```
 
-The outcome here is that of the operation that failed. A [guard](guard.md) turns it into the outcome of the whole call.
+The outcome here is that of the operation that failed. A [guard](../howto/guard.md) turns it into the outcome of the
+whole call.
 
 ## Your own classes
 
-One line adds a rule for a class of yours, or overrides one of ours:
+One line adds a rule for one of your classes, or overrides a built-in rule:
 
 ```python
 class OutOfStock(Exception):
@@ -37,20 +41,42 @@ assert fw.from_exception(OutOfStock()).type == "CONFLICT"
 added.remove()
 ```
 
-A rule may be a code, a dict with fields of `Failure`, or a function of the exception that returns one of these, another
-exception to look at instead, or `None` if it does not know. A rule that raises is logged, and ours decide.
+A rule may be a code, a dict with fields of `Failure`, or a function of the exception that returns one of these,
+another exception to classify instead, or `None` if it can't tell. If your rule raises, that is logged and the
+built-in rules decide.
 
-Your rule goes before ours for the same class, and holds for the classes below it, unless a nearer class has a rule,
-yours or ours: a rule for `ValueError` does not touch `json.JSONDecodeError` or pydantic's `ValidationError`, whose
-texts quote the input.
+For the same class, your rule takes precedence. It also applies to subclasses, unless a nearer class has a rule: a
+rule for `ValueError` doesn't affect `json.JSONDecodeError` or pydantic's `ValidationError`, whose texts quote the
+input. With `server=`, a rule applies to the tools of one protected server.
 
-## Classes nobody wrote a rule for
+## Parse errors
 
-In this order: a status, SQLSTATE, code or delay among the attributes of an exception of an unknown library; the words
-in its class name, with the outcome `unknown`; the exception it was raised from. What is left is `INTERNAL_ERROR`, and
-nobody can say whether another try helps. `ValueError`, `KeyError` and the like are bugs until you say otherwise.
+A parser in a tool may read an argument, the response of a service, or a file. It is the caller's mistake only if the
+text that couldn't be parsed is one of the arguments. Guards and protected servers know the arguments;
+`from_exception` takes them as `arguments=`.
 
-## HTTP answers
+```python
+import json
+
+
+def caught(text):
+    try:
+        json.loads(text)
+    except ValueError as exc:
+        return exc
+
+
+assert fw.from_exception(caught("{"), arguments={"text": "{"}).type == "VALIDATION"
+assert fw.from_exception(caught("<html>"), arguments={"city": "Rome"}).type == "INTERNAL"
+```
+
+## Classes without a rule
+
+failwell looks, in this order, at the attributes of the exception (a status, SQLSTATE, code or delay), at the words in
+its class name (with the outcome `unknown`), and at the exception it was raised from. If none of them helps, the code
+is `INTERNAL_ERROR`, and it is unknown whether a retry helps. `ValueError`, `KeyError` and the like count as bugs.
+
+## HTTP responses
 
 ```python
 failure = fw.from_http(429, headers={"Retry-After": "30"})
@@ -59,20 +85,31 @@ assert (failure.code, failure.retry_after) == ("RATE_LIMITED", 30)
 ```
 
 ## Rules
+
+On the site, the box above the table filters it. `failwell explain httpx.ConnectTimeout` prints the rule for one class.
+
+| package | classes | code, or what it depends on |
+|---|---|---|
 """
 
 
 def page() -> str:
     """Return the page."""
-    return _INTRODUCTION + "\n".join(_tables()) + "\n"
+    return _INTRODUCTION + "\n".join(_rows()) + "\n"
 
 
-def _tables() -> Iterator[str]:
+def _rows() -> Iterator[str]:
+    packages = defaultdict[tuple[str, str], list[str]](list)
     for package, rules in groupby(list_rules(), key=lambda row: row[0]):
-        yield f"\n### {package}\n\n| class | becomes |\n|---|---|"
+        classes = defaultdict[str, list[str]](list)
         for _, name, meaning in rules:
-            yield f"| `{name}` | {_linked(meaning)} |"
+            classes[meaning].append(f"`{name}`")
+        for meaning, names in classes.items():
+            packages[" ".join(names), meaning].append(package)
+    for (names, meaning), found in packages.items():
+        public = [package for package in found if not package.startswith("_")] or found
+        yield f"| {', '.join(public)} | {names} | {_linked(meaning)} |"
 
 
 def _linked(meaning: str) -> str:
-    return f"[`{meaning}`](codes.md#{meaning.lower()})" if codes.get(meaning) else meaning
+    return f"[`{meaning}`](codes.md#{meaning.lower()})" if codes.get(meaning) else meaning.removeprefix("Depends on ")

@@ -1,5 +1,7 @@
 """Write the index of the phrases, so that no process has to make it: `python -m tools.phrase_index`."""
 
+from pathlib import Path
+
 import msgspec
 
 from failwell.phrases import names, texts
@@ -14,4 +16,4 @@ def content() -> bytes:
 
 
 if __name__ == "__main__":
-    PATH.write_bytes(content())
+    Path(PATH).write_bytes(content())

@@ -14,28 +14,26 @@ from failwell.phrases.language import Rule
 from failwell.phrases.meanings import by_code, fields_of
 from failwell.phrases.rpc_codes import RPC_CODES
 from failwell.phrases.translations import LANGUAGES, TRANSLATIONS
-from failwell.phrases.vendor_codes import VENDORS
+from failwell.phrases.vendor_codes import vendors
 from failwell.reading.bodies import CATEGORIES, NESTED
 from failwell.reading.roles import Role
 from failwell.reading.unflagged import ENVELOPES
 from failwell.reading.validators import FAMILIES
 
 _INTRODUCTION = """\
-# What `read` understands
+# Errors that `read` understands
 
-Generated from the tables that [`read`](reading.md) uses: shapes of error objects, names of their keys, codes of
-services, wordings of texts. To make it understand more, add a row.
-
-`failwell read` shows for every claim which of these it rests on: the rule and its words, the key, or the schema.
+The error objects, keys, numbers, codes of services and wordings that [`read`](../howto/reading.md) recognizes, with the
+code each of them becomes. `failwell read` shows which rule, key or schema each statement comes from.
 """
 
 _OBJECTS = """
 ## Error objects
 
-An error object is read in a text, behind the words of a text, in `structuredContent` and in the `data` of a JSON-RPC
-error. What it states by itself, a code, a delay or whether to retry, beats what its words seem to say.
+An error object can be a text, follow other words in a text, or be in `structuredContent` or the `data` of a JSON-RPC
+error. What it states explicitly (a code, a delay, whether to retry) takes precedence over what its words suggest.
 
-| an object such as | becomes | worth a retry | wait |
+| an object such as | becomes | retryable | wait |
 |---|---|---|---|"""
 
 _ENVELOPE_EXAMPLES: tuple[dict[str, Any], ...] = (
@@ -54,6 +52,9 @@ _ENVELOPE_EXAMPLES: tuple[dict[str, Any], ...] = (
 )
 
 
+_MOST_NAMES = 8
+
+
 def page() -> str:
     """Return the page."""
     return _INTRODUCTION + "\n".join(_sections()) + "\n"
@@ -63,11 +64,11 @@ def _sections() -> Iterator[str]:
     yield _OBJECTS
     for example in _ENVELOPE_EXAMPLES:
         yield _example_row(example)
-    yield "\n### Keys\n\nUpper and lower case, `_`, `-`, `.` and blanks make no difference.\n"
+    yield "\n### Keys\n\nCase, `_`, `-`, `.` and spaces are ignored.\n"
     yield "| about | names |\n|---|---|"
     for role, names in ROLES.items():
-        yield f"| {role} | {_names(names.split())} |"
-    yield f"| an error object inside | {_names(sorted(NESTED))} |"
+        yield f"| {role} | {_first_names(names.split())} |"
+    yield f"| an error object inside | {_first_names(sorted(NESTED))} |"
     yield "\n### Categories\n\n| words | become |\n|---|---|"
     for words, meaning in CATEGORIES.items():
         yield f"| {_names(words.split())} | {_linked(meaning)} |"
@@ -88,46 +89,44 @@ def _example_row(example: dict[str, Any]) -> str:
 
 
 def _numbers() -> Iterator[str]:
-    yield "\n## Numbers\n\nA number is an HTTP status where a word before it says so, or the reason behind it:"
-    yield f"{_names(sorted({words for _, words in REASONS}, key=str.lower))}.\n"
+    yield "\n## Numbers\n\nA number is an HTTP status if a word before it says so, or if words such as these follow it:"
+    yield f"{_first_names(sorted({words for _, words in REASONS}, key=str.lower))}.\n"
     yield "| JSON-RPC code | becomes |\n|---|---|"
     for row in RPC_CODES:
-        meaning = _linked(row.received) if row.received else "what its text and `data` say"
-        words = ", unless the text is clearer" if row.is_unspecific else ""
+        meaning = _linked(row.received) if row.received else "depends on its text and `data`"
+        words = ", unless the text is more specific" if row.is_unspecific else ""
         yield f"| `{row.number}` | {meaning}{words} |"
 
 
 def _services() -> Iterator[str]:
     yield "\n## Codes of services\n"
-    yield "A service is known by the shape of its error object; codes that mean the same everywhere count anyway.\n"
-    yield "| service | known by | codes | such as |\n|---|---|---|---|"
-    for vendor in sorted(VENDORS, key=lambda vendor: vendor.name.lower()):
+    yield "A service is recognized by the shape of its error object. Codes with one meaning everywhere always count.\n"
+    yield "| service | codes | for example |\n|---|---|---|"
+    for vendor in sorted(vendors(), key=lambda vendor: vendor.name.lower()):
         found = by_code(vendor.rows)
-        examples = [f"`{code}` → {_linked(fields_of(meaning)['code'])}" for code, meaning in list(found.items())[:2]]
-        shapes = "<br>".join(f"`{shape}`" for shape in vendor.shapes[:2])
-        yield f"| `{vendor.name}` | {shapes} | {len(found)} | {', '.join(examples)} |"
+        examples = [f"`{code}` → {_linked(fields_of(meaning)['code'])}" for code, meaning in list(found.items())[:1]]
+        yield f"| `{vendor.name}` | {len(found)} | {', '.join(examples)} |"
 
 
 def _wordings() -> Iterator[str]:
-    yield "\n## Wordings\n\nTexts of validators are taken apart, with the arguments they name: "
+    yield "\n## Wordings\n\nMessages of these validators are parsed, including the arguments they name: "
     yield f"{', '.join(family.name for family in FAMILIES)}.\n"
-    yield "Other texts are known by phrases. `(a|b)` is a choice, `(a)?` may be absent, `~` stands for a few words, and"
-    yield "`word*` for a beginning. Where several fit, the first rule decides.\n"
+    yield "Other texts are recognized by phrases. `(a|b)` is a choice, `(a)?` is optional, `~` stands for a few words,"
+    yield "and `word*` for any ending. If several rules match, the first one decides.\n"
     by_meaning: dict[str, list[Rule]] = defaultdict(list)
     for rule in texts.RULES:
         if rule.code:
             by_meaning[rule.code].append(rule)
-    yield "| code | rule | sure | phrases such as | said by |\n|---|---|---|---|---|"
+    yield "| code | rule | confidence | for example |\n|---|---|---|---|"
     for code in sorted(by_meaning):
         for rule in by_meaning[code]:
             phrases = [phrase.strip() for phrase in rule.phrases.replace("\n", ", ").split(", ") if phrase.strip()]
-            shown = ", ".join(f"`{_cell(phrase)}`" for phrase in phrases[:3])
-            yield f"| {_linked(code)} | {rule.name} | {rule.confidence:.0%} | {shown} | {_cell(rule.evidence)} |"
+            yield f"| {_linked(code)} | {rule.name} | {rule.confidence:.0%} | `{_cell(phrases[0])}` |"
 
 
 def _languages() -> Iterator[str]:
-    yield "\n## Languages\n\nBeside English, the common wordings of these languages are read:\n"
-    yield "| language | rules | such as |\n|---|---|---|"
+    yield "\n## Languages\n\nIn addition to English, the common wordings of these languages are recognized:\n"
+    yield "| language | rules | for example |\n|---|---|---|"
     for language, name in LANGUAGES.items():
         rows = [row for row in TRANSLATIONS if row.language == language]
         shown = ", ".join(f"`{_cell(row.phrases.split(', ')[0])}`" for row in rows[:4])
@@ -135,19 +134,25 @@ def _languages() -> Iterator[str]:
 
 
 def _unflagged() -> Iterator[str]:
-    yield "\n## Results that nobody flagged\n"
-    yield "With `unflagged=True`, a result whose `isError` is false is an error if it surely is one and nothing else."
-    yield "What counts depends on what the tool is for, as its name and its arguments tell:\n"
-    yield "| a tool for which | what an error must show |\n|---|---|"
+    yield "\n## Errors sent as successes\n"
+    yield "With `unflagged=True`, a result whose `isError` is false counts as an error if it is certain to be one."
+    yield "The proof depends on what the tool does, judging by its name and arguments:\n"
+    yield "| kind of tool | required proof |\n|---|---|"
     for role in Role:
         yield f"| {role.meaning} | {role.proof} |"
-    yield "\nAn object is an error if it has\n"
+    yield "\nAn object counts as an error if it has\n"
     for rule, _ in ENVELOPES:
         yield f"- {rule}"
-    yield "\nand holds nothing else but what the caller sent. A batch is an error if every item of it failed; the"
-    yield "output of a command, if the exit code beside it says so.\n"
-    yield "Without the option, a result is an error where the input schema proves that the call was wrong, and the"
+    yield "\nand contains nothing else except what the caller sent. A batch counts as an error if every item failed,"
+    yield "and the output of a command if its exit code says so.\n"
+    yield "Without the option, a result counts as an error if the input schema proves that the call was wrong, and the"
     yield 'text names the argument, is a validator\'s message or a bare "Error".'
+
+
+def _first_names(names: list[str]) -> str:
+    """Return the most common names, and how many there are besides."""
+    more = len(names) - _MOST_NAMES
+    return _names(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _names(names: list[str]) -> str:

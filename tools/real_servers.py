@@ -6,8 +6,11 @@ Install them anywhere, and say where with `--bin` (more than once if they are in
     pip install "mcp<2" mcp-server-sqlite mcp-server-duckdb mcp-server-calculator mcp-shell-server
     npm install @modelcontextprotocol/server-{filesystem,memory,everything,sequential-thinking} mcp-server-commands
     npm install @kazuph/mcp-taskmanager mcp-hello-world mcp-shrimp-task-manager @cyanheads/git-mcp-server
+    pip install mysql-mcp-server mcp-pdf-reader mcp-mathematics mcp-email-server elasticsearch-mcp-server
+    pip install "mcp<2" mcp-text-editor mcp-server-http-request mcp-python-interpreter mcp-todo mcp-server-tree-sitter
+    npm install mcp-ripgrep @bytebase/dbhub
 
-The second line needs an environment of its own.
+Each line of `pip` needs an environment of its own. The databases of `mysql` and `elastic` are out of reach on purpose.
 """
 
 import argparse
@@ -46,9 +49,30 @@ SERVERS: dict[str, RealServer] = {
         RealServer("hello", ("mcp-hello-world",), is_node=True),
         RealServer("planner", ("mcp-shrimp-task-manager",), is_node=True),
         RealServer("git-node", ("git-mcp-server",), is_node=True),
+        RealServer("text-editor", ("mcp-text-editor",)),
+        RealServer("todo", ("mcp-todo",)),
+        RealServer("tree-sitter", ("mcp-server-tree-sitter",)),
+        RealServer("python", ("mcp-python-interpreter", "--dir", "{work}")),
+        RealServer("http", ("mcp-server-http-request",)),
+        RealServer("math", ("mcp-mathematics",)),
+        RealServer("pdf", ("mcp-pdf-reader",)),
+        RealServer("email", ("mcp-email-server", "stdio")),
+        RealServer("mysql", ("mysql_mcp_server",)),
+        RealServer("elastic", ("elasticsearch-mcp-server",)),
+        RealServer("ripgrep", ("mcp-ripgrep",), is_node=True),
+        RealServer("dbhub", ("dbhub", "--demo"), is_node=True),
     )
 }
-ENVIRONMENT = {"ALLOW_COMMANDS": "ls,cat,echo,grep,head,wc,tail,sort,uname", "NO_COLOR": "1"}
+ENVIRONMENT = {
+    "ALLOW_COMMANDS": "ls,cat,echo,grep,head,wc,tail,sort,uname",
+    "NO_COLOR": "1",
+    "MYSQL_HOST": "127.0.0.1",
+    "MYSQL_PORT": "9",
+    "MYSQL_USER": "app",
+    "MYSQL_PASSWORD": "none",
+    "MYSQL_DATABASE": "shop",
+    "ELASTICSEARCH_HOSTS": "http://127.0.0.1:9",
+}
 
 
 def options() -> argparse.ArgumentParser:

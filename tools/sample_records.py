@@ -116,6 +116,7 @@ class _Session:
     def __init__(self, rng: random.Random, name: str, start: float, until: float, known: Any) -> None:
         self.rng, self.name, self.time, self.until, self.known = rng, name, start, until, known
         self.calls = 0
+        self.agent = rng.choice(("claude-code 2.4", "claude-code 2.4", "cursor 3.1", ""))
         self.is_lost = False
 
     def records(self) -> Iterator[Record]:
@@ -127,7 +128,7 @@ class _Session:
                 return
             fault, description = self._choose_fault(tool_key)
             if fault is None:
-                yield self._end(tool_key, "success")
+                yield self._end(tool_key, "success", arguments=f"{self.rng.getrandbits(64):016x}")
                 continue
             self.is_lost = False
             yield from self._failures(tool_key, fault, description)
@@ -152,7 +153,14 @@ class _Session:
         is_over = self.rng.random() < fault.recovered
         self.is_lost = not is_over
         times = 3 if not is_over and self.rng.random() < fault.repeated else self.rng.choice((1, 1, 1, 2))
-        details = {"decision": fault.decision, "arguments": digest, "text": _text(fault.failure)}
+        advice = fw.decide(fault.failure).reason
+        details = {
+            "decision": fault.decision,
+            "advice": advice,
+            "arguments": digest,
+            "text": _text(fault.failure),
+            "agent": self.agent,
+        }
         for _ in range(times):
             if fault.decision == "retry":
                 wait = fault.failure.retry_after or 1.5
@@ -169,7 +177,8 @@ class _Session:
                 if (tool_key[0], action) in TOOLS:
                     yield self._end((tool_key[0], action), "success")
                     self.time += self.rng.uniform(1, 5)
-            yield self._end(tool_key, "success")
+            is_same = fault.decision in ("retry", "wait", "verify")
+            yield self._end(tool_key, "success", arguments=digest if is_same else f"{self.rng.getrandbits(64):016x}")
 
     def _end(self, tool_key: tuple[str, str], kind: Any, description: Any = None, **values: Any) -> Record:
         self.calls += 1

@@ -1,71 +1,124 @@
-"""The page that shows what agents of each stack see when tools fail, from what the tests of the stacks recorded."""
+"""The page that shows how often agents of each framework call a tool that fails, as its tests recorded it."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 _RECORDED = Path(__file__).parent.parent / "docs" / "data" / "stacks.json"
-_LONGEST_CELL = 160
+_CONNECTIONS = _RECORDED.with_name("connections.json")
 _SUCCESS = "a success"
-_WAYS = {"bare": "without", "installed": "`install()`", "adapted": "adapter"}
 
 _INTRODUCTION = """\
-# Agent stacks
+# Agent frameworks compared
 
-An agent gets all of this with one line, whatever it is built with:
+How often each framework calls a failing tool, without failwell and with it, and what to know about each framework.
 
-```text
-import failwell as fw
+`fw.install()` works with all of them. The frameworks with [a page of their own](index.md) also have an adapter,
+`fail_well()`, which does the same for one agent and hands the `Failure` to the application. It takes a `Caller` if
+you want other settings: `fail_well(fw.client.Caller(fw.Policy(attempts=5), hook=…))`.
 
-fw.install()
-```
+- **LlamaIndex** shows the model the whole result, including the failure in `_meta`.
+- **OpenAI agents** list the tools of each server before each turn. If a server has died meanwhile, the adapter gives
+  those it listed last, and the run goes on; with `install()` alone it ends.
+- **Microsoft's agent framework** shows the model `Error: Function failed.` for every error. In addition to
+  `install()`, set `function_invocation_configuration={"include_detailed_errors": True}` on the chat client.
+- **DSPy** shows the model a traceback, followed by failwell's text.
+- **CrewAI** has not been run over a connection that fails yet, so it is missing in the second part.
 
-Every tool call of the process is then read, waited out and made again where that is safe, and what is left reaches the
-model as one text with the next step. The application gets the `Failure` from a hook, `fw.install(hook=…)`: an
-event of the kind `failure` holds it. Where a stack has a place of its own for this, an adapter does the same for one
-agent and puts the failure there:
+## Calls per failure
 
-| stack | one line | where the application finds the `Failure` |
-|---|---|---|
-| mcp `ClientSession` | `fw.wrap(session)` | `result.failure` |
-| fastmcp `Client` | `fw.wrap(client)` | `error.failure` of the `ToolError` |
-| LangChain, LangGraph | `MultiServerMCPClient(…, tool_interceptors=[fail_well()])` | `message.artifact["failure"]` |
-| pydantic-ai | `MCPToolset(…, process_tool_call=fail_well())` | hook |
-| OpenAI agents | `server = fail_well(MCPServerStdio(…))` | `failure_of(item)` for an item of `result.new_items` |
-| Google ADK | `App(…, plugins=[fail_well()])` | hook |
-| Strands | `Agent(…, plugins=[fail_well()])` | `fw.read(event.result)`, or a tool result of `agent.messages` |
-
-`fail_well` comes from `failwell.integrations.langchain`, `.pydantic_ai`, `.openai_agents`, `.google_adk` or `.strands`,
-and takes a `Caller` where the defaults do not do: `fail_well(fw.client.Caller(fw.Policy(attempts=5), hook=…))`.
-
-What to know beside that:
-
-- **LangChain**: the first interceptor is the outermost one. Let `fail_well()` be the last, so that one which asks a
-  person first asks once and not before each try.
-- **pydantic-ai**: the adapter raises `ModelRetry` only if the input is to be corrected, and `ToolFailed` otherwise, so
-  that a failing tool does not use up the budget of retries and end the run. By itself it sees
-  the text of an error only; with `install()` beside it, it sees all that the server said.
-- **Google ADK** shows a model the whole result. With `install()` that includes the failure in `_meta`; with the plugin
-  the model gets the text alone. LlamaIndex shows the whole result too and has no place for an adapter.
-- **Microsoft's agent framework** shows models `Error: Function failed.` for every error. Beside `install()`, set
-  `function_invocation_configuration={"include_detailed_errors": True}` on the chat client.
-- **DSPy** shows models a traceback, and our text behind it.
-
-## What was seen
-
-Generated from `docs/data/stacks.json`. `make matrix` lets an agent of every stack call each tool of one server over
-standard streams once, with a model that follows a script, and compares. A cell says how often the server was called
-without failwell, with `fw.install()`, and with the adapter if there is one; **lost** means that the run ended with an
-exception. Below it is what the models saw; frames of tracebacks are left out.
+A cell shows how many calls reached the server, without failwell → with `fw.install()`. The adapter is shown only where
+it differs. **lost** means that the run ended with an exception. The tests compare this table with what happens.
 
 """
+
+
+_CONNECTIONS_INTRODUCTION = """
+## When the connection fails
+
+The same over a real connection that fails. "Reads" is a tool with `readOnlyHint`, "acts" one without. A cell shows the
+calls that reached the server / how often the tool ran. **hangs** means that the run had not ended after 15 seconds;
+with failwell, a call to a server that hangs has `Policy(timeout=2)`. The machine was busy with other things, which
+adds to the delays.
+
+"""
+_SEEN_INTRODUCTION = """
+## What the model saw
+
+The most frequent text among the frameworks for each failure of a connection. All texts are in
+`docs/data/connections.json`.
+
+"""
+_LONGEST_TEXT = 150
+_MODES = {"bare": "without failwell", "installed": "`fw.install()`", "adapted": "the adapter, where there is one"}
 
 
 def page() -> str:
     """Return the page."""
     rows = json.loads(_RECORDED.read_text(encoding="utf-8"))
-    return _INTRODUCTION + "\n".join([*_summary(rows), *_sections(rows)]) + "\n"
+    connections = json.loads(_CONNECTIONS.read_text(encoding="utf-8"))
+    parts = [_INTRODUCTION, *_lines(_summary(rows)), _CONNECTIONS_INTRODUCTION, *_lines(_survivors(connections))]
+    for transport in dict.fromkeys(row["transport"] for row in connections):
+        found = [row for row in connections if row["transport"] == transport]
+        parts += (f"\n### Over {transport}\n\n", *_lines(_faults(found)))
+    return "".join((*parts, _SEEN_INTRODUCTION, *_lines(_texts(connections))))
+
+
+def _lines(lines: Iterator[str]) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)
+
+
+def _faults(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table of one transport: a line per framework, a column per failure."""
+    faults = list(dict.fromkeys(row["fault"] for row in rows))
+    yield f"| stack | {' | '.join(faults)} |"
+    yield "|---" * (len(faults) + 1) + "|"
+    for stack in _stacks(rows):
+        found = [row for row in rows if _stack(row) == stack]
+        cells = [_compared([_ending(row) for row in found if row["fault"] == fault]) for fault in faults]
+        yield f"| {stack} | {' | '.join(cells)} |"
+
+
+def _survivors(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield how many runs survived in each mode, and how well the delays that a server asks for were kept."""
+    yield "| | runs that survived | second calls after `Retry-After: 1` | tools that act, run twice |"
+    yield "|---|---|---|---|"
+    for mode, title in _MODES.items():
+        found = [row for row in rows if row["mode"] == mode]
+        survived = sum(row["survived"] for row in found)
+        gaps = [row["gap"] for row in found if row["gap"] is not None]
+        waited = f"{len(gaps)}, {min(gaps):g} to {max(gaps):g} s later than asked" if gaps else "none"
+        repeated = sum(row["effects"] > 1 for row in found if row["fault"].endswith("acts"))
+        if any(gap < 0 for gap in gaps) or (repeated and mode != "bare"):
+            raise ValueError(f"a call of {title} came too soon, or a tool ran twice, and the page must not hide it")
+        yield f"| {title} | {survived} of {len(found)} | {waited} | {repeated} |"
+
+
+def _ending(row: dict[str, Any]) -> str:
+    """Return how a run ended, in one cell."""
+    figures = f"{row['calls']}/{row['effects']}"
+    if row["survived"]:
+        return figures
+    return f"{figures} **{'hangs' if row['application'] == 'hangs' else 'lost'}**"
+
+
+def _texts(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield "| failure | without failwell | with `fw.install()` |"
+    yield "|---|---|---|"
+    for transport, fault in dict.fromkeys((row["transport"], row["fault"]) for row in rows):
+        found = [row for row in rows if (row["transport"], row["fault"]) == (transport, fault) and row["survived"]]
+        texts = [Counter(row["model"] for row in found if row["mode"] == mode) for mode in ("bare", "installed")]
+        shown = (_quoted(seen.most_common(1)[0][0] if seen else None) for seen in texts)
+        yield f"| {transport}: {fault} | {' | '.join(shown)} |"
+
+
+def _quoted(text: str | None) -> str:
+    if text is None:
+        return "nothing: no run survived"
+    text = " ".join(text.split()).replace("|", "\\|")
+    return f"`{text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + ' …'}`"
 
 
 def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -78,17 +131,13 @@ def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _counts(rows: list[dict[str, Any]]) -> str:
-    return " → ".join(f"{row['calls']}{'' if row['survived'] else ' **lost**'}" for row in rows)
+    return _compared([f"{row['calls']}{'' if row['survived'] else ' **lost**'}" for row in rows])
 
 
-def _sections(rows: list[dict[str, Any]]) -> Iterator[str]:
-    for case in _cases(rows):
-        yield f"\n## {case[0].upper()}{case[1:]}\n"
-        yield "| stack | | the model saw | the application got |\n|---|---|---|---|"
-        for row in rows:
-            if row["case"] == case:
-                way = _WAYS[row["mode"]]
-                yield f"| {_stack(row)} | {way} | {_cell(row['model'])} | {_cell(row['application'])} |"
+def _compared(shown: list[str]) -> str:
+    """Return a cell: without failwell, installed, and with the adapter if that is different."""
+    bare, installed, *adapted = shown
+    return " → ".join([bare, installed, *(other for other in adapted if other != installed)])
 
 
 def _stack(row: dict[str, Any]) -> str:
@@ -102,12 +151,3 @@ def _stacks(rows: list[dict[str, Any]]) -> list[str]:
 def _cases(rows: list[dict[str, Any]]) -> list[str]:
     """Return the failures, in the order of the tests."""
     return [case for case in dict.fromkeys(row["case"] for row in rows) if case != _SUCCESS]
-
-
-def _cell(text: str | None) -> str:
-    if text is None:
-        return "–"
-    line = " ".join(text.split()) or " "
-    if len(line) > _LONGEST_CELL:
-        line = line[:_LONGEST_CELL].rstrip() + " …"
-    return f"`{line.replace('|', chr(92) + '|').replace('`', chr(39))}`"

@@ -1,5 +1,5 @@
-// What the search shows first: pages that people use. Records of decisions and changes come after them.
-const LATER = ["decisions/", "changes", "benchmarks"];
+// What the search shows first: pages that people use. Changes and benchmarks come after them.
+const LATER = ["changes", "reference/benchmarks"];
 
 var Scorer = {
   score: ([page, , , , score]) => (LATER.some((start) => page.startsWith(start)) ? score - 10 : score),

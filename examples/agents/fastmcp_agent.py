@@ -10,7 +10,7 @@ from fastmcp.exceptions import ToolError
 
 import failwell as fw
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 

@@ -1,4 +1,4 @@
-"""An agent of Google's ADK: one plugin of the app, and the application is told of failures by a hook."""
+"""An agent of Google's ADK: one plugin of the app, and a hook tells the application about failures."""
 
 import asyncio
 import sys
@@ -16,7 +16,7 @@ import failwell as fw
 from failwell.integrations.google_adk import fail_well
 from failwell.retry import Event
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 

@@ -1,4 +1,4 @@
-"""A LangChain agent: one interceptor, and the application finds the failure in the artifact of the tool message."""
+"""A LangChain agent: one interceptor, and the application finds the failure of a tool message."""
 
 import asyncio
 import sys
@@ -10,9 +10,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 
+import failwell as fw
 from failwell.integrations.langchain import fail_well
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 
@@ -37,7 +38,7 @@ async def main() -> None:
     for message in answer["messages"]:
         if isinstance(message, ToolMessage):
             print(f"{message.name}: {message.text}")
-            if failure := (message.artifact or {}).get("failure"):
+            if failure := fw.failure_of(message):
                 print(f"  the application gets: {failure.code}, outcome {failure.outcome}")
     print(answer["messages"][-1].text)
 

@@ -1,4 +1,4 @@
-"""An agent on the mcp SDK: a wrapped session waits out what passes, mends a slip, and hands on what is left."""
+"""An agent on the mcp SDK: a wrapped session retries what is safe, corrects a typo, and reports what is left."""
 
 import asyncio
 import sys
@@ -8,10 +8,10 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 import failwell as fw
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [
     ("find_tickets", {"text": "printer"}),
-    ("find_tickets", {"txt": "scanner"}),  # a slip that the error and the schema are enough to mend
+    ("find_tickets", {"txt": "scanner"}),  # a typo that can be corrected from the schema
     ("send_mail", {"to": "ada"}),
     ("sent_mails", {}),
 ]

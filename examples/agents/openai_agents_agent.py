@@ -9,9 +9,10 @@ from agents import Agent, Model, ModelResponse, Runner, ToolCallOutputItem, Usag
 from agents.mcp import MCPServerStdio
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from failwell.integrations.openai_agents import fail_well, failure_of
+import failwell as fw
+from failwell.integrations.openai_agents import fail_well
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 set_tracing_disabled(True)
@@ -42,7 +43,7 @@ async def main() -> None:
     for item in result.new_items:
         if isinstance(item, ToolCallOutputItem):
             print(f"{item.raw_item['call_id']}: {item.output['text']}")
-            if failure := failure_of(item):
+            if failure := fw.failure_of(item):
                 print(f"  the application gets: {failure.code}, outcome {failure.outcome}")
     print(result.final_output)
 

@@ -1,4 +1,4 @@
-"""A pydantic-ai agent: one hook on the toolset, and the application is told of failures by a hook of its own."""
+"""A pydantic-ai agent: one hook on the toolset, and another hook tells the application about failures."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ import failwell as fw
 from failwell.integrations.pydantic_ai import fail_well
 from failwell.retry import Event
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 
@@ -37,7 +37,9 @@ def tell(event: Event) -> None:
 
 async def main() -> None:
     desk = MCPToolset(
-        StdioTransport(sys.executable, [str(DESK)]), process_tool_call=fail_well(fw.client.Caller(hook=tell))
+        StdioTransport(sys.executable, [str(DESK)]),
+        process_tool_call=fail_well(fw.client.Caller(hook=tell)),
+        init_timeout=60,  # a busy machine may take longer than the default of 5 seconds to start the server
     )
     agent = Agent(FunctionModel(script), toolsets=[desk])
     async with agent:

@@ -1,4 +1,4 @@
-"""An agent that keeps stamina, which looks at exceptions: failwell makes one of a result that failed, and decides."""
+"""An agent that uses stamina: a failed result is raised, and failwell decides whether to retry it."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from mcp import Client, StdioServerParameters
 import failwell as fw
 from failwell.integrations.stamina import settings
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 

@@ -1,4 +1,4 @@
-"""A Strands agent: one plugin, and a tool result among the agent's messages is read for its failure."""
+"""A Strands agent: one plugin, and the failure is read from a tool result in the messages."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from strands.tools.mcp import MCPClient
 import failwell as fw
 from failwell.integrations.strands import fail_well
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 

@@ -1,4 +1,4 @@
-"""An agent that keeps tenacity: what is retried, when, and when no more, is decided by failwell."""
+"""An agent that uses tenacity: failwell decides what is retried, when, and how often."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from tenacity import AsyncRetrying
 import failwell as fw
 from failwell.integrations.tenacity import settings
 
-DESK = Path(__file__).parent / "servers" / "desk.py"
+DESK = Path(__file__).with_name("desk.py")
 PLAN = [("find_tickets", {"text": "printer"}), ("send_mail", {"to": "ada"}), ("sent_mails", {})]
 
 

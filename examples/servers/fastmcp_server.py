@@ -1,4 +1,4 @@
-"""A server of fastmcp whose tools fail well: one line more than one whose tools do not."""
+"""A fastmcp server whose failures are structured, with one more line."""
 
 from fastmcp import FastMCP
 

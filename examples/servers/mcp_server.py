@@ -1,4 +1,4 @@
-"""A server of the mcp SDK whose tools fail well: one line more than one whose tools do not."""
+"""A server of the mcp SDK whose failures are structured, with one more line."""
 
 from mcp.server import MCPServer
 from mcp.types import ToolAnnotations

@@ -1,4 +1,7 @@
-"""Let both servers fail in the same ways, and write README.md: what an agent gets, side by side."""
+"""Let both servers fail in the same ways, and show what an agent gets from each.
+
+`python compare.py` prints what it finds; `python compare.py --write` writes it to README.md.
+"""
 
 import asyncio
 import difflib
@@ -26,13 +29,12 @@ VARYING = ((r'"id":"[0-9a-f]+"', '"id":"…"'), (r"pydantic\.dev/[\d.]+/", "pyda
 INTRODUCTION = """\
 # A server before and after
 
-Tasks in sqlite, with time for them booked in a calendar that is reached over HTTP: seven tools, some that read, some
-that may run twice, some that may not. [`bare.py`](bare.py) is the server as one writes it today. It checks, it catches
-what sqlite and the calendar raise, and says each time in a sentence what is wrong. [`server.py`](server.py) is the same
-server with failwell: what is caught only to be put into words is caught no more.
+See what failwell changes in a real server: the code, what a program knows about each failure, and what a model reads.
+The server keeps tasks in sqlite and books time for them in a calendar over HTTP. [`bare.py`](bare.py) catches
+exceptions and explains each in a sentence, as careful authors do. [`server.py`](server.py) is the same with failwell.
 
-Both were provoked in the same ways over standard streams. This page is written by `python examples/tasks/compare.py`,
-and a test fails when it is not what the servers answer.
+Both servers fail in the same eight ways. `python compare.py` prints what it finds, and `python compare.py --write`
+writes this page.
 """
 
 
@@ -137,32 +139,49 @@ def _difference() -> Iterator[str]:
 
 def _overview(after: dict[str, Observation]) -> Iterator[str]:
     yield "## What a program knows\n"
-    yield "Of `bare.py` it knows that something failed. Of `server.py` it knows this, without reading English:\n"
+    yield "With `bare.py`, a program only knows that a call failed. With `server.py` it knows this:\n"
     yield "| what happened | type, code | did it take effect? | what to do |\n|---|---|---|---|"
     for title, seen in after.items():
-        failure = fw.read(seen.result)
-        assert failure is not None
-        step = fw.decide(failure, seen.hints)
+        failure, step = _understood(seen)
         delay = "" if step.delay is None else f" after {step.delay:g} s"
         what = f"{step.action}{delay}{''.join(f' `{name}`' for name in step.actions)}"
         yield f"| {title} | `{failure.type}`, `{failure.code}` | {failure.outcome} | {what} |"
 
 
+def _understood(seen: Observation) -> tuple[fw.Failure, fw.Decision]:
+    failure = fw.read(seen.result)
+    assert failure is not None
+    return failure, fw.decide(failure, seen.hints)
+
+
+def summary(before: dict[str, Observation], after: dict[str, Observation]) -> Iterator[str]:
+    """Yield what was found, for people who run this program."""
+    for title in before:
+        failure, step = _understood(after[title])
+        yield f"{title}\n  {BEFORE}: {before[title].text.splitlines()[0]}"
+        yield f"  {AFTER}: {failure.code}, outcome {failure.outcome}, next: {step.action}\n"
+    guessed = sum(_understood(seen)[0].origin == "inferred" for seen in before.values())
+    yield f"A program has to guess {guessed} of {len(before)} failures of {BEFORE}, and none of {AFTER}."
+
+
 def _details(before: dict[str, Observation], after: dict[str, Observation]) -> Iterator[str]:
     yield "\n## What a model reads\n"
-    yield "One thing is lost: `bare.py` calls the calendar by its name. Where it matters, raise your own."
+    yield "One thing is lost: `bare.py` names the calendar. If that matters, raise your own exception."
     for title, tool, arguments, _ in PROVOCATIONS:
         yield f"\n### {title}\n\n`{tool} {json.dumps(arguments)}`"
         for name, seen in ((BEFORE, before[title]), (AFTER, after[title])):
             yield f"\n{name}:\n\n```text\n{seen.text}\n```"
         if before[title].entries and tool == "book_hour":
-            yield "\nThe hour was booked. A model that does as `bare.py` says books it twice."
+            yield "\nThe hour was booked. A model that follows the advice of `bare.py` books it twice."
     yield ""
 
 
-async def main() -> str:
-    return page(*await asyncio.gather(observe(BEFORE), observe(AFTER)))
+async def main() -> None:
+    before, after = await asyncio.gather(observe(BEFORE), observe(AFTER))
+    print(*summary(before, after), sep="\n")
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page(before, after), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(asyncio.run(main()), encoding="utf-8")
+    asyncio.run(main())

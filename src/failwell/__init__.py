@@ -8,9 +8,9 @@ from failwell._lazy import exports as _exports
 
 if TYPE_CHECKING:
     from failwell import client, codes, dialects, records, retry, server, testing
-    from failwell.advice import Decision, Hints, Policy, decide
+    from failwell.advice import Decision, Hints, Policy, Tool, decide
     from failwell.client import install, uninstall, wrap
-    from failwell.dialects._placement import encode
+    from failwell.dialects._placement import encode, success
     from failwell.errors import (
         AlreadyExists,
         BadGateway,
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from failwell.exceptions.http import from_http
     from failwell.exceptions.rules import rule
     from failwell.failure import Failure, FieldProblem
-    from failwell.reading.reader import convert, read
+    from failwell.policy_file import PolicyFile
+    from failwell.reading.reader import convert, failure_of, read
     from failwell.renderer import render
-    from failwell.result import Err, Ok, Result, fail, succeed, success
+    from failwell.result import Err, Ok, Result, fail, succeed
     from failwell.retry import acall, call
     from failwell.schema.problems import Validation
     from failwell.schema.repair import Repair, repair
@@ -57,9 +58,9 @@ __version__ = "0.1.0"
 
 # The public names by module. What type checkers read above and below is compared with this by a test.
 _HOMES = {
-    "advice": "Decision Hints Policy decide",
+    "advice": "Decision Hints Policy Tool decide",
     "client": "install uninstall wrap",
-    "dialects._placement": "encode",
+    "dialects._placement": "encode success",
     "errors": (
         "AlreadyExists BadGateway Busy Conflict Denied Gone Internal Invalid Locked MissingField "
         "NetworkFailure NotFound PreconditionFailed QuotaExhausted RateLimited SendFailed Temporary TimedOut "
@@ -69,9 +70,10 @@ _HOMES = {
     "exceptions.http": "from_http",
     "exceptions.rules": "rule",
     "failure": "Failure FieldProblem",
-    "reading.reader": "convert read",
+    "policy_file": "PolicyFile",
+    "reading.reader": "convert failure_of read",
     "renderer": "render",
-    "result": "Err Ok Result fail succeed success",
+    "result": "Err Ok Result fail succeed",
     "retry": "acall call",
     "schema.problems": "Validation",
     "schema.repair": "Repair repair",
@@ -102,6 +104,7 @@ __all__ = [
     "NotFound",
     "Ok",
     "Policy",
+    "PolicyFile",
     "PreconditionFailed",
     "QuotaExhausted",
     "RateLimited",
@@ -110,6 +113,7 @@ __all__ = [
     "SendFailed",
     "Temporary",
     "TimedOut",
+    "Tool",
     "ToolFailure",
     "Unauthenticated",
     "Unavailable",
@@ -128,6 +132,7 @@ __all__ = [
     "encode",
     "error",
     "fail",
+    "failure_of",
     "from_exception",
     "from_http",
     "guard",

@@ -43,6 +43,37 @@ def test_json_is_one_object_with_the_promised_keys() -> None:
     assert {one["tool"] for one in found["not_probed"]} == {"send"}
 
 
+def test_a_tool_that_the_policy_calls_read_only_gets_valid_calls_too(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("timeout = 60\n[tools.send]\nread_only = true\n[tools.look]\nread_only = false\n")
+
+    _, out, _ = run("check", *PATIENT[:2], "--policy", str(policy), "--json", "--", *odd("strict"))
+
+    found = json.loads(out)
+    assert {one["name"]: one["read_only"] for one in found["tools"][:2]} == {"look": False, "send": True}
+    assert {one["tool"] for one in found["not_probed"]} == {"look"}
+
+
+def test_annotations_that_the_policy_does_not_trust_make_no_tool_read_only(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("trust_annotations = false\n")
+
+    _, out, _ = run("check", *PATIENT, "--policy", str(policy), "--json", "--", *odd("strict"))
+
+    assert not any(one["read_only"] for one in json.loads(out)["tools"])
+
+
+def test_a_policy_file_that_is_not_understood_is_one_line_and_exit_2(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("timout = 3\n")
+
+    code, _, err = run("check", "--policy", str(policy), "--", *odd("strict"))
+
+    assert code == 2
+    assert "did you mean 'timeout'?" in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("command", "line"),
     [
@@ -52,7 +83,7 @@ def test_json_is_one_object_with_the_promised_keys() -> None:
         (odd("unwilling"), "the server refused to start a session: not today"),
         (odd("no_tools"), "the server has no tools: there is nothing to check"),
         (odd("no_list"), "the server does not list its tools: its answer is none of MCP"),
-        ([], "say which server to check: failwell check -- COMMAND, or failwell check URL"),
+        ([], "no server given: use failwell check -- COMMAND or failwell check URL"),
         (["http://127.0.0.1:9/mcp"], "cannot reach http://127.0.0.1:9/mcp: Connection refused"),
     ],
     ids=["absent", "garbage", "broken", "unwilling", "no-tools", "no-list", "nothing", "nobody"],
@@ -161,7 +192,7 @@ def test_the_table_has_the_score_the_tools_and_what_to_change() -> None:
 
     assert text.startswith("61.5 of 100  C  tasks 1.2")
     assert "read_task" in text
-    assert "1. Give failures a type  +16.1" in text
+    assert "1. Give failures a type  up to +16.1" in text
 
 
 def test_what_got_worse_and_what_was_not_sent_is_listed() -> None:

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from failwell.codes import ROWS, TYPES
-from tests.cli.streams import output, refusal
+from tests.cli.streams import Terminal, output, refusal, run
 
 
 def test_codes_lists_every_code_with_its_title() -> None:
@@ -49,3 +51,23 @@ def test_an_unknown_type_is_refused_with_the_choices() -> None:
     assert refusal("codes", "--type", "TRANSIENTT") == (
         f"unknown type 'TRANSIENTT': choose one of {', '.join(TYPES)}; did you mean 'TRANSIENT'?"
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "headers"),
+    [
+        (50, ["code", "meaning"]),
+        (60, ["code", "type", "retry", "meaning"]),
+        (100, ["code", "type", "retry", "effect", "HTTP", "meaning"]),
+    ],
+)
+def test_a_narrow_terminal_keeps_the_code_and_its_meaning(
+    columns: int, headers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    shown = run("codes", "--type", "NOT_FOUND", stdout=Terminal()).out.splitlines()
+
+    assert shown[0].split() == headers
+    assert max(map(len, shown)) <= columns

@@ -55,11 +55,11 @@ def test_wrong_arguments_are_named_in_one_line(argv: tuple[str, ...], names: str
 @pytest.mark.parametrize(
     ("payload", "reason"),
     [
-        (b"", "the payload is empty"),
-        (b" \n\t", "the payload is empty"),
+        (b"", "the input is empty"),
+        (b" \n\t", "the input is empty"),
         (b"\xff\xfe\x00", "the payload is not UTF-8 text: byte 0xff at 0"),
         (b"\x7fELF\x02\x01\x01\x00\x00\x90\xd0", "the payload is not UTF-8 text: byte 0x90 at 9"),
-        (b"a" * 10_000_000, "the payload is too large"),
+        (b"a" * 10_000_000, "the input is too large"),
     ],
     ids=["empty", "blank", "not UTF-8", "binary", "10 MB"],
 )
@@ -70,7 +70,7 @@ def test_a_payload_that_cannot_be_read_is_refused(command: tuple[str, ...], payl
 
 def test_a_text_stdin_that_is_too_long_is_refused() -> None:
     refused = refusal("read", stdin="a" * 10_000_000)
-    longest = int(refused.removeprefix("the payload is too large: at most ").partition(" ")[0].replace(",", ""))
+    longest = int(refused.removeprefix("the input is too large: at most ").partition(" ")[0].replace(",", ""))
 
     assert refusal("read", stdin="a" * (longest + 1)) == refused
 
@@ -101,16 +101,21 @@ def test_no_command_shows_the_help() -> None:
 
 @pytest.mark.parametrize("command", ["codes", "explain", "read", "convert", "schema", "demo", "proxy"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    assert f"Example: failwell {command}" in output(command, "--help")
+    assert f"Examples:\n  failwell {command}" in output(command, "--help")
 
 
 def test_every_command_is_in_the_help() -> None:
     from failwell.cli.commands import app
 
-    listed = {line.split()[0] for line in output("--help").partition("Commands:")[2].splitlines() if line.strip()}
+    listed = {
+        line.split()[0]
+        for line in output("--help").partition("Commands:")[2].partition("\n\n")[0].splitlines()
+        if line.strip()
+    }
 
     assert listed == {
-        *("codes", "explain", "read", "convert", "schema", "demo", "check", "proxy", "dashboard", "events"),
+        *("codes", "explain", "read", "convert", "schema", "demo", "check", "proxy", "dashboard", "events", "hosts"),
+        *("policy", "rewrite", "serve"),
     }
     assert len(app.registered_commands) + len(app.registered_groups) == len(listed)
 
@@ -127,12 +132,44 @@ def test_colours_are_for_terminals_that_want_them(argv: tuple[str, ...], monkeyp
     assert "\x1b[" not in run(*argv, stdin=RATE_LIMITED, stdout=Terminal())[1]
 
 
-def test_without_its_libraries_the_command_names_what_to_install() -> None:
-    refused, version = run_without(("typer",), "codes"), run_without(("typer",), "--version")
+@pytest.mark.parametrize(
+    ("argv", "absent", "extras"),
+    [
+        (("codes",), "typer", "cli"),
+        (("hosts", "wrap", "--yes"), "rich", "cli"),
+        (("check", "--", "server"), "typer", "cli,validation"),
+        (("check", "--", "server"), "jsonschema_rs", "cli,validation"),
+        (("demo",), "typer", "demo"),
+        (("demo",), "mcp", "demo"),
+        (("dashboard", "--store", "sqlite://"), "typer", "dashboard"),
+        (("dashboard", "--store", "sqlite://"), "aiohttp", "dashboard"),
+        (("dashboard", "--store", "sqlite://"), "sqlalchemy", "dashboard"),
+    ],
+)
+def test_a_command_without_its_libraries_names_the_one_line_that_makes_it_work(
+    argv: tuple[str, ...], absent: str, extras: str
+) -> None:
+    ran = run_without((absent,), *argv)
 
-    assert (refused.code, refused.out) == (2, "")
-    assert "pip install 'failwell[cli]'" in refused.err
-    assert version == (0, f"failwell {fw.__version__}\n", "")
+    package = f"'failwell[{extras}]'"
+    line = f"uvx --from {package} failwell {argv[0]} …, or pip install {package}"
+    assert ran == (2, "", f"failwell: failwell {argv[0]} needs more than is installed: {line}\n")
+
+
+@pytest.mark.parametrize("absent", ["typer", "jsonschema_rs"])
+@pytest.mark.parametrize("argv", [("hosts", "check"), ("policy", "init", "--", "server")])
+def test_an_action_without_its_libraries_names_the_line_that_makes_all_of_it_work(
+    argv: tuple[str, ...], absent: str
+) -> None:
+    ran = run_without((absent,), *argv)
+
+    name, package = f"failwell {argv[0]} {argv[1]}", "'failwell[cli,validation]'"
+    line = f"uvx --from {package} {name} …, or pip install {package}"
+    assert ran == (2, "", f"failwell: {name} needs more than is installed: {line}\n")
+
+
+def test_the_version_needs_no_libraries() -> None:
+    assert run_without(("typer",), "--version") == (0, f"failwell {fw.__version__}\n", "")
 
 
 def test_a_command_needs_only_the_libraries_that_it_uses() -> None:
@@ -196,7 +233,7 @@ def test_main_exits_with_the_code_of_the_command(
         cli.main()
 
     assert exit_.value.code == 2
-    assert capsys.readouterr().err.startswith("failwell: unknown code 'NONSENSE'")
+    assert capsys.readouterr().err.startswith("failwell: unknown code or exception 'NONSENSE'")
 
 
 def test_closed_streams_are_no_reason_to_crash(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,4 +26,4 @@ def test_convert_of_a_success_writes_nothing_and_exits_with_1() -> None:
     code, out, err = run("convert", "--to", "xml", stdin=SUCCESS)
 
     assert (code, out) == (1, "")
-    assert err == "failwell: nothing to convert: the payload is not a failure\n"
+    assert err == "failwell: nothing to convert: the input is not a failure\n"

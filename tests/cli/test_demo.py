@@ -16,7 +16,7 @@ from tools.pictures import demo as picture
 from failwell.cli import demo
 from failwell.demo import runner
 from failwell.demo.scenes import SIDES, SceneResult
-from tests.cli.streams import Terminal, refusal, run, run_without
+from tests.cli.streams import Terminal, refusal, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,9 +180,3 @@ def test_servers_that_do_not_start_are_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "executable", "no-such-python")
 
     assert refusal("demo", "--json").startswith("the servers of the demo do not run: FileNotFoundError: ")
-
-
-def test_without_the_sdk_the_command_names_what_to_install() -> None:
-    ran = run_without(("mcp",), "demo")
-
-    assert ran == (2, "", "failwell: the demo needs the mcp SDK: pip install 'failwell[demo]'\n")

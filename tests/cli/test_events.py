@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from failwell.records import Record, open_reader, open_sink
+import failwell as fw
+from failwell.records import Record, Unreadable, open_reader, open_sink
+from failwell.records._store import SqlReader
+from failwell.records._tables import VERSION
 from tests.cli.streams import refusal, run
 from tests.exceptions.servers import Postgres, postgres
 from tests.records.samples import DOWN, MISSING, drop_tables, engine_of, record, session
@@ -26,7 +31,8 @@ __all__ = ["postgres"]
 TOLD = [
     record(1e3, "failure", MISSING, server="tasks", tool="find", call="1", session="a", decision="use", elapsed=0.25),
     record(1001.0, "success", server="tasks", tool="list_tasks", call="2", session="a"),
-    record(2000.0, "failure", DOWN, server="shop", tool="pay", call="1", session="b", decision="retry"),
+    record(2000.0, "failure", DOWN, server="shop", tool="pay", call="1", session="b", decision="retry",
+           agent="cli 1"),
 ]  # fmt: skip
 PLAIN = record(2.5, "success")
 
@@ -65,6 +71,10 @@ def listed(*argv: str) -> list[float]:
         (["--type", "transient"], [2000.0]),
         (["--code", "NOT_FOUND"], [1000.0]),
         (["--session", "b"], [2000.0]),
+        (["--source", "client", "--agent", "cli 1"], [2000.0]),
+        (["--source", "proxy"], []),
+        (["--show", "failures"], [1000.0, 2000.0]),
+        (["--show", "servers"], []),
         (["--since", "1970-01-01T00:16:41"], [1001.0, 2000.0]),
         (["--since", "1970-01-01T01:16:41+01:00"], [1001.0, 2000.0]),
         (["--since", "24h"], []),
@@ -114,13 +124,14 @@ def test_the_summary_says_what_became_of_failures(store: str) -> None:
     ran = run("events", "summary", "--store", store)
 
     assert ran.out.splitlines()[:3] == [
-        "server  tool  code                 troubles  recovered  calls wasted  seconds wasted  how",
-        "shop    pay   SERVICE_UNAVAILABLE         1         0%             1             0.0  given_up 1",
-        "tasks   find  NOT_FOUND                   1       100%             1             0.2  elsewhere 1",
+        "server  tool  code                 failures  recovered  wasted   lost  how",
+        "shop    pay   SERVICE_UNAVAILABLE         1         0%       1  0.0 s  unresolved 1",
+        "tasks   find  NOT_FOUND                   1       100%       0  0.2 s  named tool 1",
     ]
     assert ran.out.splitlines()[4:] == [
-        "2 sessions, 3 calls, 2 failed; 50% of troubles ended well.",
-        "2 calls and 0.2 seconds wasted, 0 turns saved, 0 duplicates prevented.",
+        "2 sessions, 3 calls, 2 failed.",
+        "Agents recovered from 1 of 2 failures (50%); after 0 more, they moved on.",
+        "1 calls wasted, 0.2 seconds lost, 0 turns saved, 0 duplicates avoided.",
     ]
 
 
@@ -128,8 +139,8 @@ def test_the_summary_of_one_tool_still_knows_what_other_tools_did(store: str) ->
     ran = run("events", "summary", "--json", "--store", store, "--tool", "find")
     found = json.loads(ran.out)
 
-    assert [(one["tool"], one["verdicts"]) for one in found["sums"]] == [("find", {"elsewhere": 1})]
-    assert found["overall"]["sessions"] == 2
+    assert [(one["tool"], one["verdicts"]) for one in found["rows"]] == [("find", {"named_tool": 1})]
+    assert (found["overall"]["sessions"], found["overall"]["calls"]) == (1, 1)
 
 
 def test_sessions_add_up_whether_they_are_read_at_once_or_one_by_one(tmp_path: Path) -> None:
@@ -144,9 +155,8 @@ def test_sessions_add_up_whether_they_are_read_at_once_or_one_by_one(tmp_path: P
     )
 
     assert run("events", "summary", "--store", lines).out == run("events", "summary", "--store", tables).out
-    assert (
-        "3 sessions, 9 calls, 6 failed; 50% of troubles ended well." in run("events", "summary", "--store", lines).out
-    )
+    assert "3 sessions, 9 calls, 6 failed." in run("events", "summary", "--store", lines).out
+    assert "Agents recovered from 3 of 6 failures (50%)" in run("events", "summary", "--store", lines).out
 
 
 def test_pruning_says_first_what_would_go_and_then_does_it(store: str) -> None:
@@ -160,15 +170,15 @@ def test_pruning_says_first_what_would_go_and_then_does_it(store: str) -> None:
     summary = run("events", "summary", "--store", store)
     rest = run("events", "prune", "--store", store, "--older-than", "30d", "--yes")
 
-    assert would.out == "2 records would be deleted. Nothing was; to do it, add --yes.\n"
+    assert would.out == "2 events would be deleted. Nothing was; to do it, add --yes.\n"
     assert kept == [1000.0, 1001.0, 2000.0]
-    assert some.out.startswith("2 records deleted. The store had ")
-    assert summary.out.endswith("2 records up to 1970-01-01 00:16:41 were pruned, and are not in this.\n")
-    assert rest.out.startswith("1 record deleted. The store had ")
+    assert some.out.startswith("2 events deleted. The store had ")
+    assert summary.out.endswith("2 events up to 1970-01-01 00:16:41 were pruned, and are not in this.\n")
+    assert rest.out.startswith("1 event deleted. The store had ")
     assert listed("--store", store) == []
-    assert run("events", "--store", store).out == "There are no records yet.\n"
-    assert run("events", "--store", store, "--tool", "x").out == "No records match.\n"
-    assert run("events", "summary", "--store", store).out.startswith("0 sessions, 0 calls, 0 failed; no trouble.\n")
+    assert run("events", "--store", store).out == "There are no events yet.\n"
+    assert run("events", "--store", store, "--tool", "x").out == "No events match.\n"
+    assert run("events", "summary", "--store", store).out.startswith("0 sessions, 0 calls, 0 failed.\n")
 
 
 def test_following_shows_people_a_line_for_each_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +192,7 @@ def test_following_shows_people_a_line_for_each_record(tmp_path: Path, monkeypat
         written(store, TOLD[len(naps)])
 
     monkeypatch.setattr("time.sleep", nap)
-    ran = run("events", "--store", store, "--follow")
+    ran = run("events", "tail", "--store", store)
 
     assert ran.code == 130
     assert [line.split()[0] for line in ran.out.splitlines()] == ["time", *["1970-01-01"] * 3]
@@ -209,7 +219,7 @@ def test_text_in_a_foreign_file_does_nothing_to_a_terminal(tmp_path: Path) -> No
 @pytest.mark.parametrize("head", ["jsonl:", "sqlite:///"])
 def test_following_goes_on_with_what_is_written_from_now_on(tmp_path: Path, head: str) -> None:
     store = written(f"{head}{tmp_path / 'calls'}", TOLD[0])
-    command = [sys.executable, "-m", "failwell", "events", "--store", store, "--follow", "--json", "--server", "tasks"]
+    command = [sys.executable, "-m", "failwell", "events", "tail", "--store", store, "--json", "--server", "tasks"]
 
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -275,14 +285,17 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["list"], "say where the records are: --store sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
-        (["lst", "--store", "x"], "events cannot 'lst': choose one of list, export, summary, prune; did you mean"),
+        (["list"], "no store given: use --store sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
+        (["lst", "--store", "x"], "unknown action 'lst': choose one of list, tail, export, summary, prune, mark; did"),
         (["--store", "calls.db"], "records are read from sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
-        (["--store", "sqlite:///nowhere.db"], "nobody has written records there yet"),
+        (["--store", "sqlite:///nowhere.db"], "no events have been written there yet"),
         (["--store", "jsonl:nowhere.jsonl"], "cannot read 'nowhere.jsonl': No such file or directory"),
         (["--store", "jsonl:x", "--since", "soon"], "--since 'soon' is no time: write it like 24h, 30d or"),
         (["--store", "jsonl:x", "--keep", "3"], "--keep is for prune: failwell events prune --store URL"),
-        (["summary", "--store", "jsonl:x", "--follow"], "--follow is for list: failwell events list --store URL"),
+        (["summary", "--store", "jsonl:x", "--yes"], "--yes is for prune: failwell events prune --store URL"),
+        (["mark", "--store", "jsonl:x"], "a mark needs its text: failwell events mark"),
+        (["list", "again", "--store", "jsonl:x"], "a mark needs its text: failwell events mark"),
+        (["--store", "jsonl:x", "--show", "some"], "--show 'some' is nothing to show: choose one of failures, retries"),
         (["export", "--store", "jsonl:FILE", "--to", "xml"], "--to 'xml' is no form: choose one of jsonl, csv"),
         (["prune", "--store", "jsonl:FILE"], "say what may go: --older-than 30d, or --keep 1000000, or both"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores are pruned;"),
@@ -331,3 +344,141 @@ def test_times_outside_the_calendar_are_numbers_in_a_sheet(tmp_path: Path) -> No
     rows = list(csv.DictReader(io.StringIO(run("events", "export", "--to", "csv", "--store", address).out)))
 
     assert [row["time"] for row in rows] == [*map(str, FAR[:-1]), "1970-01-01T00:16:40.000+00:00"]
+
+
+class Narrow(io.StringIO):
+    """A terminal of 80 columns."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+LONG = fw.Failure(
+    code="SERVICE_UNAVAILABLE", message="The payment provider is being deployed; it will be back in about five minutes."
+)
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Narrow:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    return Narrow()
+
+
+def test_a_terminal_of_80_columns_shows_the_whole_message(tmp_path: Path, narrow: Narrow) -> None:
+    failed = record(1e3, "failure", LONG, server="billing", tool="refund_payment", call="1", decision="retry")
+    store = written(f"jsonl:{tmp_path / 'calls'}", failed)
+
+    ran = run("events", "--store", store, stdout=narrow)
+
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    at = lines[0].index("message")
+    assert " ".join(line[at:].strip() for line in lines[1:]) == LONG.message
+    assert "refund_payment" in lines[1]
+
+
+def test_a_terminal_of_80_columns_shows_how_failures_ended(tmp_path: Path, narrow: Narrow) -> None:
+    failed = record(1e3, "failure", LONG, server="billing", tool="refund_payment", call="1", arguments="a")
+    moved = record(1e3, "failure", LONG, server="billing", tool="refund_payment", call="1", session="t", arguments="a")
+    other = record(1001.0, "success", server="billing", tool="other", call="2", session="t", arguments="a")
+    store = written(f"jsonl:{tmp_path / 'calls'}", failed, moved, other)
+
+    ran = run("events", "summary", "--store", store, stdout=narrow)
+
+    table = ran.out.partition("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 80
+    at = table[0].index("how")
+    assert " ".join(line[at:].strip() for line in table[1:]) == "moved on 1, unresolved 1"
+
+
+def test_a_mark_is_an_event_that_no_figure_counts(store: str) -> None:
+    before = run("events", "summary", "--store", store).out
+
+    told = run("events", "mark", "billing 2.3 deployed", "--store", store)
+    as_json = run("events", "mark", "\x1b[2J token sk-ant-REDACTED", "--store", store, "--json")
+
+    assert told.out.endswith("UTC: billing 2.3 deployed\n")
+    assert "\\u001b" not in as_json.out
+    marks = [
+        json.loads(line) for line in run("events", "--show", "servers", "--json", "--store", store).out.splitlines()
+    ]
+    assert [mark["kind"] for mark in marks] == ["mark", "mark"]
+    assert marks[0]["reason"] == "billing 2.3 deployed"
+    assert run("events", "summary", "--store", store).out == before
+
+
+def test_pruning_tells_programs_what_it_did(tmp_path: Path) -> None:
+    store = written(f"sqlite:///{tmp_path / 'calls'}", *TOLD)
+
+    would = json.loads(run("events", "prune", "--store", store, "--keep", "1", "--json").out)
+    did = json.loads(run("events", "prune", "--store", store, "--keep", "1", "--yes", "--json").out)
+
+    assert would == {"would_delete": 2, "deleted": 0}
+    assert (did["deleted"], set(did)) == (2, {"would_delete", "deleted", "bytes_before", "bytes_after"})
+
+
+def test_following_outlives_a_store_that_is_away_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, naps = written(f"sqlite:///{tmp_path / 'calls'}", TOLD[0]), list[float]()
+    read = SqlReader.fresh
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 3:
+            written(store, TOLD[1])
+        if len(naps) == 5:
+            raise KeyboardInterrupt
+
+    def sometimes(self: SqlReader, *which: Any) -> list[Record]:
+        if len(naps) < 3:
+            raise Unreadable("the store cannot be read: server closed the connection")
+        return read(self, *which)
+
+    monkeypatch.setattr("time.sleep", nap)
+    monkeypatch.setattr(SqlReader, "fresh", sometimes)
+    ran = run("events", "tail", "--store", store, "--json")
+
+    assert [json.loads(line)["time"] for line in ran.out.splitlines()] == [1000.0, 1001.0]
+    assert ran.err.count("server closed the connection; trying again") == 1
+
+
+FOREIGN = {
+    "corrupt": (None, "the store cannot be read: file is not a database"),
+    "foreign": (["CREATE TABLE users (name)"], "no events have been written there yet"),
+    "newer": (
+        ["CREATE TABLE failwell_schema (version INTEGER)", "INSERT INTO failwell_schema VALUES (99)"],
+        "a later failwell made the tables (version 99, and this one knows",
+    ),
+    "half": (
+        [
+            "CREATE TABLE failwell_schema (version INTEGER)",
+            f"INSERT INTO failwell_schema VALUES ({VERSION})",
+            "CREATE TABLE failwell_records (number INTEGER)",
+        ],
+        "the store cannot be read: no such column",
+    ),
+}
+
+
+@pytest.mark.parametrize("action", [["list"], ["tail"], ["summary"], ["export"], ["mark", "deployed"]])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_is_no_store_of_ours_is_refused_in_one_line_and_left_as_it_is(
+    tmp_path: Path, name: str, action: list[str]
+) -> None:
+    statements, sentence = FOREIGN[name]
+    path = tmp_path / "calls.db"
+    if statements is None:
+        path.write_bytes(bytes(range(256)) * 20)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+    before = path.read_bytes()
+
+    refused = refusal("events", *action, "--store", f"sqlite:///{path}")
+
+    assert refused.startswith(sentence)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["calls.db"]

@@ -39,4 +39,27 @@ def test_explain_knows_the_types_that_are_no_codes() -> None:
 
 
 def test_explain_names_the_nearest_code_to_an_unknown_one() -> None:
-    assert refusal("explain", "RATE_LIMTED") == "unknown code 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?"
+    assert refusal("explain", "RATE_LIMTED") == "unknown code or exception 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "sentence"),
+    [
+        ("429", "RATE_LIMITED", "HTTP status 429 becomes RATE_LIMITED."),
+        ("-32601", "METHOD_NOT_FOUND", "JSON-RPC code -32601 becomes METHOD_NOT_FOUND."),
+        ("ConnectionRefusedError", "CONNECTION_REFUSED", "ConnectionRefusedError becomes CONNECTION_REFUSED."),
+        ("httpx.ConnectTimeout", "CONNECT_TIMEOUT", "httpx.ConnectTimeout becomes CONNECT_TIMEOUT."),
+        ("timeouterror", "TIMEOUT", "TimeoutError becomes TIMEOUT."),
+    ],
+)
+def test_statuses_numbers_and_exceptions_are_explained_by_their_code(asked: str, code: str, sentence: str) -> None:
+    shown = output("explain", asked)
+
+    assert shown.startswith(sentence)
+    assert f"\n{code}\n" in shown
+    assert json.loads(output("explain", asked, "--json"))["code"] == code
+
+
+def test_what_has_no_fixed_meaning_is_said_to_depend() -> None:
+    assert output("explain", "-32050").startswith("JSON-RPC code -32050 is defined by each server.")
+    assert "Depends on" in output("explain", "redis.TimeoutError")

@@ -8,23 +8,25 @@ import pytest
 
 from tests.cli.streams import output, refusal
 
-COMMANDS = ", ".join(re.findall(r"^  (\w+)  ", output("--help").partition("Commands:")[2], re.MULTILINE))
+COMMANDS = ", ".join(
+    re.findall(r"^  (\w+)  ", output("--help").partition("Commands:")[2].partition("\n\n")[0], re.MULTILINE)
+)
 
 
 @pytest.mark.parametrize(
     ("argv", "line"),
     [
-        (("chek",), f"there is no command 'chek': choose one of {COMMANDS}; did you mean 'check'?"),
-        (("",), f"there is no command '': choose one of {COMMANDS}"),
-        (("explain", "zzz"), "unknown code 'zzz'; failwell codes lists them all"),
-        (("explain", "TIMOUT"), "unknown code 'TIMOUT'; did you mean 'TIMEOUT'?"),
+        (("chek",), "unknown command 'chek'; did you mean 'check'?"),
+        (("",), f"unknown command '': choose one of {COMMANDS}"),
+        (("explain", "zzz"), "unknown code or exception 'zzz'; failwell codes lists all codes"),
+        (("explain", "TIMOUT"), "unknown code or exception 'TIMOUT'; did you mean 'TIMEOUT'?"),
         (("read", "--arguments", "[]"), '--arguments must be a JSON object, such as {"path": "a.txt"}'),
-        (("read", "-f", "a.json", "--", "server"), "there is a command and a --file: read takes one of them"),
+        (("read", "-f", "a.json", "--", "server"), "both a command and --file are given: use one of them"),
         (("read", "--", "no-such-server"), "cannot start 'no-such-server': No such file or directory"),
         (("check", "--junit", "--", "server"), "--junit needs a file, not '--'"),
         (
             ("check", "htp://example.com/mcp"),
-            "htp://example.com/mcp is no address of an MCP server: it begins with http:// or https://",
+            "htp://example.com/mcp is not the address of an MCP server: use http:// or https://",
         ),
         (
             ("check", "--html", "no-such-folder/report.html", "--", "server"),
@@ -53,7 +55,36 @@ def test_it_is_said_what_is_wrong_and_what_to_do(argv: tuple[str, ...], line: st
     ids=" ".join,
 )
 def test_what_the_parser_refuses_comes_with_an_example_and_the_right_help(argv: tuple[str, ...], example: str) -> None:
-    assert refusal(*argv).endswith(f"; write it like: {example}; see failwell {argv[0]} --help")
+    assert refusal(*argv).endswith(f"; for example: {example}; see failwell {argv[0]} --help")
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (("codes", "--tpye", "X"), "unknown option '--tpye'; did you mean '--type'?"),
+        (("explain", "--jsno", "TIMEOUT"), "unknown option '--jsno'; did you mean '--json'?"),
+        (("policy", "chek"), "unknown command 'chek'; did you mean 'check'?"),
+        (("policy", "show", "--sever", "x"), "unknown option '--sever'; did you mean '--server'?"),
+        (
+            ("explain", "204"),
+            (
+                "204 is neither an HTTP error status nor a JSON-RPC code that failwell knows; "
+                "failwell codes lists all codes"
+            ),
+        ),
+        (
+            ("policy", "check", "no-such.toml"),
+            "cannot read 'no-such.toml': there is no such file; failwell policy init writes one",
+        ),
+        (
+            ("proxy", "--listen", "8080", "--", "x"),
+            "--listen needs --url: a command is served over standard input and output",
+        ),
+    ],
+    ids=" ".join,
+)
+def test_the_word_that_was_meant_is_named_in_one_line(argv: tuple[str, ...], line: str) -> None:
+    assert refusal(*argv) == line
 
 
 def test_an_option_of_no_command_points_to_the_help() -> None:
@@ -73,13 +104,13 @@ def test_a_file_given_as_a_command_is_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text("{}")
 
-    assert refusal("read", str(file)).endswith(f"; to read what it holds: failwell read --file {file}")
+    assert refusal("read", str(file)).endswith(f"; to read this file, use failwell read --file {file}")
 
 
 @pytest.mark.parametrize("command", ["read", "check"])
 def test_a_server_that_ends_without_a_word_is_to_be_started_by_hand(command: str) -> None:
     assert refusal(command, "--", sys.executable, "-c", "pass") == (
-        f"the server ended without a word; start it by itself to see why: {sys.executable} -c pass"
+        f"the server ended without an error message; run it yourself to see why: {sys.executable} -c pass"
     )
 
 
@@ -95,7 +126,7 @@ def test_a_server_whose_tool_was_not_named_lists_its_tools(tmp_path: Path) -> No
     (tmp_path / "server.py").write_text(SERVER)
 
     assert refusal("read", "--", sys.executable, str(tmp_path / "server.py")) == (
-        "say which tool to call with --tool: the server has add"
+        "name the tool to call with --tool: the server has add"
     )
 
 

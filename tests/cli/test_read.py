@@ -33,6 +33,15 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
     assert "Do not repeat this call. Look up what exists, or go on without it." in " ".join(shown.split())
 
 
+def test_nothing_is_claimed_of_a_text_that_was_not_understood() -> None:
+    shown = run("read", stdin='{"content":[{"type":"text","text":"Error executing tool find"}],"isError":true}').out
+
+    assert "worth another call?  unknown\n" in shown
+    assert "same call later?     unknown\n" in shown
+    assert "side effects         unknown\n" in shown
+    assert "guessed from text" not in shown
+
+
 @pytest.mark.parametrize(
     ("confidence", "said"), [(0.88, "guessed by the sender (88% sure)"), (0.0, "none fits (0% sure)")]
 )
@@ -49,9 +58,9 @@ def test_records_of_our_own_are_shown_as_what_they_are() -> None:
     shown = [line.split() for line in run("read", stdin="\n".join(lines)).out.splitlines()]
 
     assert shown[1:4] == [
-        ["1", "send_mail", "TRANSIENT", "RATE_LIMITED", "escalate"],
-        ["2", "send_mail", "success"],
-        ["3", "send_mail", "TRANSIENT", "RATE_LIMITED", "retry", "in", "1", "s"],
+        ["1", "TRANSIENT", "escalate", "send_mail", "RATE_LIMITED"],
+        ["2", "success", "send_mail"],
+        ["3", "TRANSIENT", "retry", "in", "1", "s", "send_mail", "RATE_LIMITED"],
     ]
 
 
@@ -71,7 +80,7 @@ def test_a_line_that_is_no_json_among_recorded_ones_is_named(
     command: tuple[str, ...], lines: tuple[str, ...], number: int
 ) -> None:
     assert refusal(*command, stdin="\n".join(lines)) == (
-        f"line {number} of the payload is no JSON object, which a recorded line is"
+        f"line {number} of the payload is not a JSON object, as a recorded line must be"
     )
 
 
@@ -87,20 +96,20 @@ def test_more_lines_than_are_read_are_refused() -> None:
 
 def test_convert_refuses_many_failures_at_once() -> None:
     assert refusal("convert", "--to", "xml", stdin=f"{FAILED}\n{FAILED}") == (
-        "convert takes one failure, and the payload holds 2 recorded lines: give one of them"
+        "convert takes one failure, but the input has 2 recorded lines: give one of them"
     )
 
 
 @pytest.mark.parametrize(
     ("payload", "why"),
     [
-        ('{"content":[{"type":"text"', "begins like JSON and is none: Expecting ',' delimiter: line 1 column 27"),
-        ('[{"type":"text"', "begins like JSON and is none: Expecting ',' delimiter"),
-        ("[" * 50_000, "is JSON that is nested too deep"),
-        ('{"error":' * 20_000, "is JSON that is nested too deep"),
-        ("[]", "is JSON that holds no answer of a tool"),
-        ("null", "is JSON that holds no answer of a tool"),
-        ("42", "is JSON that holds no answer of a tool"),
+        ('{"content":[{"type":"text"', "looks like JSON but is invalid: Expecting ',' delimiter: line 1 column 27"),
+        ('[{"type":"text"', "looks like JSON but is invalid: Expecting ',' delimiter"),
+        ("[" * 50_000, "is nested too deeply"),
+        ('{"error":' * 20_000, "is nested too deeply"),
+        ("[]", "is JSON but not the result of a tool"),
+        ("null", "is JSON but not the result of a tool"),
+        ("42", "is JSON but not the result of a tool"),
     ],
     ids=["an object cut off", "an array cut off", "deep arrays", "deep objects", "empty", "null", "a number"],
 )
@@ -156,7 +165,7 @@ def test_a_server_can_be_called_by_its_url() -> None:
 
 def test_a_url_of_something_else_is_refused() -> None:
     assert refusal("read", "--tool", "x", "ftp://example.com/mcp") == (
-        "ftp://example.com/mcp is no address of an MCP server: it begins with http:// or https://"
+        "ftp://example.com/mcp is not the address of an MCP server: use http:// or https://"
     )
 
 
@@ -204,11 +213,11 @@ def test_the_decision_depends_on_what_is_known_of_the_tool(hint: tuple[str, ...]
 
 
 def test_read_of_a_success_says_so_and_exits_with_1() -> None:
-    assert run("read", stdin=SUCCESS) == (1, "Not a failure.\n", "")
+    assert run("read", stdin=SUCCESS) == (1, "Not a failure.\n\nhello\n", "")
     code, out, _ = run("read", "--json", stdin=SUCCESS)
     assert (code, json.loads(out)) == (
         1,
-        {"failure": None, "rule": None, "evidence": [], "decision": None, "repair": None},
+        {"result": "hello", "failure": None, "rule": None, "evidence": [], "decision": None, "repair": None},
     )
 
 
@@ -356,12 +365,22 @@ def test_what_a_payload_holds_cannot_drive_the_terminal(payload: str) -> None:
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
+def test_the_result_of_a_success_is_redacted_cut_and_cannot_drive_the_terminal() -> None:
+    hostile = "3 orders, password=hunter2 \x1b[31mred" + "x" * 10_000
+    shown = run("read", stdin=json.dumps({"content": [{"type": "text", "text": hostile}]})).out
+
+    assert shown.startswith("Not a failure.\n\n3 orders, ")
+    assert "hunter2" not in shown
+    assert "\x1b" not in shown
+    assert len(shown) < 3000
+
+
 @pytest.mark.parametrize("payload", ["<tool_error>" * 20_000, '{"message":"\\ud800"}'])
 def test_a_strange_payload_is_answered_without_a_traceback(payload: str) -> None:
     code, out, err = run("read", "--json", stdin=payload)
 
     assert code in (0, 1)
-    assert json.loads(out).keys() == {"failure", "rule", "evidence", "decision", "repair"}
+    assert json.loads(out).keys() == {"result", "failure", "rule", "evidence", "decision", "repair"}
     assert err == ""
 
 
@@ -403,3 +422,17 @@ def test_a_live_call_is_made_read_and_mended(tmp_path: Path) -> None:
 )
 def test_a_server_that_cannot_be_called_is_told_in_one_line(argv: tuple[str, ...], words: str) -> None:
     assert words in refusal("read", *argv)
+
+
+def test_a_payload_may_be_an_argument() -> None:
+    assert run("read", FAILED) == run("read", stdin=FAILED)
+    assert run("read", f"[{FAILED}]") == run("read", stdin=f"[{FAILED}]")
+
+
+def test_a_payload_that_is_an_argument_is_the_only_input(tmp_path: Path) -> None:
+    file = tmp_path / "failure.json"
+    file.write_text(FAILED)
+
+    assert "both a payload and --file are given" in refusal("read", "--file", str(file), FAILED)
+    assert "more than one payload is given" in refusal("read", FAILED, FAILED)
+    assert "looks like JSON but is invalid" in refusal("read", FAILED[:-1])

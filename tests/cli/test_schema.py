@@ -23,11 +23,11 @@ def test_what_is_encoded_fits_the_schema(dialect: str, failure: fw.Failure) -> N
 
 
 def test_a_dialect_without_a_schema_is_not_offered() -> None:
-    assert refusal("schema", "zzz") == "zzz is no dialect: choose one of compact, envelope, flat, meta"
+    assert refusal("schema", "zzz") == "zzz is not a format: choose one of compact, envelope, flat, meta"
 
 
 def test_xml_has_no_json_schema() -> None:
     assert (
         refusal("schema", "xml")
-        == "xml is not JSON and has no JSON Schema: choose one of compact, envelope, flat, meta"
+        == "xml is not JSON, so it has no JSON Schema: choose one of compact, envelope, flat, meta"
     )

@@ -110,7 +110,7 @@ def test_the_informed_agent_hands_over_what_it_cannot_mend_after_one_call(
 def test_the_informed_agent_gives_up_a_lock_that_stays() -> None:
     connection = Scripted(fw.Locked("Bob is editing it.", retry_after=10))
 
-    assert attended(run_informed_agent, connection) == (None, ["wait 10 s", "wait 10 s", "wait: hand it over"])
+    assert attended(run_informed_agent, connection) == (None, ["retry in 10 s", "wait 10 s", "wait: hand it over"])
 
 
 def test_a_mail_that_cannot_be_found_is_not_sent_again() -> None:

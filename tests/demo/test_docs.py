@@ -9,7 +9,7 @@ from failwell.demo import runner
 from failwell.demo.agents import PASSING_WORDS
 from failwell.demo.scenes import PACE, AgentRun, AgentStep, DemoScore, SceneResult
 
-PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "start" / "demo.md").read_text(encoding="utf-8")
 
 
 def test_the_words_of_the_bare_agent_are_those_on_the_page() -> None:

@@ -38,7 +38,7 @@ def test_all_six_types_and_all_kinds_of_steps_are_staged(results: list[SceneResu
         "NOT_FOUND", "VALIDATION_FAILED", "UNKNOWN_TOOL", "RATE_LIMITED", "LOCK_TIMEOUT", "TIMEOUT", "LOCKED",
         "FORBIDDEN", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE",
     }  # fmt: skip
-    assert {"retry", "wait", "fix", "use", "look", "verify", "verify:", "escalate:", "hand", "take"} <= first_words
+    assert {"retry", "fix", "use", "look", "verify", "verify:", "escalate:", "hand", "take"} <= first_words
 
 
 @pytest.mark.parametrize("tool", ["send_email", "charge_card"])

@@ -13,7 +13,7 @@ ALSO_SHOWN = {"mcp": ("find_tickets: T-7: the scanner is on fire (search 3)",)} 
 
 
 def test_every_adapter_has_an_agent() -> None:
-    written = {path.name.removesuffix("_agent.py") for path in FOLDER.glob("*.py")}
+    written = {path.name.removesuffix("_agent.py") for path in FOLDER.glob("*_agent.py")}
 
     assert written == {*ADAPTERS, *HERE} - WITHOUT_AN_ADAPTER
 

@@ -31,8 +31,16 @@ def observed(compare: ModuleType) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_the_page_shows_what_the_servers_answer(compare: ModuleType, observed: Any) -> None:
     assert (FOLDER / "README.md").read_text(encoding="utf-8") == compare.page(*observed), (
-        "write it anew: python examples/tasks/compare.py"
+        "write it anew: python examples/tasks/compare.py --write"
     )
+
+
+def test_the_program_says_what_it_found(compare: ModuleType, observed: Any) -> None:
+    said = "\n".join(compare.summary(*observed))
+
+    assert "The calendar accepts and does not answer\n" in said
+    assert "  server.py: UPSTREAM_TIMEOUT, outcome unknown, next: verify\n" in said
+    assert said.endswith("A program has to guess 8 of 8 failures of bare.py, and none of server.py.")
 
 
 def test_both_servers_fail_at_every_provocation(compare: ModuleType, observed: Any) -> None:

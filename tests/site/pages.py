@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +14,19 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+REPOSITORY: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
 NAMES = sorted(
     str(path.relative_to(ROOT))
-    for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    for path in [
+        *ROOT.glob("*.md"),
+        *(path for folder in ("bench", "docs", "examples") for path in (ROOT / folder).rglob("*.md")),
+    ]
 )
-SITE = [name.removeprefix("docs/").removesuffix(".md") for name in NAMES if name.startswith("docs/")]
+SITE = [
+    name.removeprefix("docs/").removesuffix(".md")
+    for name in NAMES
+    if name.startswith("docs/") and not name.startswith("docs/decisions/")
+]
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,9 @@ def words(name: str) -> Iterator[str]:
                 yield from (word.replace("’", "'") for word in re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", prose))
 
 
-def navigation() -> list[str]:
-    """Return the pages that the side bar of the site shows."""
-    return [page for pages in runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"].values() for page in pages]
+def navigation() -> dict[str, list[str]]:
+    """Return the pages that the side bar of the site shows, by the heading above them."""
+    return {caption: [*pages] for caption, pages in runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"].items()}
 
 
 def _block(token: Token) -> Block:

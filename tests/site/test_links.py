@@ -1,10 +1,14 @@
 """Every link leads somewhere, here and on a code host."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.site import pages
+
+# Pages that a code host makes.
+MADE_BY_THE_HOST = {"issues", "security/advisories/new"}
 
 
 def broken(name: str) -> list[str]:
@@ -13,16 +17,24 @@ def broken(name: str) -> list[str]:
 
 
 def leads_somewhere(name: str, link: str) -> bool:
+    if link.startswith(f"{pages.REPOSITORY}/"):
+        place = link.removeprefix(f"{pages.REPOSITORY}/")
+        path, _, anchor = re.sub(r"^(?:blob|raw)/main/", "", place).partition("#")
+        return place in MADE_BY_THE_HOST or (not place.startswith(path) and is_there(pages.ROOT / path, anchor))
     if re.match(r"[a-z]+:", link):  # other hosts are not asked, only the form of their address counts
         return re.fullmatch(r"https://[\w.-]+\.[a-z]+(:\d+)?(/\S*)?", link) is not None
     path, _, anchor = link.partition("#")
-    target = ((pages.ROOT / name).parent / path).resolve() if path else pages.ROOT / name
+    return is_there((pages.ROOT / name).parent / path if path else pages.ROOT / name, anchor)
+
+
+def is_there(path: Path, anchor: str = "") -> bool:
+    target = path.resolve()
     if not target.exists() or not target.is_relative_to(pages.ROOT):
         return False
     return not anchor or anchor in pages.anchors(str(target.relative_to(pages.ROOT)))
 
 
-@pytest.mark.parametrize("name", pages.NAMES)
+@pytest.mark.parametrize("name", [*pages.NAMES, "llms.txt"])
 def test_links_lead_somewhere(name: str) -> None:
     assert broken(name) == []
 
@@ -38,13 +50,27 @@ def test_there_are_links_of_every_kind() -> None:
 
 @pytest.mark.parametrize(
     "link",
-    ["nowhere.md", "codes.md#no_such_code", "#nowhere", "http://example.com/", "https:/example.com", "/etc/hosts"],
+    [
+        *("nowhere.md", "reference/codes.md#no_such_code", "#nowhere", "/etc/hosts"),
+        *("http://example.com/", "https:/example.com"),
+        *(f"{pages.REPOSITORY}/{place}" for place in ("blob/main/nowhere.md", "docs/index.md", "no/such/page")),
+        f"{pages.REPOSITORY}/blob/main/docs/reference/codes.md#no_such_code",
+        f"{pages.REPOSITORY}/blob/main/../../etc/hosts",
+    ],
 )
 def test_a_link_that_leads_nowhere_is_found(link: str) -> None:
     assert not leads_somewhere("docs/index.md", link)
 
 
-@pytest.mark.parametrize("link", ["codes.md#deadlock", "../README.md", "#where-to-go", "https://example.com/a"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        *("reference/codes.md#deadlock", "../README.md", "#install", "https://example.com/a"),
+        f"{pages.REPOSITORY}/blob/main/docs/reference/codes.md#deadlock",
+        f"{pages.REPOSITORY}/raw/main/docs/pictures/demo.svg",
+        f"{pages.REPOSITORY}/issues",
+    ],
+)
 def test_a_good_link_is_not_complained_of(link: str) -> None:
     assert leads_somewhere("docs/index.md", link)
 

@@ -23,6 +23,10 @@ def server_side() -> None:
     assert_type(fw.NotFound.of("task", 7), fw.NotFound)
     assert_type(fw.encode(failure, dialect="xml"), dict[str, Any])
     assert_type(fw.success({"a": 1}), dict[str, Any])
+    assert_type(fw.success({"a": 1}, warning="Use b."), dict[str, Any])
+    assert_type(fw.from_exception(ValueError(), arguments={"a": 1}), fw.Failure)
+    assert_type(fw.failure_of(object()), fw.Failure | None)
+    fw.Validation("t", message="m")
     assert_type(fw.Validation(tool="t").add("a", None, "m", required=True), fw.Validation)
     raise fw.NotFound("m", suggestion="s", actions=["list"], details={"id": 7})
 

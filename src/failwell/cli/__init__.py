@@ -12,22 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-__all__ = ["main", "run"]
+__all__ = ["install_line", "main", "run"]
 
 _LONGEST_SENTENCE = 2000
 _NEEDED = ("typer", "rich")
-_INSTALL = "the command line needs typer and rich: pip install 'failwell[cli]'"
+_EXTRAS = {
+    "check": "cli,validation",
+    "dashboard": "dashboard",
+    "demo": "demo",
+    "hosts check": "cli,validation",
+    "policy init": "cli,validation",
+    "serve": "cli,mcp,validation",
+}
+"""What commands need that need more than `cli`."""
 
 
 def main() -> None:
     """Run the command that the process was started with, and exit.
 
-    A proxy is part of every start of a host: it loads nothing of the other commands.
+    A proxy is part of every start of a host, and gateways rewrite each answer: these load nothing of other commands.
     """
     if sys.argv[1:2] == ["proxy"]:
         from failwell.proxy.command import run_and_exit
 
         run_and_exit(sys.argv[2:])
+    if sys.argv[1:2] == ["rewrite"]:
+        from failwell.proxy import rewrite
+
+        sys.exit(rewrite.main())
     import io
     import logging
 
@@ -80,8 +92,18 @@ def _run_without_parser(argv: "Sequence[str]", stdout: "TextIO", stderr: "TextIO
 
         stdout.write(f"failwell {__version__}\n")
         return 0
-    stderr.write(f"failwell: {_INSTALL}\n")
+    words = [word for word in argv if not word.startswith("-")]
+    known = next((name for name in (" ".join(words[:2]), *words[:1]) if name in _EXTRAS), words[0] if words else "")
+    stderr.write(f"failwell: {install_line(known)}\n")
     return 2
+
+
+def install_line(command: str) -> str:
+    """Return the one line that makes a command work: run as a tool, or installed."""
+    extras = _EXTRAS.get(command, "cli")
+    name = f"failwell {command}".rstrip()
+    package = f"'failwell[{extras}]'"
+    return f"{name} needs more than is installed: uvx --from {package} {name} …, or pip install {package}"
 
 
 def _output(stream: "TextIO | None") -> "TextIO":

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeVar
 
@@ -16,7 +17,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from failwell.check.report import ProposedChange, Report, ToolReport
+from failwell.check.report import SERVER, ProposedChange, Report, ToolReport
+from failwell.cli import install_line
 from failwell.cli.console import page
 from failwell.cli.streams import (
     AsJson,
@@ -27,11 +29,22 @@ from failwell.cli.streams import (
     interrupt_on_signals,
     read_file,
 )
+from failwell.policy_file import BadPolicyFile, PolicyFile
+from failwell.proxy.recorder import name_of
+from failwell.redact.scrubber import clean
 
 _COLOURS = {"A": "green", "B": "green", "C": "yellow", "D": "yellow", "F": "red", None: "dim"}
+_CALL_TIMEOUT = 10.0
 _MOST_NAMED = 3
 _MOST_WORSE = 20
-_NEEDED = "checking a server needs jsonschema-rs: pip install 'failwell[cli,validation]'"
+_LONGEST_ARGUMENTS = 200
+_ENDINGS = {
+    "refused": "refused",
+    "unflagged": "an error, sent as a success",
+    "accepted": "accepted",
+    "hung": "no answer",
+    "crashed": "ended the server",
+}
 _REPORTS = {name: f"failwell.check.reports.{name}" for name in ("junit", "sarif", "html")}
 """The modules that write reports: each has `write(report) -> str`."""
 
@@ -43,53 +56,74 @@ def check(
     *,
     as_json: AsJson = False,
     allow_writes: Annotated[
-        str, typer.Option("--allow-writes", help="Tools, with commas, that may be called in earnest.", metavar="TOOL,…")
+        str,
+        typer.Option(
+            "--allow-writes",
+            help="Tools that may be called with valid arguments.",
+            metavar="TOOL,…",
+            show_default=False,
+        ),
     ] = "",
     values: Annotated[
-        Path | None, typer.Option("--values", help="TOML: valid values for the fields of tools.", metavar="FILE")
+        Path | None,
+        typer.Option("--values", help="A TOML file with valid values for arguments of tools.", metavar="FILE"),
     ] = None,
     probes: Annotated[
-        Path | None, typer.Option("--probes", help="TOML: your own calls that must fail.", metavar="FILE")
+        Path | None, typer.Option("--probes", help="A TOML file with your own calls that must fail.", metavar="FILE")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", help="The policy file; defaults to the one in your configuration folder.", metavar="FILE"
+        ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", help="Fail only on what got worse than this file; made if absent.", metavar="FILE"),
+        typer.Option("--baseline", help="Fail only on regressions from this file; created if missing.", metavar="FILE"),
     ] = None,
-    update_baseline: Annotated[bool, typer.Option("--update-baseline", help="Write the baseline anew.")] = False,
+    update_baseline: Annotated[bool, typer.Option("--update-baseline", help="Replace the baseline.")] = False,
     fail_under: Annotated[
         float | None,
-        typer.Option("--fail-under", help="Fail only if the score is lower.", metavar="SCORE", min=0, max=100),
+        typer.Option(
+            "--fail-under", help="Fail only if the score is lower than this.", metavar="SCORE", min=0, max=100
+        ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds after which a call is cut off.", metavar="SECONDS", min=0.01)
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            "--timeout",
+            help="Maximum duration of a call; defaults to the policy, else to 10.",
+            metavar="SECONDS",
+            min=0.01,
+        ),
+    ] = None,
     start_timeout: Annotated[
         float,
-        typer.Option("--start-timeout", help="Seconds that the server may take to start.", metavar="SECONDS", min=0.01),
+        typer.Option("--start-timeout", help="Maximum duration of the server's start.", metavar="SECONDS", min=0.01),
     ] = 30.0,
     overlapping: Annotated[
-        int, typer.Option("--overlapping", help="So many calls at the same time.", metavar="N", min=1)
+        int, typer.Option("--overlapping", help="Maximum number of concurrent calls.", metavar="N", min=1)
     ] = 8,
     junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.", metavar="FILE")] = None,
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF to this file.", metavar="FILE")] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page for people to this file.", metavar="FILE")
+        Path | None, typer.Option("--html", help="Write an HTML report to this file.", metavar="FILE")
     ] = None,
     command: Annotated[
-        list[str] | None, typer.Argument(help="Behind --: a server to start; or the URL of one.", metavar="COMMAND")
+        list[str] | None, typer.Argument(help="The server: a command after --, or a URL.", metavar="COMMAND")
     ] = None,
 ) -> None:
-    """Provoke a server's tools, and see how well they fail.
+    """Test how well the tools of a server fail.
 
-    Tools that are not marked read-only only get calls that must fail validation, proven against their schema before
-    they are sent. Exits with 1 if something was found, with 2 if the server cannot be checked.
+    Tools that are not marked read-only only get calls that must fail validation; each call is checked against the
+    schema before it is sent. Exits with 1 if there are findings, and with 2 if the server can't be checked.
 
     Example: failwell check -- python server.py
 
     Example: failwell check --baseline failwell.json -- python server.py
     """
     if not command:
-        raise Misuse("say which server to check: failwell check -- COMMAND, or failwell check URL")
+        raise Misuse("no server given: use failwell check -- COMMAND or failwell check URL")
     if update_baseline and baseline is None:
         raise Misuse("--update-baseline needs --baseline FILE")
     reports = {"junit": junit, "sarif": sarif, "html": html}
@@ -98,13 +132,17 @@ def check(
         from failwell.check import peers, runner, session
         from failwell.check.probes import user_probes
     except ImportError:
-        raise Misuse(_NEEDED) from None
-    limits = session.CallLimits(start=start_timeout, call=timeout, overlapping=overlapping)
+        raise Misuse(install_line("check")) from None
+    known = _read_policy(policy)
+    server = name_of(command)
+    seconds = timeout or known.server(server).timeout or _CALL_TIMEOUT
+    limits = session.CallLimits(start=start_timeout, call=seconds, overlapping=overlapping)
     plan = runner.CheckPlan(
         allow_writes=frozenset(name.strip() for name in allow_writes.split(",") if name.strip()),
         values=_parse_file(values, user_probes.read_values) if values is not None else {},
         probes=_parse_file(probes, user_probes.read_probes) if probes is not None else (),
         limits=limits,
+        read_only=partial(_is_read_only, known, server),
     )
     streams: Streams = context.obj
     before = _read_baseline(baseline) if not update_baseline else None
@@ -122,9 +160,27 @@ def check(
         streams.stdout.write(json.dumps(msgspec.to_builtins(report), indent=2) + "\n")
     else:
         show(streams.stdout, report)
-    is_good = report.is_clean if fail_under is None else report.score >= fail_under and not report.worse
+    is_good = report.is_clean if fail_under is None else _reaches(report, fail_under) and not report.worse
     if not is_good:
         raise typer.Exit(1)
+
+
+def _reaches(report: Report, least: float) -> bool:
+    """Tell whether a score was shown to be high enough: what was not shown is not reached."""
+    return report.score is not None and report.score >= least
+
+
+def _read_policy(file: Path | None) -> PolicyFile:
+    try:
+        return PolicyFile.load(file)
+    except BadPolicyFile as bad:
+        raise Misuse(" ".join(str(bad).split())) from None
+
+
+def _is_read_only(policy: PolicyFile, server: str, tool: str) -> bool | None:
+    """Return whether the operator says that a tool changes nothing; None: the operator says nothing of it."""
+    said = policy.tool(server, tool).read_only
+    return False if said is None and policy.server(server).trust_annotations is False else said
 
 
 def _check_writable(files: dict[str, Path | None]) -> None:
@@ -163,9 +219,10 @@ def _compare(report: Any, file: Path | None, before: dict[str, str] | None, stde
         _write(file, baseline.write(report))
         stderr.write(f"failwell: wrote the baseline {file}: later runs fail only on what got worse\n")
         return msgspec.structs.replace(report, worse=())
-    if better := baseline.count_improved(report, before):
-        stderr.write(f"failwell: {better} grades are better than the baseline: keep them with --update-baseline\n")
-    return msgspec.structs.replace(report, worse=baseline.find_regressions(report, before))
+    if better := baseline.find_improvements(report, before):
+        count = len(better)
+        stderr.write(f"failwell: {count} grades are better than the baseline: keep them with --update-baseline\n")
+    return msgspec.structs.replace(report, worse=baseline.find_regressions(report, before), better=better)
 
 
 def _write(file: Path, text: str) -> None:
@@ -206,6 +263,12 @@ def show(stdout: TextIO, report: Report) -> None:
         for number, change in enumerate(report.changes, 1):
             console.print()
             _print_change(console, number, change)
+        if report.proxied is not None:
+            console.print()
+            _print_proxied(console, report)
+        if any(not tool.read_only and tool.probes for tool in report.tools if tool.name != SERVER):
+            console.print()
+            _print_sent_to_writers(console, report)
         if report.not_probed:
             console.print()
             _print_not_probed(console, report)
@@ -214,6 +277,8 @@ def show(stdout: TextIO, report: Report) -> None:
 def _headline(report: Report) -> Text:
     about = " ".join(part for part in (report.server.name, report.server.version) if part)
     channels = ", ".join(f"{name} {value:g}" for name, value in report.channels.items())
+    if report.score is None or report.grade is None:
+        return Text.assemble((report.doubt or "not enough for a grade", "bold yellow"), f"  {about}")
     return Text.assemble(
         (f"{report.score:g}", "bold"), " of 100  ", (report.grade, f"bold {_COLOURS[report.grade]}"), f"  {about}",
         (f"  ({channels})", "dim"),
@@ -239,9 +304,10 @@ def _totals_text(report: Report) -> Text:
     totals = report.totals
     endings = [f"{count} {name}" for name, count in (
         ("sent as a success", totals.unflagged), ("accepted", totals.accepted), ("hung", totals.hung),
-        ("crashed the server", totals.crashed)) if count]  # fmt: skip
+        ("crashed the server", totals.crashed),
+        ("not graded, because the server's backend is out of reach", totals.backend_away)) if count]  # fmt: skip
     share = totals.repairable_share
-    repairable = f"{share:.0%} of the schema violations can be mended from the error alone" if share is not None else ""
+    repairable = f"{share:.0%} of the schema violations can be fixed from the error alone" if share is not None else ""
     return Text("; ".join(part for part in (f"{totals.probes} calls graded", *endings, repairable) if part))
 
 
@@ -254,12 +320,38 @@ def _print_regressions(console: Console, report: Report) -> None:
 
 
 def _print_change(console: Console, number: int, change: ProposedChange) -> None:
-    console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  +{change.gain:g}", "green")))
+    console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  up to +{change.gain:g}", "green")))
     tools = ", ".join(change.tools[:_MOST_NAMED])
     more = f" and {len(change.tools) - _MOST_NAMED} more" if len(change.tools) > _MOST_NAMED else ""
     console.print(Padding(Text(f"{change.why} For {tools}{more}."), (0, 0, 0, 3)))
     for line in change.snippet.splitlines():
         console.print(Text(f"      {line}", "cyan"), soft_wrap=True)  # code that is wrapped cannot be copied
+
+
+def _print_proxied(console: Console, report: Report) -> None:
+    proxied = report.proxied
+    assert proxied is not None
+    console.print(Text.assemble(("Without changing the server", "bold"), (f"  +{proxied.gain:g}", "green")))
+    said = f"Measured on the answers above: {proxied.command} in front gives {proxied.score:g}."
+    console.print(Padding(Text(said), (0, 0, 0, 3)))
+    target = report.server.target
+    words = f"--url {target}" if "://" in target.split(" ")[0] else f"-- {target}"
+    console.print(Text(f"      {proxied.command} {words}", "cyan"), soft_wrap=True)
+    if report.server.sdk in ("fastmcp", "mcp"):
+        console.print(Padding(Text("To build it into the server instead: failwell.protect(server)."), (0, 0, 0, 3)))
+
+
+def _print_sent_to_writers(console: Console, report: Report) -> None:
+    """Print each call that was made to a tool that is not marked as read-only."""
+    console.print(Text("Sent to tools that may change something", "bold"))
+    for tool in report.tools:
+        if tool.name != SERVER and not tool.read_only:
+            sent = Counter[str]()
+            for probe in tool.probes:
+                arguments = clean(json.dumps(probe.arguments, ensure_ascii=False), _LONGEST_ARGUMENTS)
+                sent[f"{tool.name} {arguments}: {_ENDINGS[probe.ending]}"] += probe.times
+            for line, count in sent.items():
+                console.print(Text(f"  {line}{f' ({count}×)' if count > 1 else ''}", "dim"), soft_wrap=True)
 
 
 def _print_not_probed(console: Console, report: Report) -> None:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any, TextIO
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from failwell import codes as catalog
 from failwell._spelling import did_you_mean
 from failwell.cli.completion import type_names
-from failwell.cli.console import WIDEST, YES_NO, page, type_text
+from failwell.cli.console import YES_NO, list_table, list_width, page, type_text
 from failwell.cli.streams import AsJson, Misuse, write_json
 from failwell.codes import TYPES, Row, Type
 
@@ -29,7 +28,7 @@ def codes(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all codes: what each means, and whether a retry can help.
+    """List all error codes and what they mean.
 
     Example: failwell codes --type TRANSIENT
     """
@@ -42,22 +41,22 @@ def codes(
 
 def _show_codes(stdout: TextIO, entries: list[dict[str, Any]]) -> None:
     """List codes, a line each, type by type."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for header in ("code", "type", "HTTP", "retry", "effect", "meaning"):
-        table.add_column(header, no_wrap=header != "meaning", justify="right" if header == "HTTP" else "left")
-    for entry in entries:
-        table.add_row(
+    rows = [
+        (
             Text(entry["code"], "bold"),
             type_text(entry["type"]),
-            str(entry["http_status"]),
             YES_NO[entry["retryable"]],
             entry["outcome"].replace("_", " "),
+            str(entry["http_status"]),
             entry["title"],
         )
+        for entry in entries
+    ]
     with page(stdout) as console:
-        if not stdout.isatty():
-            console.width = WIDEST
-        console.print(table)
+        width = list_width(stdout, console)
+        console.print(
+            list_table(("code", "type", "retry", "effect", "HTTP", "meaning"), rows, width=width, right=("HTTP",))
+        )
 
 
 def code_entry(row: Row) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from failwell import codes
 from failwell.codes import TYPES
 from failwell.dialects import DIALECTS
+from failwell.hosts.locations import HOSTS
 
 _VARIABLE = "_FAILWELL_COMPLETE"
 
@@ -44,7 +45,17 @@ def code_names(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def event_actions(incomplete: str) -> Iterator[str]:
     """Yield what `events` does."""
-    yield from (name for name in ("list", "export", "summary", "prune") if name.startswith(incomplete))
+    yield from (name for name in ("list", "tail", "export", "summary", "mark", "prune") if name.startswith(incomplete))
+
+
+def host_actions(incomplete: str) -> Iterator[str]:
+    """Yield what `hosts` does."""
+    yield from (name for name in ("list", "wrap", "unwrap", "check") if name.startswith(incomplete))
+
+
+def host_names(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the hosts."""
+    yield from ((host.name, host.title) for host in HOSTS if host.name.startswith(incomplete))
 
 
 def _match_case(incomplete: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -16,6 +16,8 @@ WIDEST = 1000
 YES_NO = {True: "yes", False: "no", None: "unknown"}
 
 _PLAIN_WIDTH = 100
+_LEAST_LAST = 24
+_GAP = 2
 _COLOURS = {
     "NOT_FOUND": "yellow",
     "CONFLICT": "magenta",
@@ -61,15 +63,66 @@ def pairs_table(rows: Iterable[tuple[str, str | Text | None]]) -> Table:
     return table
 
 
+Cell = str | Text
+
+
+def list_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    width: int,
+    drop: Sequence[str] = (),
+    right: Container[str] = (),
+    has_header: bool = True,
+) -> Table:
+    """Return a list with a line for each row, as wide as the terminal allows.
+
+    Where it is too wide, columns are left out: those to *drop*, in that order, then the others from the right. The
+    first column says which row it is, and the last one what it means; both stay.
+    """
+    cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    needed = [max([len(header), *(row[place].cell_len for row in cells)]) for place, header in enumerate(headers)]
+    shown = list(range(len(headers)))
+    for header in (*drop, *(header for header in reversed(headers[1:-1]) if header not in drop)):
+        if _least_width(needed, shown) > width:
+            shown.remove(headers.index(header))
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
+    for place in shown:
+        table.add_column(
+            headers[place],
+            no_wrap=place != shown[-1],
+            overflow="fold" if place == shown[-1] else "ellipsis",
+            justify="right" if headers[place] in right else "left",
+        )
+    for row in cells:
+        table.add_row(*(row[place] for place in shown))
+    return table
+
+
+def _least_width(needed: Sequence[int], shown: Sequence[int]) -> int:
+    """Return how wide columns are at least: the last one may wrap, the others may not."""
+    return sum(needed[place] for place in shown[:-1]) + min(needed[shown[-1]], _LEAST_LAST) + _GAP * (len(shown) - 1)
+
+
+def list_width(stdout: TextIO, console: Console) -> int:
+    """Return how wide lists are: as the terminal, or without a bound where there is none."""
+    if not stdout.isatty():
+        console.width = WIDEST
+    return console.width
+
+
 def flag_rows(
-    *, recoverable: bool, retryable: bool | None, outcome: str, is_guess: bool = False
+    *, recoverable: bool | None, retryable: bool | None, outcome: str, is_guess: bool = False
 ) -> tuple[tuple[str, str], ...]:
     """Return the answers to the three questions about a failure, as rows for `pairs_table`."""
-    evidence = " (guessed from text)" if is_guess else ""
-    return (
-        ("worth another call?", YES_NO[recoverable] + evidence),
-        ("same call later?", YES_NO[retryable] + evidence),
-        ("side effects", outcome.replace("_", " ") + evidence),
+    answers = {
+        "worth another call?": YES_NO[recoverable],
+        "same call later?": YES_NO[retryable],
+        "side effects": outcome.replace("_", " "),
+    }
+    return tuple(
+        (question, f"{answer} (guessed from text)" if is_guess and answer != YES_NO[None] else answer)
+        for question, answer in answers.items()
     )
 
 

@@ -17,7 +17,7 @@ def convert(
         str,
         typer.Option(
             "--to",
-            help="The dialect to write: compact, envelope, flat, meta or xml.",
+            help="The format to write: compact, envelope, flat, meta or xml.",
             autocompletion=dialect_names,
             metavar="NAME",
         ),
@@ -26,12 +26,11 @@ def convert(
     dialect: ServerDialect = None,
     unflagged: Unflagged = False,
     tool: ToolName = None,
-    text: Annotated[bool, typer.Option("--text", help="Write only the text that a model sees.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Print only the text that a model sees.")] = False,
 ) -> None:
-    """Write a failure of any form as a result in another dialect.
+    """Convert a failure to another error format.
 
-    Takes one payload of those that `read` takes, from a file or stdin; it starts no server. Exits with 1 if the payload
-    is not a failure.
+    Takes the same input as `failwell read`, except a server. Exits with 1 if the input is not a failure.
 
     Example: failwell convert --to xml --text < result.json
     """
@@ -39,11 +38,11 @@ def convert(
     check_dialect(dialect)
     payload = read_payload(context.obj, file)
     if lines := parse_lines(payload):
-        raise Misuse(f"convert takes one failure, and the payload holds {len(lines)} recorded lines: give one of them")
+        raise Misuse(f"convert takes one failure, but the input has {len(lines)} recorded lines: give one of them")
     call = parse_payload(payload, tool=tool)
     failure = analyse(call, dialect=dialect, unflagged=unflagged).failure
     if failure is None:
-        context.obj.stderr.write("failwell: nothing to convert: the payload is not a failure\n")
+        context.obj.stderr.write("failwell: nothing to convert: the input is not a failure\n")
         raise typer.Exit(1)
     result = fw.encode(failure, to)
     if text:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from failwell.cli import install_line
 from failwell.cli.streams import Misuse, Streams
 from failwell.proxy.options import parse_address
 
@@ -17,20 +18,20 @@ def dashboard(
     context: typer.Context,
     *,
     store: Annotated[
-        str, typer.Option("--store", help="Where records are: sqlite:///PATH or postgresql://HOST/DB.", metavar="URL")
+        str, typer.Option("--store", help="The store: sqlite:///FILE or postgresql://HOST/DATABASE.", metavar="URL")
     ],
     listen: Annotated[
-        str, typer.Option("--listen", help=f"Serve the page here, {_AT} unless told.", metavar="HOST:PORT")
+        str, typer.Option("--listen", help="The address to serve the page on.", metavar="HOST:PORT")
     ] = _AT,
     token: Annotated[
         str | None,
-        typer.Option("--token", help=f"What others must know; better given as {TOKEN}.", metavar="TOKEN"),
+        typer.Option("--token", help=f"The token that other machines need; better set {TOKEN}.", metavar="TOKEN"),
     ] = None,
 ) -> None:
-    """Show which tools fail, and whether agents recover, on one page.
+    """Serve a page on which tools fail and whether agents recover.
 
-    Reads what `fw.records.Recorder` and `failwell proxy --events` write, also while they write it. Only this machine
-    can reach the page. On any other address it needs a token.
+    Reads the store that `fw.records.Recorder` and `failwell proxy --events` write to, even while they write. Only this
+    machine can reach the page; any other address needs a token.
 
     Example: failwell dashboard --store sqlite:///calls.db
 
@@ -45,7 +46,9 @@ def dashboard(
 
         data = DashboardData(store)
         access = Access(host, token or os.environ.get(TOKEN) or None)
-    except (ImportError, ValueError) as wrong:
+    except ImportError:
+        raise Misuse(install_line("dashboard")) from None
+    except ValueError as wrong:
         raise Misuse(str(wrong)) from None
 
     def say(sentence: str) -> None:

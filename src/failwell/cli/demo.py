@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from failwell.cli import install_line
 from failwell.cli.completion import dialect_names
 from failwell.cli.console import console_for, page
 from failwell.cli.streams import AsJson, Misuse, Streams, check_dialect, write_json
@@ -43,7 +44,6 @@ _ROWS = (
     ("passwords seen", "secrets"),
 )
 _NEXT = "Next: failwell demo --dialect xml · failwell demo --json · failwell check -- COMMAND"
-_NEEDED = "the demo needs the mcp SDK: pip install 'failwell[demo]'"
 
 
 def demo(
@@ -53,17 +53,17 @@ def demo(
         str | None,
         typer.Option(
             "--dialect",
-            help="What the protected server speaks; shows all texts in full.",
+            help="The error format of the protected server; shows all texts in full.",
             autocompletion=dialect_names,
             metavar="NAME",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Watch a server fail in every way, bare and with failwell.
+    """Compare a bare server with a protected one, failure by failure.
 
-    An agent without a model acts on what it is told, and the score shows what came of it. Both servers are started
-    for real, on this machine and without a network; it takes some seconds.
+    Both servers run on this machine, without a network. A mechanical agent (no model) acts on what they answer, and the
+    score shows the result. It takes a few seconds.
 
     Example: failwell demo
 
@@ -73,7 +73,7 @@ def demo(
     try:
         from failwell.demo import runner
     except ImportError:
-        raise Misuse(_NEEDED) from None
+        raise Misuse(install_line("demo")) from None
     streams: Streams = context.obj
     spoken = dialect or "compact"
     try:

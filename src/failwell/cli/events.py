@@ -1,36 +1,42 @@
-"""`failwell events`: list, follow, export, summarize and prune the records of a store."""
+"""`failwell events`: list, follow, export, sum up, mark and prune the events of a store."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any, TextIO
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from failwell._spelling import did_you_mean
 from failwell.cli import completion
-from failwell.cli.console import WIDEST, page
+from failwell.cli.console import Cell, list_table, list_width, page
 from failwell.cli.streams import Misuse, Streams, write_json
 from failwell.event import FAILED, SUCCEEDED
 from failwell.records._addresses import READABLE
-from failwell.records._reader import RecordFilter, RecordReader, Unreadable, open_reader
+from failwell.records._reader import SHOWN, RecordFilter, RecordReader, Unreadable, open_reader
 from failwell.records._record import Record, encode_line, redact
-from failwell.records._recovery import VERDICTS, Summary
+from failwell.records._recovery import Summary
 from failwell.records._retention import format_size, parse_seconds
+from failwell.records._sink import open_sink
 from failwell.redact.scrubber import clean
 
 _HEADERS = ("time (UTC)", "source", "server", "tool", "kind", "code", "next", "seconds", "message")
-_NUMBERS = frozenset(("seconds", "troubles", "recovered", "calls wasted", "seconds wasted"))
+_LESS_IMPORTANT = ("seconds", "source", "next", "server")
+_NUMBERS = frozenset(("seconds", "failures", "recovered", "wasted", "lost"))
+_LESS_IMPORTANT_SUMS = ("lost", "wasted", "server")
 _COLOURS = {**dict.fromkeys(SUCCEEDED, "green"), **dict.fromkeys(FAILED, "red"), "lost": "red", "died": "red"}
 _LONGEST = 200
+_LONGEST_MARK = 200
+_TAIL = 10
+_MARK = "mark"
 _POLL = 0.5
 _PAGE = 1000
 _FARTHEST = 400 * 366 * 86_400.0
 _NO_PRUNING = "only sqlite: and postgresql: stores are pruned; rotate a file of lines as you rotate logs"
+_LOOKS_IN_VAIN = 20
 
 
 def events(
@@ -38,62 +44,83 @@ def events(
     action: Annotated[
         str,
         typer.Argument(
-            help="list, export, summary or prune; list unless told.",
+            help="list, tail, export, summary, mark or prune.",
             metavar="ACTION",
             autocompletion=completion.event_actions,
         ),
     ] = "list",
+    label: Annotated[str | None, typer.Argument(help="mark: what happened, such as a version.", metavar="TEXT")] = None,
     *,
     store: Annotated[
         str | None,
         typer.Option(
-            "--store", help="Where the records are: sqlite:///FILE, postgresql://…, jsonl:FILE.", metavar="URL"
+            "--store", help="The store: sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE.", metavar="URL"
         ),
     ] = None,
-    server: Annotated[str | None, typer.Option("--server", help="Only of this server.", metavar="NAME")] = None,
-    tool: Annotated[str | None, typer.Option("--tool", help="Only of this tool.", metavar="TOOL")] = None,
+    server: Annotated[str | None, typer.Option("--server", help="Only events of this server.", metavar="NAME")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", help="Only events of this tool.", metavar="TOOL")] = None,
     type_: Annotated[
         str | None,
-        typer.Option("--type", help="Only of this type.", metavar="TYPE", autocompletion=completion.type_names),
+        typer.Option(
+            "--type", help="Only failures of this type.", metavar="TYPE", autocompletion=completion.type_names
+        ),
     ] = None,
     code: Annotated[
         str | None,
-        typer.Option("--code", help="Only with this code.", metavar="CODE", autocompletion=completion.code_names),
+        typer.Option(
+            "--code", help="Only failures with this code.", metavar="CODE", autocompletion=completion.code_names
+        ),
     ] = None,
-    session: Annotated[str | None, typer.Option("--session", help="Only of this session.", metavar="NAME")] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", help="Only events of this session.", metavar="NAME")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", help="Only events seen by guard, client or proxy.", metavar="SOURCE"),
+    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Only events of this agent.", metavar="NAME")] = None,
+    show: Annotated[
+        str, typer.Option("--show", help="list, tail, export: failures, retries, servers or all.", metavar="WHAT")
+    ] = "all",
     since: Annotated[
-        str | None, typer.Option("--since", help="Only from then on: 24h, or 2026-11-16T08:00.", metavar="WHEN")
+        str | None, typer.Option("--since", help="Only events since then: 24h, or 2026-11-16T08:00.", metavar="WHEN")
     ] = None,
-    most: Annotated[int, typer.Option("--most", help="list: the last N.", metavar="N", min=1)] = 50,
-    follow: Annotated[bool, typer.Option("--follow", help="list: go on with what is written from now on.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="list, summary: write JSON, for programs.")] = False,
-    form: Annotated[str, typer.Option("--to", help="export: jsonl (unless told) or csv.", metavar="FORM")] = "jsonl",
+    most: Annotated[int, typer.Option("--most", help="list: show the last N events.", metavar="N", min=1)] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    form: Annotated[str, typer.Option("--to", help="export: jsonl or csv.", metavar="FORM")] = "jsonl",
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="prune: what is older than this, such as 30d.", metavar="SPAN")
+        str | None,
+        typer.Option("--older-than", help="prune: delete events older than this, such as 30d.", metavar="SPAN"),
     ] = None,
-    keep: Annotated[int | None, typer.Option("--keep", help="prune: all but the newest N.", metavar="N", min=0)] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="prune: do it; else only say what would go.")] = False,
+    keep: Annotated[
+        int | None, typer.Option("--keep", help="prune: delete all but the newest N events.", metavar="N", min=0)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="prune: delete them, instead of only counting them.")] = False,
 ) -> None:
-    """List, follow, export, sum up and prune what was recorded.
+    """List, follow, export, summarize, mark and prune recorded events.
 
-    The summary tells what became of failures: whether agents recovered, and what it cost.
+    The summary shows whether agents recovered from failures, and what the failures cost. A mark, such as a
+    deployment, shows on the charts of the dashboard.
 
     Example: failwell events --store sqlite:///calls.db --tool find --since 24h
+
+    Example: failwell events tail --store sqlite:///calls.db --show failures
 
     Example: failwell events export --store sqlite:///calls.db > calls.jsonl
 
     Example: failwell events summary --store sqlite:///calls.db
 
+    Example: failwell events mark "billing 2.3 deployed" --store sqlite:///calls.db
+
     Example: failwell events prune --store sqlite:///calls.db --older-than 30d
     """
     act = _ACTIONS.get(action)
-    if act is None:
-        choices = ", ".join(_ACTIONS)
-        raise Misuse(f"events cannot {action[:40]!r}: choose one of {choices}{did_you_mean(action, _ACTIONS)}")
+    if act is None and action != _MARK:
+        names = (*_ACTIONS, _MARK)
+        raise Misuse(f"unknown action {action[:40]!r}: choose one of {', '.join(names)}{did_you_mean(action, names)}")
     if store is None:
-        raise Misuse(f"say where the records are: --store {READABLE}")
+        raise Misuse(f"no store given: use --store {READABLE}")
     given: dict[str, Any] = {
-        "follow": follow,
         "to": form != "jsonl",
         "older-than": older_than,
         "keep": keep is not None,
@@ -102,21 +129,37 @@ def events(
     for option, action_of in _ONLY_FOR.items():
         if given[option] and action != action_of:
             raise Misuse(f"--{option} is for {action_of}: failwell events {action_of} --store URL")
-    wanted = {"server": server, "tool": tool, "type": type_ and type_.upper(), "code": code, "session": session}
+    if (label is not None) != (action == _MARK):
+        raise Misuse('a mark needs its text: failwell events mark "billing 2.3 deployed" --store URL')
+    kinds = SHOWN.get(show)
+    if kinds is None:
+        raise Misuse(f"--show {show[:40]!r} is nothing to show: choose one of {', '.join(SHOWN)}")
+    wanted = {
+        "server": server,
+        "tool": tool,
+        "type": type_ and type_.upper(),
+        "code": code,
+        "source": source,
+        "agent": agent,
+        "session": session,
+    }
     options = _EventsOptions(
         streams=context.obj,
         which=RecordFilter(
             since=None if since is None else _parse_time(since),
             equal={name: value for name, value in wanted.items() if value is not None},
+            kinds=kinds,
         ),
         most=most,
-        follow=follow,
         as_json=as_json,
         form=form,
         older_than=None if older_than is None else _parse_span(older_than),
         keep=keep,
         yes=yes,
     )
+    if label is not None or act is None:
+        _mark(store, label or "", options)
+        return
     try:
         reader = open_reader(store)
     except Unreadable as refused:
@@ -137,7 +180,6 @@ class _EventsOptions(msgspec.Struct, frozen=True, kw_only=True):
     streams: Streams
     which: RecordFilter
     most: int
-    follow: bool
     as_json: bool
     form: str
     older_than: float | None
@@ -150,18 +192,64 @@ def _list(reader: RecordReader, options: _EventsOptions) -> None:
     found = reader.newest(options.most, options.which)
     if options.as_json:
         _write_lines(options, found)
-    elif found or options.follow:
+    elif found:
         _show(stdout, found)
     else:
-        stdout.write("No records match.\n" if options.which != RecordFilter() else "There are no records yet.\n")
-    while options.follow:
+        stdout.write("No events match.\n" if options.which != RecordFilter() else "There are no events yet.\n")
+
+
+def _tail(reader: RecordReader, options: _EventsOptions) -> None:
+    """Show the last events, then each new one, until it is interrupted; a store may be away for a moment."""
+    stdout = options.streams.stdout
+    found = reader.newest(min(options.most, _TAIL), options.which)
+    if options.as_json:
+        _write_lines(options, found)
+    else:
+        _show(stdout, found)
+    failed = 0
+    while True:
         stdout.flush()
         time.sleep(_POLL)
-        news = reader.fresh(options.which)
+        try:
+            news = reader.fresh(options.which)
+        except Unreadable as away:
+            failed += 1
+            if failed == _LOOKS_IN_VAIN:
+                raise
+            if failed == 1:
+                options.streams.stderr.write(f"failwell: {away}; trying again\n")
+            continue
+        failed = 0
         if options.as_json:
             _write_lines(options, news)
         elif news:
             _show(stdout, news, has_header=False)
+
+
+def _mark(store: str, label: str, options: _EventsOptions) -> None:
+    """Write a mark into a store: something that happened beside the calls, such as a deployment."""
+    made = redact(Record(time=time.time(), source="recorder", kind="mark", reason=label[:_LONGEST_MARK]))
+    try:
+        reader = open_reader(store)  # refuses what is no store of ours before anything is written to it
+        reader.newest(1)
+        reader.close()
+        sink = open_sink(store)
+    except (Unreadable, ValueError, ImportError) as refused:
+        raise Misuse(str(refused)) from None
+    try:
+        sink.write([made])
+    except Exception as failed:  # whatever a database or a disk may say
+        raise Misuse(f"the mark cannot be written: {_first_line(failed)}") from None
+    finally:
+        sink.close()
+    if options.as_json:
+        _write_lines(options, [made])
+    else:
+        options.streams.stdout.write(f"Marked {_format_time(made.time)} UTC: {_safe(made.reason)}\n")
+
+
+def _first_line(failed: Exception) -> str:
+    return _safe(str(getattr(failed, "orig", None) or failed).partition("\n")[0]) or type(failed).__name__
 
 
 def _export(reader: RecordReader, options: _EventsOptions) -> None:
@@ -198,8 +286,9 @@ def _summary(reader: RecordReader, options: _EventsOptions) -> None:
     from failwell.records._recovery import summarize
 
     equal = options.which.equal
-    whole = RecordFilter(since=options.which.since, equal={name: equal[name] for name in ("session",) if name in equal})
-    found = summarize(reader.sessions(whole), {name: value for name, value in equal.items() if name != "session"})
+    of_session = ("session", "source", "agent")  # what is the same for all that happens in a session
+    whole = RecordFilter(since=options.which.since, equal={name: equal[name] for name in of_session if name in equal})
+    found = summarize(reader.sessions(whole), {name: equal[name] for name in equal if name not in of_session})
     if options.as_json:
         write_json(options.streams.stdout, msgspec.to_builtins(found))
     else:
@@ -207,14 +296,14 @@ def _summary(reader: RecordReader, options: _EventsOptions) -> None:
         gone: tuple[int, float] | None = getattr(reader, "pruned_before", lambda: None)()
         if gone is not None:
             moment = _format_time(gone[1])
-            options.streams.stdout.write(f"{_record_count(gone[0])} up to {moment} were pruned, and are not in this.\n")
+            options.streams.stdout.write(f"{_event_count(gone[0])} up to {moment} were pruned, and are not in this.\n")
 
 
 def _prune(reader: RecordReader, options: _EventsOptions) -> None:
     if options.older_than is None and options.keep is None:
         raise Misuse("say what may go: --older-than 30d, or --keep 1000000, or both")
     if options.which != RecordFilter():
-        raise Misuse("prune takes no filters: it deletes the oldest records, whatever they say")
+        raise Misuse("prune takes no filters: it deletes the oldest events, whatever they say")
     prunable: Any = reader
     if not hasattr(prunable, "prune"):
         raise Misuse(_NO_PRUNING)
@@ -224,21 +313,27 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
     retention = Retention(age=options.older_than, count=options.keep)
     if not options.yes:
         count: int = prunable.count_prunable(retention, now)
-        stdout.write(f"{_record_count(count)} would be deleted. Nothing was; to do it, add --yes.\n")
+        if options.as_json:
+            write_json(stdout, {"would_delete": count, "deleted": 0})
+        else:
+            stdout.write(f"{_event_count(count)} would be deleted. Nothing was; to do it, add --yes.\n")
         return
     before: int = prunable.size()
     gone: int = prunable.prune(retention, now)
-    stdout.write(
-        f"{_record_count(gone)} deleted. The store had {format_size(before)}, now {format_size(prunable.size())}.\n"
-    )
+    after: int = prunable.size()
+    if options.as_json:
+        write_json(stdout, {"would_delete": gone, "deleted": gone, "bytes_before": before, "bytes_after": after})
+    else:
+        stdout.write(f"{_event_count(gone)} deleted. The store had {format_size(before)}, now {format_size(after)}.\n")
 
 
-def _record_count(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
+def _event_count(count: int) -> str:
+    return "1 event" if count == 1 else f"{count:,} events"
 
 
 _ACTIONS: dict[str, Callable[[RecordReader, _EventsOptions], None]] = {
     "list": _list,
+    "tail": _tail,
     "export": _export,
     "summary": _summary,
     "prune": _prune,
@@ -247,60 +342,53 @@ _EXPORT_FORMATS: dict[str, Callable[[Iterator[Record], _EventsOptions], None]] =
     "jsonl": lambda found, options: _write_lines(options, found),
     "csv": _write_csv,
 }
-_ONLY_FOR = {"follow": "list", "to": "export", "older-than": "prune", "keep": "prune", "yes": "prune"}
+_ONLY_FOR = {"to": "export", "older-than": "prune", "keep": "prune", "yes": "prune"}
 
 
 def _show(stdout: TextIO, found: Iterable[Record], *, has_header: bool = True) -> None:
-    """List records, the oldest first."""
-    table = _table(*_HEADERS, has_header=has_header)
-    for record in found:
-        table.add_row(*_cells(record))
-    _print(stdout, table)
+    """List events, the oldest first."""
+    _print(stdout, _HEADERS, [tuple(_cells(record)) for record in found], drop=_LESS_IMPORTANT, has_header=has_header)
 
 
 def _show_summary(stdout: TextIO, found: Summary) -> None:
     """Show what became of failures, those that stay broken first, and the figures of all sessions."""
     overall = found.overall
-    if found.sums:
-        table = _table("server", "tool", "code", "troubles", "recovered", "calls wasted", "seconds wasted", "how")
-        for one in found.sums:
-            table.add_row(
+    if found.rows:
+        rows = [
+            (
                 _safe(one.server),
                 _safe(one.tool),
                 _safe(one.code),
                 f"{one.failures:,}",
-                f"{one.recovered / one.failures:.0%}",
+                _percent(one.rate),
                 f"{one.calls_wasted:,}",
-                f"{one.seconds_wasted:,.1f}",
-                ", ".join(f"{verdict} {one.verdicts[verdict]:,}" for verdict in VERDICTS if verdict in one.verdicts),
+                f"{one.seconds_lost:,.1f} s",
+                ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in one.verdicts.items()),
             )
-        _print(stdout, table)
+            for one in found.rows
+        ]
+        headers = ("server", "tool", "code", "failures", "recovered", "wasted", "lost", "how")
+        _print(stdout, headers, rows, drop=_LESS_IMPORTANT_SUMS)
         stdout.write("\n")
-    rate = "no trouble" if overall.rate is None else f"{overall.rate:.0%} of troubles ended well"
+    judged = overall.failures - overall.verdicts["moved_on"]
+    moved_on = overall.verdicts["moved_on"]
     stdout.write(
-        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed; {rate}.\n"
-        f"{overall.calls_wasted:,} calls and {overall.seconds_wasted:,.1f} seconds wasted,"
-        f" {overall.turns_saved:,} turns saved, {overall.duplicates_prevented:,} duplicates prevented.\n"
+        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed.\n"
+        f"Agents recovered from {overall.recovered:,} of {judged:,} failures ({_percent(overall.rate)});"
+        f" after {moved_on:,} more, they moved on.\n"
+        f"{overall.calls_wasted:,} calls wasted, {overall.seconds_lost:,.1f} seconds lost,"
+        f" {overall.turns_saved:,} turns saved, {overall.duplicates_avoided:,} duplicates avoided.\n"
     )
 
 
-def _table(*headers: str, has_header: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
-    for header in headers:
-        table.add_column(
-            header,
-            no_wrap=header not in ("message", "how"),
-            overflow="ellipsis",
-            justify="right" if header in _NUMBERS else "left",
-        )
-    return table
-
-
-def _print(stdout: TextIO, table: Table) -> None:
+def _print(stdout: TextIO, headers: Sequence[str], rows: Sequence[Sequence[Cell]], **how: Any) -> None:
     with page(stdout) as console:
-        if not stdout.isatty():
-            console.width = WIDEST
-        console.print(table)
+        width = list_width(stdout, console)
+        console.print(list_table(headers, rows, width=width, right=_NUMBERS, **how))
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.0%}"
 
 
 def _cells(record: Record) -> Iterable[str | Text]:

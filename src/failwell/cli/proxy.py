@@ -34,7 +34,7 @@ PARSED_BY_THE_PROXY: dict[str, Any] = {
 
 
 def proxy(context: typer.Context) -> None:
-    """Stand in front of a server and make its failures structured.
+    """Put failwell in front of a server that you can't modify.
 
     Example: failwell proxy --retry -- npx some-server
     """

@@ -13,17 +13,16 @@ from typing import Annotated, Any, TextIO, TypeVar, get_args
 import msgspec
 import typer
 from msgspec import Struct
-from rich.table import Table
 from rich.text import Text
 
 import failwell as fw
 from failwell._json import is_array, is_object, parse_object
 from failwell._json import write_json as json_text
-from failwell.advice import ADVICE
+from failwell.advice import ADVICE, is_guess
 from failwell.check.peers import connector
 from failwell.check.peers.peer import BadServer, PeerGone, initialize, list_tools
 from failwell.cli.completion import dialect_names
-from failwell.cli.console import WIDEST, flag_rows, page, pairs_table, type_text
+from failwell.cli.console import Cell, flag_rows, list_table, list_width, page, pairs_table, type_text
 from failwell.cli.streams import (
     AsJson,
     Misuse,
@@ -44,13 +43,14 @@ from failwell.reading.context import Context
 from failwell.reading.evidence import ClaimEvidence, find_evidence
 from failwell.reading.reader import explain
 from failwell.records._record import Record, decode_line
+from failwell.redact.scrubber import clean
 from failwell.schema.repair import Repair
 
 ServerDialect = Annotated[
     str | None,
     typer.Option(
         "--dialect",
-        help="What the server speaks: its exact shapes count even if not flagged.",
+        help="The error format of the server; its errors count even if not flagged.",
         autocompletion=dialect_names,
         metavar="NAME",
     ),
@@ -62,6 +62,7 @@ Value = TypeVar("Value")
 
 _START_TIMEOUT = 60.0
 _CALL_TIMEOUT = 30.0
+_LONGEST_RESULT = 2000
 _MOST_LINES = 10_000
 # Where recorders put the answer, and the schema, beside `tool` and `arguments`.
 _ANSWER_KEYS = ("raw", "answer", "result", "response")
@@ -69,8 +70,8 @@ _SCHEMA_KEYS = ("inputSchema", "input_schema", "schema")
 _LIKE_JSON = re.compile(r"""\s*(\{\s*"|\[\s*["{])""")
 _ACTIONS: dict[str, Action] = {action: action for action in get_args(Action)}
 _RECORDED = "Decided so when it was recorded."
-_TAKEN = "an MCP result, a JSON-RPC response or an error's text"
-_ORIGINS = {"inferred": "flat text: a guess"}
+_TAKEN = "an MCP result, a JSON-RPC response or the text of an error"
+_ORIGINS = {"inferred": "plain text (guessed)"}
 
 
 def read(
@@ -81,30 +82,32 @@ def read(
     unflagged: Unflagged = False,
     tool: ToolName = None,
     arguments: Annotated[
-        str | None, typer.Option("--arguments", help="What the tool was called with.", metavar="JSON")
+        str | None, typer.Option("--arguments", help="The arguments of the call.", metavar="JSON")
     ] = None,
     schema_file: Annotated[
-        Path | None, typer.Option("--schema", help="The tool's input schema.", metavar="FILE")
+        Path | None, typer.Option("--schema", help="A file with the input schema of the tool.", metavar="FILE")
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="The tool changes nothing.")] = False,
-    idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may run twice.")] = False,
+    idempotent: Annotated[bool, typer.Option("--idempotent", help="The tool may safely run twice.")] = False,
     as_json: AsJson = False,
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="Behind --: a server to start and to call --tool of; or its URL.", metavar="COMMAND"),
+        typer.Argument(
+            help="The payload as JSON; or a server to call --tool on: a command after --, or a URL.", metavar="COMMAND"
+        ),
     ] = None,
 ) -> None:
-    """Read a failure: what it is, what to do, how to mend the call.
+    """Explain a failure: what it is, what to do, how to fix the call.
 
-    Shows what each claim rests on: a rule and its words, a key of the payload, the schema.
+    The input is an MCP result, a JSON-RPC response, the text of an error, or a file of recorded lines: each line is one
+    of these, an object with `raw`, `tool`, `arguments` and `inputSchema`, or a record written by failwell. The output
+    shows the evidence for each statement. Exits with 1 if there is no failure in the input.
 
-    Takes an MCP result, a JSON-RPC response, or an error's bare text; or a file of recorded lines, each one of these or
-    an object with `raw`, `tool`, `arguments` and `inputSchema`, or a record of failwell's own. Exits with 1 if nothing
-    in the payload is a failure.
-
-    With a command behind --, that server is started and the tool is called for real; so it is with the URL of one.
+    With a command after --, or a URL, failwell starts or contacts that server and calls the tool for real.
 
     Example: failwell read --idempotent < result.json
+
+    Example: failwell read '{"isError": true, "content": [{"type": "text", "text": "503 Service Unavailable"}]}'
 
     Example: failwell read --tool add --arguments '{"n": 5}' -- python server.py
     """
@@ -112,11 +115,14 @@ def read(
     hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
     sent = parse_json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
     lines = None
-    if command:
-        if file is not None:
-            raise Misuse("there is a command and a --file: read takes one of them")
+    payload = command[0] if command and command[0].lstrip()[:1] in ("{", "[") else None
+    if command and file is not None:
+        raise Misuse(f"both {'a payload' if payload else 'a command'} and --file are given: use one of them")
+    if payload is not None and command is not None and len(command) > 1:
+        raise Misuse("more than one payload is given: put each on a line of a file, and give that with --file")
+    if command and payload is None:
         calls = [_call_server(command, tool, sent)]
-    elif (lines := parse_lines(text := read_payload(context.obj, file))) is None:
+    elif (lines := parse_lines(text := payload or read_payload(context.obj, file))) is None:
         schema = _read_schema(schema_file) if schema_file is not None else None
         calls = [parse_payload(text, tool=tool, arguments=sent, schema=schema)]
     else:
@@ -160,7 +166,7 @@ def parse_lines(text: str) -> list[RecordedCall] | None:
     ):
         return None
     if others:
-        raise Misuse(f"line {others[0][0]} of the payload is no JSON object, which a recorded line is")
+        raise Misuse(f"line {others[0][0]} of the payload is not a JSON object, as a recorded line must be")
     if len(lines) > _MOST_LINES:
         raise Misuse(f"the payload has {len(lines):,} lines: at most {_MOST_LINES:,} are read")
     return [
@@ -179,12 +185,12 @@ def parse_payload(text: str, **known: Any) -> RecordedCall:
     except ValueError as broken:
         is_cut = _is_like_json(text) and "Extra data" not in str(broken)
         if is_cut:
-            raise Misuse(f"the payload begins like JSON and is none: {broken}; give {_TAKEN}") from None
+            raise Misuse(f"the payload looks like JSON but is invalid: {broken}; give {_TAKEN}") from None
         return RecordedCall(answer=text, **known)
     except RecursionError:
-        raise Misuse(f"the payload is JSON that is nested too deep; give {_TAKEN}") from None
+        raise Misuse(f"the payload is nested too deeply; give {_TAKEN}") from None
     if not isinstance(found, dict | str) and not (is_array(found) and any(map(is_object, found))):
-        raise Misuse(f"the payload is JSON that holds no answer of a tool; give {_TAKEN}")
+        raise Misuse(f"the payload is JSON but not the result of a tool; give {_TAKEN}")
     return RecordedCall(answer=text, record=_parse_record(text, found), **known)
 
 
@@ -218,10 +224,11 @@ def _read_schema(file: Path) -> dict[str, Any]:
 
 
 class CallReading(Struct, frozen=True, kw_only=True):
-    """All that can be said of one answer. What is not a failure has none of it; `kind` is that of a record."""
+    """All that can be said of one answer: a failure, or the *result* of a success. `kind` is that of a record."""
 
     tool: str | None = None
     kind: str | None = None
+    result: str | None = None
     failure: fw.dialects.RedactedFailure | None = None
     rule: str | None = None
     evidence: tuple[ClaimEvidence, ...] = ()
@@ -231,6 +238,7 @@ class CallReading(Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """Return it for programs."""
         return {
+            "result": self.result,
             "failure": self.failure and write_whole(self.failure),
             "rule": self.rule,
             "evidence": [{**msgspec.to_builtins(found), "reason": found.sentence} for found in self.evidence],
@@ -253,7 +261,7 @@ def analyse(call: RecordedCall, *, dialect: str | None, unflagged: bool, hints: 
         unflagged=unflagged,
     )
     if reading is None:
-        return CallReading(tool=call.tool)
+        return CallReading(tool=call.tool, result=_result_text(call.answer))
     failure = fw.dialects.canonical(reading.failure)
     known = hints if hints is not None else call.annotations if is_object(call.annotations) else None
     return CallReading(
@@ -264,6 +272,21 @@ def analyse(call: RecordedCall, *, dialect: str | None, unflagged: bool, hints: 
         decision=fw.decide(failure, known, policy=ADVICE),
         repair=fw.repair(reading.failure, call.arguments, call.schema),
     )
+
+
+def _result_text(answer: Any) -> str:
+    """Return what a call that succeeded gave, as a person would see it: redacted, and cut where it is long."""
+    found = parse_object(answer) if isinstance(answer, str) else answer
+    if is_object(found) and is_object(found.get("result")):
+        found = found["result"]
+    if not is_object(found):
+        return clean(answer if isinstance(answer, str) else json.dumps(answer, default=str), _LONGEST_RESULT)
+    blocks = [block for block in found.get("content") or () if is_object(block)]
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    texts += [f"[{block.get('type', 'block')}]" for block in blocks if not isinstance(block.get("text"), str)]
+    if texts:
+        return clean("\n".join(texts), _LONGEST_RESULT)
+    return clean(json.dumps(found.get("structuredContent", found), default=str), _LONGEST_RESULT)
 
 
 def _analyse_record(record: Record, hints: Any) -> CallReading:
@@ -345,11 +368,11 @@ def _call_server(command: Sequence[str], tool: str | None, arguments: dict[str, 
         with interrupt_on_signals(), LiveServer(command) as server:
             tools = server.tools()
             if tool is None:
-                raise Misuse(f"say which tool to call with --tool: the server has {', '.join(tools)}")
+                raise Misuse(f"name the tool to call with --tool: the server has {', '.join(tools)}")
             answer = server.call(tool, arguments or {})
     except BadServer as bad:
         is_data = len(command) == 1 and Path(command[0]).is_file() and not os.access(command[0], os.X_OK)
-        meant = f"; to read what it holds: failwell read --file {command[0]}" if is_data else ""
+        meant = f"; to read this file, use failwell read --file {command[0]}" if is_data else ""
         raise Misuse(f"{bad_server_misuse(command, bad)}{meant}") from None
     known = tools.get(tool, {})
     return RecordedCall(
@@ -366,6 +389,8 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
     failure, decision = reading.failure, reading.decision
     if failure is None or decision is None:
         stdout.write(f"Not a failure{f': a record of {reading.kind}' if reading.kind else ''}.\n")
+        if reading.result:
+            stdout.write(f"\n{reading.result}\n")
         return
     with page(stdout) as console:
         code = failure.code if failure.code != failure.type else None
@@ -379,7 +404,9 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
             console.print(pairs_table((_claim_text(found), found.sentence) for found in reading.evidence))
         console.print()
         console.print(Text.assemble(("→ ", "dim"), (_decision_text(decision), "bold")))
-        console.print(decision.reason)
+        # Of what was not understood nothing is claimed that would need the note.
+        is_inferred = not is_certain(failure) and not is_guess(failure)
+        console.print(f"{decision.reason.rstrip('.')} (guessed from text)." if is_inferred else decision.reason)
         if decision.suggestion and decision.suggestion != failure.suggestion:
             console.print(Text(decision.suggestion, "dim"))
         if reading.repair is not None:
@@ -392,34 +419,36 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
 
 def _show_list(stdout: TextIO, readings: list[CallReading]) -> None:
     """List what many answers hold, a line each, and how many there are of each type."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for header in ("", "tool", "type", "code", "next", "repair", "rule"):
-        table.add_column(header, no_wrap=header != "rule", justify="right" if not header else "left")
+    rows: list[tuple[Cell, ...]] = []
     for number, reading in enumerate(readings, 1):
-        if reading.failure is None or reading.decision is None:
-            table.add_row(str(number), reading.tool or "", Text(reading.kind or "not a failure", "dim"))
+        failure, repair = reading.failure, reading.repair
+        if failure is None or reading.decision is None:
+            rows.append((str(number), Text(reading.kind or "not a failure", "dim"), "", reading.tool or "", "", "", ""))
         else:
-            table.add_row(
-                str(number),
-                reading.tool or "",
-                type_text(reading.failure.type),
-                reading.failure.code or "",
-                _decision_text(reading.decision),
-                f"{reading.repair.confidence:.0%}" if reading.repair else "",
-                _rule_text(reading),
+            rows.append(
+                (
+                    str(number),
+                    type_text(failure.type),
+                    _decision_text(reading.decision),
+                    reading.tool or "",
+                    f"{repair.confidence:.0%}" if repair else "",
+                    _rule_text(reading) or "",
+                    failure.code or "",
+                )
             )
     counts = Counter(reading.failure.type if reading.failure else "not a failure" for reading in readings)
     with page(stdout) as console:
-        if not stdout.isatty():
-            console.width = WIDEST
-        console.print(table)
+        width = list_width(stdout, console)
+        console.print(
+            list_table(("", "type", "next", "tool", "repair", "rule", "code"), rows, width=width, right=("",))
+        )
         console.print()
         console.print(", ".join(f"{count} {name}" for name, count in counts.most_common()))
 
 
 def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
     yield from flag_rows(
-        recoverable=failure.recoverable,
+        recoverable=None if is_guess(failure) else failure.recoverable,
         retryable=failure.retryable,
         outcome=failure.outcome,
         is_guess=not is_certain(failure),

@@ -21,19 +21,19 @@ def schema(
     dialect: Annotated[
         str,
         typer.Argument(
-            help="compact, envelope, flat, or meta (the schema of its `_meta`).",
+            help="compact, envelope, flat or meta (the schema of its _meta).",
             autocompletion=schema_names,
             metavar="DIALECT",
         ),
     ],
 ) -> None:
-    """Write the JSON Schema of a dialect.
+    """Print the JSON Schema of an error format.
 
     Example: failwell schema compact > compact.schema.json
     """
     json_schema = getattr(DIALECTS.get(dialect), "json_schema", None)
     if json_schema is None:
         having = list(schema_names(""))
-        why = "is not JSON and has no JSON Schema" if dialect in DIALECTS else "is no dialect"
+        why = "is not JSON, so it has no JSON Schema" if dialect in DIALECTS else "is not a format"
         raise Misuse(f"{dialect} {why}: choose one of {', '.join(having)}{did_you_mean(dialect, having)}")
     write_json(context.obj.stdout, json_schema())

@@ -16,9 +16,9 @@ from failwell import dialects
 from failwell._json import LONGEST_JSON, parse_object
 from failwell.check.peers.peer import ENDED
 
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PayloadFile = Annotated[
-    Path | None, typer.Option("--file", "-f", help="Read the payload from this file, not from stdin.", metavar="FILE")
+    Path | None, typer.Option("--file", "-f", help="Read this file instead of standard input.", metavar="FILE")
 ]
 
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -31,7 +31,9 @@ class Misuse(Exception):
 def bad_server_misuse(command: Sequence[str], bad: Exception) -> Misuse:
     """Return what to say of a server that cannot be worked with: why, and if it gave no reason, where to find one."""
     silent = str(bad) == ENDED
-    return Misuse(f"{bad} without a word; start it by itself to see why: {shlex.join(command)}" if silent else str(bad))
+    return Misuse(
+        f"{bad} without an error message; run it yourself to see why: {shlex.join(command)}" if silent else str(bad)
+    )
 
 
 class Streams(NamedTuple):
@@ -50,16 +52,16 @@ def read_payload(streams: Streams, file: Path | None) -> str:
     """
     raw = _read_stdin(streams) if file is None else read_file(file)
     if len(raw) > LONGEST_JSON:
-        raise Misuse(f"the payload is too large: at most {LONGEST_JSON:,} bytes are read")
+        raise Misuse(f"the input is too large: at most {LONGEST_JSON:,} bytes are read")
     text = decode_text(raw)
     if not text.strip():
-        raise Misuse("the payload is empty: give an MCP result, a JSON-RPC response or an error's text")
+        raise Misuse("the input is empty: give an MCP result, a JSON-RPC response or the text of an error")
     return text
 
 
 def _read_stdin(streams: Streams) -> bytes:
     if streams.stdin.isatty():
-        streams.stderr.write("Reading the payload from the terminal; end it with Ctrl-D.\n")
+        streams.stderr.write("Reading from the terminal; press Ctrl-D to end the input.\n")
     raw = getattr(streams.stdin, "buffer", None)
     if raw is None:
         return streams.stdin.read(LONGEST_JSON + 1).encode("utf-8", "replace")

@@ -1,0 +1,15 @@
+"""Where the documentation of this package is."""
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
+
+
+@cache
+def docs_address() -> str:
+    """Return where the docs are, as the package says; empty if it does not."""
+    try:
+        listed = metadata("failwell").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    named = {name: address for name, _, address in (str(line).partition(", ") for line in listed)}
+    return named.get("Documentation", "").removesuffix("/index.md")
