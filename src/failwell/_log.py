@@ -14,7 +14,10 @@ class _Log:
             import logging  # only now: most programs get no line of ours, and it takes a tenth of the first failure
 
             self._logger = logging.getLogger("failwell")
-        return getattr(self._logger, name)
+        found = getattr(self._logger, name)
+        if callable(found):
+            setattr(self, name, found)  # the next line finds it at once
+        return found
 
 
 _log: Any = _Log()

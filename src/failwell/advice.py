@@ -343,23 +343,23 @@ def decide(
     if not isinstance(failure, Failure):
         raise TypeError(f"decide takes a Failure or a ToolFailure, not {type(failure).__name__}; read it first")
     is_safe = policy.repeatable or Hints.of(hints).repeatable
-    return _decide(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
+    decision = _decide(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
+    own = failure.suggestion
+    if own is None or is_our_sentence(own):
+        own = _sentence(failure, decision, is_safe=is_safe)
+    return replace(decision, suggestion=own)
 
 
 def _decide(
     failure: Failure, attempt: int, policy: Policy, elapsed: float = 0.0, jitter: float = 1.0, *, is_safe: bool
 ) -> Decision:
-    may_have_effect = not is_safe and failure.outcome not in _NO_EFFECT
-    decision = (
+    """Return the next step and why, not yet in words."""
+    return (
         _by_severity(failure)
         or _by_retry(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
         or _by_stated_delay(failure, attempt, policy, elapsed, jitter, is_safe=is_safe)
-        or _by_correction(failure, may_have_effect=may_have_effect)
+        or _by_correction(failure, may_have_effect=not is_safe and failure.outcome not in _NO_EFFECT)
     )
-    own = failure.suggestion
-    if own is None or is_our_sentence(own):
-        own = _sentence(failure, decision, may_have_effect=may_have_effect)
-    return replace(decision, suggestion=own)
 
 
 def durable_delay(failure: Failure, decision: Decision) -> float | None:
@@ -479,9 +479,10 @@ def _reason(failure: Failure, action: Action) -> str:
             return "It does not exist." if failure.type == "NOT_FOUND" else "The same call cannot succeed."
 
 
-def _sentence(failure: Failure, decision: Decision, *, may_have_effect: bool) -> str:
+def _sentence(failure: Failure, decision: Decision, *, is_safe: bool) -> str:
     """Return our sentence for a decision: the code's own where it words that action, else the action's."""
     action = decision.action
+    may_have_effect = not is_safe and failure.outcome not in _NO_EFFECT
     row = codes.get(failure.code)
     own = row.suggestion if row and row.action == action else None
     if failure.outcome == "executed":
@@ -537,16 +538,17 @@ def advised(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Po
     """
     if failure.suggestion is not None and not is_our_sentence(failure.suggestion):
         return failure
-    is_safe = policy.repeatable or Hints.of(hints).repeatable
-    decision = _decide(failure, attempt, policy, is_safe=is_safe)
-    sentence = decision.suggestion if _earns_its_tokens(failure, decision, is_safe=is_safe) else None
+    sentence = None
+    if not is_guess(failure):
+        is_safe = policy.repeatable or Hints.of(hints).repeatable
+        decision = _decide(failure, attempt, policy, is_safe=is_safe)
+        if _earns_its_tokens(failure, decision, is_safe=is_safe):
+            sentence = _sentence(failure, decision, is_safe=is_safe)
     return failure if sentence == failure.suggestion else amended(failure, suggestion=sentence)
 
 
 def _earns_its_tokens(failure: Failure, decision: Decision, *, is_safe: bool) -> bool:
     """Return whether a sentence says more than a model reads from the message, the fields and the delay anyway."""
-    if is_guess(failure):
-        return False
     if failure.severity is not None:
         return failure.severity == "critical"
     if decision.action == "retry":

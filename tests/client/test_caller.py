@@ -10,6 +10,9 @@ import pytest
 
 import failwell as fw
 from failwell.client import CallResult, ToolDescription, ToolListCache, ToolPage
+from failwell.client._tool_list import ToolLookup
+from failwell.reading.raw_result import parse_result
+from failwell.reading.reader import explain
 from failwell.retry import Breaker, Budget, Event, Repeats, Shared
 from failwell.retry._layers import take_inner_failure
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
@@ -369,10 +372,44 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def noting(what: Any, **known: Any) -> Any:
         found.append(known["input_schema"])
-        return fw.read(what, **known)
+        return explain(what, **known)
 
-    monkeypatch.setattr("failwell.client._caller.read", noting)
+    monkeypatch.setattr("failwell.client._caller.explain", noting)
     return found
+
+
+def test_a_result_is_taken_apart_once_for_its_failure_and_the_tries_it_tells_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[Any] = []
+
+    def noting(what: Any) -> Any:
+        parsed.append(what)
+        return parse_result(what)
+
+    monkeypatch.setattr("failwell.reading.reader.parse_result", noting)
+    retried = {**BUSY, "_meta": {"dev.failwell/retry": {"attempts": 3}}}
+
+    answer = run(Tool(retried), description=SAFE)
+
+    assert parsed == [retried]
+    assert answer.attempts == 3
+
+
+def test_what_is_known_of_a_tool_is_asked_for_once_after_a_failure() -> None:
+    asked: list[str] = []
+
+    async def fetch() -> Any:
+        raise AssertionError("it is known")
+
+    def known() -> ToolDescription:
+        asked.append("look")
+        return ToolDescription.of(SAFE)
+
+    answer = run(Tool(BUSY, FINE), description=ToolLookup(fetch, known))
+
+    assert answer.failure is None
+    assert asked == ["look"]
 
 
 def test_a_failure_is_read_once_where_the_tool_is_described(reads: list[Any]) -> None:

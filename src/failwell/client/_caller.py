@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,17 +17,18 @@ from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell.advice import Hints, is_timed_conflict
-from failwell.client._repeat_guard import RepeatGuard
 from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed, untrusted
 from failwell.dialects._placement import META_KEY, is_beside_success
 from failwell.event import Event, Observer
 from failwell.failure import Failure, is_certain
-from failwell.reading.reader import attempts_below, read, returned_failure
+from failwell.reading.flat_text import Reading
+from failwell.reading.reader import explain, returned_failure
 from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Ask, Effect, Finish, Limits, Policy, Run, Shared, Try, Wait, _environment, _layers
 from failwell.retry._call_key import CallKey
 from failwell.retry._layers import Layer, is_retrying, report_to_outer_layer, sent_key
+from failwell.retry._limits import digest_of
 from failwell.retry._time_limit import NoAnswer, TimeLimit
 from failwell.schema.repair import Repair, repair
 
@@ -48,6 +50,9 @@ _DEFAULT = Policy()
 _SURE_ENOUGH = 0.7  # the confidence of a repair
 _MOST_POLICIES = 1000
 _MOST_REJECTIONS = 2
+_REPEAT_WINDOW = 60.0
+_MOST_REPEATED_CALLS = 1000
+_COUNTED_AS_REPEATS = ("VALIDATION", "NOT_FOUND")
 _NOT_SENT = "The call was not sent: it was refused twice within a minute, and its arguments are the same."
 _NO_EFFECT = ("not_executed", "rejected")
 # Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
@@ -206,55 +211,57 @@ class ToolCall:
         result, exception = end
         if exception is not None:
             below = 2 if _layers.is_marked(exception, since=self._marks_before) else 0
-            failure = await self._failure_in(exception, arguments)
+            reading = await self._read(exception, arguments)
+            failure = None if reading is None else reading.failure
             if failure is not None and isinstance(exception, NoAnswer) and self.hints.read_only:
                 failure = failure.replace(outcome="not_executed")  # there is no effect that it could have had
             return Attempt(None, exception, failure, below)
         reads_successes = (self._dialect is not None or self._unflagged) and is_automatic()
         if not reads_successes and not is_failed(result):
             return Attempt(result)
-        failure = await self._failure_in(result, arguments, has_failed=not reads_successes)
-        if failure is not None and is_beside_success(failure) and not is_failed(result):
-            failure = None
-        return Attempt(result, None, failure, attempts_below(result) if failure else 0)
+        reading = await self._read(result, arguments, has_failed=not reads_successes)
+        if reading is None or (is_beside_success(reading.failure) and not is_failed(result)):
+            return Attempt(result)
+        return Attempt(result, None, reading.failure, reading.attempts)
 
-    async def _failure_in(self, what: Any, arguments: dict[str, Any], *, has_failed: bool = True) -> Failure | None:
+    async def _read(self, what: Any, arguments: dict[str, Any], *, has_failed: bool = True) -> Reading | None:
         """Return the failure in a result or an exception, read with what is known of the tool if that matters.
 
         It is read once, unless the server had to be asked for the tool's schema, which a text may be about.
         """
-        schema = self._known_schema() if has_failed else self.description.input_schema
-        failure = self._read(what, arguments, schema)
-        if failure is None or self._describe is None or not self._matters_for(failure):
-            return failure
-        await self.look_up()
+        known = self._known_description() if has_failed else None
+        schema = (known or self.description).input_schema
+        reading = self._read_with(schema, what, arguments)
+        if reading is None or self._describe is None or not self._matters_for(reading.failure):
+            return reading
+        await self.look_up(known)
         late = self.description.input_schema
-        return failure if is_certain(failure) or late is schema else self._read(what, arguments, late)
+        return reading if late is schema or is_certain(reading.failure) else self._read_with(late, what, arguments)
 
-    def _known_schema(self) -> dict[str, Any] | None:
-        """Return the tool's schema as far as nobody must be asked for it."""
+    def _known_description(self) -> ToolDescription | None:
+        """Return what was not looked up yet and is known all the same, so that nobody must be asked for it."""
         if self._is_described or self._describe is None:
-            return self.description.input_schema
+            return None
         try:
             if not callable(self._describe):
                 self._describe = ToolDescription.of(self._describe)
             found = self._describe.known() if isinstance(self._describe, ToolLookup) else self._describe
         except Exception:  # `look_up` says so, if it matters
             return None
-        return found.input_schema if isinstance(found, ToolDescription) else None
+        return found if isinstance(found, ToolDescription) else None
 
     def _matters_for(self, failure: Failure) -> bool:
         if self._wants_schema and failure.type == "VALIDATION":
             return True
         return not is_certain(failure) or failure.retryable is not False or is_timed_conflict(failure)
 
-    async def look_up(self) -> None:
-        """Learn what the server says of the tool."""
+    async def look_up(self, known: ToolDescription | None = None) -> None:
+        """Learn what the server says of the tool, unless that is *known*."""
         describe = self._describe
         if not callable(describe):
             self._describe = None
         try:
-            found = describe.known() if isinstance(describe, ToolLookup) else None
+            found = describe.known() if known is None and isinstance(describe, ToolLookup) else known
             if found is None:
                 asked = await self._ask(cast(Describe, describe)) if callable(describe) else describe
                 found = ToolDescription.of(asked)
@@ -269,8 +276,8 @@ class ToolCall:
     async def _ask(self, describe: Describe) -> Any:
         return await (describe() if self.limit is None else self.limit.look_up(describe))
 
-    def _read(self, what: Any, arguments: dict[str, Any], schema: dict[str, Any] | None) -> Failure | None:
-        failure: Failure | None = read(
+    def _read_with(self, schema: dict[str, Any] | None, what: Any, arguments: dict[str, Any]) -> Reading | None:
+        return explain(
             what,
             tool=self.tool or None,
             arguments=arguments,
@@ -279,7 +286,6 @@ class ToolCall:
             dialect=self._dialect,
             unflagged=self._unflagged,
         )
-        return failure
 
 
 def is_failed(result: Any) -> bool:
@@ -292,6 +298,48 @@ def is_failed(result: Any) -> bool:
     if flag is False and (not meta or META_KEY not in meta) and "_meta" not in fields:
         return False
     return flag is True or returned_failure(result) is not None
+
+
+class RepeatGuard:
+    """Counts calls that failed alike, by server, tool and arguments, within the last minute.
+
+    It is false while there are none. Of arguments, which may be long or secret, it keeps a digest only.
+    """
+
+    def __init__(self) -> None:
+        self._failed: OrderedDict[tuple[str, str, bytes, str], list[float]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        """Return whether any call failed lately."""
+        return bool(self._failed)
+
+    def failed(self, server: str, tool: str, *, arguments: object, failure: Failure, now: float) -> int:
+        """Count a failure, and return how often the call failed like this within the last minute."""
+        if failure.type not in _COUNTED_AS_REPEATS:
+            return 0
+        key = (server, tool, digest_of(arguments), failure.type)
+        times = [*self._recent(key, now), now]
+        self._failed[key] = times[-_MOST_REPEATED_CALLS:]
+        self._failed.move_to_end(key)
+        if len(self._failed) > _MOST_REPEATED_CALLS:
+            self._failed.popitem(last=False)
+        return len(times)
+
+    def rejections(self, server: str, tool: str, *, arguments: object, now: float) -> int:
+        """Return how often a call was refused because of its arguments within the last minute."""
+        key = (server, tool, digest_of(arguments), "VALIDATION")
+        recent = self._recent(key, now)
+        if not recent:
+            self._failed.pop(key, None)
+        return len(recent)
+
+    def forget(self, server: str) -> None:
+        """Forget the calls of a server: something changed there, and they may succeed now."""
+        for key in [key for key in self._failed if key[0] == server]:
+            del self._failed[key]
+
+    def _recent(self, key: tuple[str, str, bytes, str], now: float) -> list[float]:
+        return [time for time in self._failed.get(key, ()) if now - time < _REPEAT_WINDOW]
 
 
 class CallerOptions(TypedDict, total=False):
@@ -724,10 +772,11 @@ def _note_retention(call: ToolCall) -> CallKey | None:
 
 def _drop_refused_key(attempt: Attempt) -> bool:
     """Return whether the server refused the call only for its key, which is taken off then."""
-    failure, key = attempt.failure, sent_key()
-    if failure is None or key is None or not key.is_sent or key.on_refusal is None:
+    failure = attempt.failure
+    if failure is None or failure.code != "UNAUTHORIZED" or failure.outcome != "not_executed":
         return False
-    if failure.code != "UNAUTHORIZED" or failure.outcome != "not_executed" or not is_certain(failure):
+    key = sent_key()
+    if key is None or not key.is_sent or key.on_refusal is None or not is_certain(failure):
         return False
     key.refuse()
     return True

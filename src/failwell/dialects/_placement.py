@@ -103,7 +103,6 @@ def encode(
         ValueError: there is no such dialect.
         TypeError: *failure* is not a failure, or the dialect does not take a setting.
     """
-    get(dialect)
     if isinstance(failure, ToolFailure):
         failure = failure.failure
     if not isinstance(failure, Failure):
@@ -132,13 +131,15 @@ def write_result(
     """
     writer = get(dialect)
     try:
-        safe = canonical(failure, cleaned)
-        is_guessed, worded = is_guess(safe), safe
+        safe = worded = canonical(failure, cleaned)
+        is_judged = not is_certain(safe)
+        is_guessed = is_judged and is_guess(safe)
         if words and (is_guessed or writer is _meta):
             worded = structs.replace(safe, message=without_secret_values(words, failure))
-        shown = _shown(worded, is_text=writer is _meta)
-        wire = _own_words(worded) if is_guessed else writer.encode(shown, **settings)
-        structured = structured and not is_guessed
+        if is_guessed:
+            wire, structured = _own_words(worded), False
+        else:
+            wire = writer.encode(_shown(worded, is_text=writer is _meta) if is_judged else worded, **settings)
         return result_of(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
         log.exception("a failure could not be encoded; a minimal one is sent instead")
@@ -185,8 +186,6 @@ def _shown(failure: RedactedFailure, *, is_text: bool) -> RedactedFailure:
     make a call again that may not be. Which field the words are about, a model reads in the words; and so it does the
     hint that they give, if they are the text (*is_text*).
     """
-    if is_certain(failure):
-        return failure
     fields = tuple(problem for problem in failure.fields if not _is_said(problem, failure.message))
     is_guess = failure.retryable is not False and failure.outcome != "executed"
     outcome = "unknown" if is_guess else failure.outcome

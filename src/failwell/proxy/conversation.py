@@ -9,7 +9,7 @@ A message gets one glance. Only what must be changed or read is decoded in full,
 What only failures need is loaded with the first of them: most sessions have none.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -199,10 +199,10 @@ class ReportEvent(Struct):
         event, request = self.event, self.request
         if request is None:
             return event
-        is_over = event.ends_call and event.kind != "refused"
-        details = {"refused": request.would_refuse} if is_over and request.would_refuse is not None else {}
+        details = event.details
+        if request.would_refuse is not None and event.ends_call and event.kind != "refused":
+            details = {**details, "refused": request.would_refuse}
         ended = now if request.succeeded is None else request.succeeded  # it may be reported later
-        details = {**event.details, **details}
         return replace(event, elapsed=ended - request.started, details=details, trace=request.trace)
 
 
@@ -309,13 +309,13 @@ class Settings(Struct, kw_only=True, eq=False):
         rules = self.retries if self.shares_limits else self.known_retries
         return rules is not None and rules.may_refuse
 
-    def count(self, tool: str) -> None:
-        """Count a call."""
+    def count(self, tool: str, calls: int = 1) -> None:
+        """Count calls."""
         known = self.calls.get(tool)
         if known is None:
             tool = counted_name(tool, self.calls)
             known = self.calls.get(tool, 0)
-        self.calls[tool] = known + 1
+        self.calls[tool] = known + calls
 
 
 class Arrival(Struct, frozen=True):
@@ -912,7 +912,8 @@ class Conversation:
                 yield ListTools(request, self._may_retry(request))
                 if not self.tools.is_empty:
                     reading = yield Compute(partial(self.rewriter.read_again, request.call, reading))
-            if (failure := reading.failed) is not None:
+            failure = None if reading.kind == "unflagged" else reading.failure  # what stays a success is not made again
+            if failure is not None:
                 if self._may_retry(request) and (yield from self._is_made_again(request, failure, reading)):
                     return
             elif (run := self._run_of_success(request)) is not None:
@@ -1169,8 +1170,8 @@ class Conversation:
         """
         if not (self.pending.keys().isdisjoint(ids) and self._cancelled.keys().isdisjoint(ids)):
             return False
-        for id in ids:
-            self.settings.count(tools.pop(id))
+        for tool, calls in Counter(map(tools.pop, ids)).items():
+            self.settings.count(tool, calls)
         self.answered_ids.update(ids)
         self._recently_answered.update(ids)
         self._bound_answered()

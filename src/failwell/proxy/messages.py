@@ -116,15 +116,17 @@ _LONGEST_COMPLAINT = 2048  # looking for words in more costs more than passing i
 
 def complains(data: bytes) -> bool:
     """Return whether a success is short and has a word of an error, so that it may be one that is not flagged."""
-    find = data.find  # takes half the time of `in`
-    return len(data) <= _LONGEST_COMPLAINT and (
-        data.count(b"rror") > data.count(b"isError")
-        or find(b"nvalid") >= 0
-        or find(b"equired") >= 0
-        or find(b"must be") >= 0
-        or find(b"issing") >= 0
-        or find(b"ailed") >= 0
-        or find(b"ot found") >= 0
+    if len(data) > _LONGEST_COMPLAINT:
+        return False
+    text = data.decode("latin-1").replace("isError", "")  # looking for words in bytes takes twice as long
+    return (
+        "rror" in text
+        or "nvalid" in text
+        or "equired" in text
+        or "must be" in text
+        or "issing" in text
+        or "ailed" in text
+        or "ot found" in text
     )
 
 

@@ -23,7 +23,7 @@ from failwell.event import CallArguments, Event, Kind
 from failwell.failure import FIELDS, Failure, is_certain
 from failwell.phrases.rpc_codes import METHOD_NOT_FOUND, PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ERROR_TEXT_CHARACTERS, MAX_ORIGINAL_CHARACTERS
-from failwell.proxy.calls import ListedTools, ProxiedCall
+from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, redacted, redacted_part
 from failwell.reading.flat_text import Reading, without_filling
 from failwell.reading.reader import attempts_in, explain
@@ -67,11 +67,6 @@ class AnswerReading(Struct):
     failure: Failure | None = None
     kind: Kind | None = None
     cleaned: CleanMessage | None = None
-
-    @property
-    def failed(self) -> Failure | None:
-        """The failure that the client learns of: not one that is called a success and stays one."""
-        return None if self.kind == "unflagged" else self.failure
 
     @property
     def is_retried_below(self) -> bool:
@@ -169,7 +164,7 @@ class Rewriter:
             return AnswerReading(message, found.failure, "failure", found.cleaned)
         is_flipped = self.flips(call.tool)
         is_read = self.reads_unflagged or self.marks_unflagged or is_flipped
-        if not is_read or not _has_succeeded(message) or not is_array(message["result"].get("content")):
+        if not is_read or not _has_succeeded(message) or _content(message) is None:
             return AnswerReading(message)
         error = self._read(call, message, unflagged=True)
         if error is None and self._flips_by_name(call.tool) and _is_bare_error(message):
@@ -241,9 +236,7 @@ class Rewriter:
     def cut(self, call: ProxiedCall, message: Message) -> Message | None:
         """Return a success whose texts are cut to the size that the policy allows; None: it passes as it is."""
         most = None if self._policies is None else self._policies.response_size(call.tool)
-        result = message.get("result")
-        blocks = result.get("content") if is_object(result) else None
-        if most is None or self.dry_run or not is_array(blocks) or not is_object(result):
+        if most is None or self.dry_run or (blocks := _content(message)) is None:
             return None
         length = sum(map(len, _texts(blocks)))
         if length <= most:
@@ -253,7 +246,7 @@ class Rewriter:
         note = (
             f"[{length - sum(map(len, _texts(kept)))} of {length} characters are left out. {self._ask_for_less(call)}]"
         )
-        return {**message, "result": {**result, "content": [*kept, {"type": "text", "text": note}]}}
+        return {**message, "result": {**message["result"], "content": [*kept, {"type": "text", "text": note}]}}
 
     def _ask_for_less(self, call: ProxiedCall) -> str:
         schema = self.tools.get(call.tool).input_schema
@@ -291,14 +284,14 @@ class Rewriter:
         """Return whether the next step after a failure that the proxy found depends on what the tool promises."""
         return _advice(failure, _SAFE) != _advice(failure)
 
-    def hints(self, tool: str) -> Hints:
-        """Return whether a tool may run twice, as the operator knows or the server lists it."""
+    def hints(self, tool: str, listed: ListedTool | None = None) -> Hints:
+        """Return whether a tool may run twice, as the operator knows or the server lists it: as *listed*, if given."""
         if self._policies is not None:
-            listed = self.tools.find(tool)
-            return self._policies.hints(tool, None if listed is None else listed.promises)
+            found = self.tools.find(tool)
+            return self._policies.hints(tool, None if found is None else found.promises)
         if tool in self._safe:
             return Hints(idempotent=True)
-        return Hints.of(dict.fromkeys(self.tools.get(tool).annotations, True))
+        return Hints.of(dict.fromkeys((listed or self.tools.get(tool)).annotations, True))
 
     def _read(self, call: ProxiedCall, message: Message, *, unflagged: bool = False) -> Reading | None:
         schema = self.tools.get(call.tool).input_schema
@@ -381,21 +374,21 @@ class Rewriter:
     ) -> Message | None:
         message = reading.message
         before: Message = message["result"] if is_object(message.get("result")) else {}
-        is_error, is_sure = "error" in message, is_certain(failure)
-        text = "" if is_error and is_sure else _text_of(message)
+        is_error, is_sure, blocks = "error" in message, is_certain(failure), _content(message)
+        text = "" if is_error and is_sure else _text_of(message, blocks)
         original = "" if is_sure else text.strip()
-        kept = without_filling(original, keeps_frames=lambda: _runs_code(call))
+        is_plain = original == reading.cleaned  # cleaning leaves out the filling too
+        kept = original if is_plain else without_filling(original, keeps_frames=lambda: _runs_code(call))
         is_said = len(failure.message) <= FIELDS["message"].longest and kept in failure.message
         words = None if is_said else _redact_text(kept)
         after = self._result(call, failure, attempts, cleaned=reading.cleaned, words=words)
-        blocks = before.get("content")
         is_whole = kept == original and len(kept) <= MAX_ERROR_TEXT_CHARACTERS and not is_error
-        if is_whole and is_array(blocks) and after["content"][0]["text"] == (words or original):
+        if is_whole and blocks is not None and after["content"][0]["text"] == (words or original):
             # Nothing was to be added, and what is the same as a text that was redacted needs that no more.
             is_safe = blocks == after["content"]
             after["content"] = blocks if is_safe else redacted_part(blocks, "result", "content")
         else:
-            rest = [block for block in blocks if not _is_text(block)] if is_array(blocks) else []
+            rest = [block for block in blocks or () if not _is_text(block)]
             after["content"] += redacted_part(rest, "result", "content") if rest else rest
         meta: Message = before["_meta"] if is_object(before.get("_meta")) else {}
         is_same = blocks == after["content"] and before.get("isError") is after["isError"]
@@ -410,7 +403,7 @@ class Rewriter:
             others = more.pop("_meta")
         result: Message = {**{key: None for key in before if key in _REPLACED or key in more}, **more, **after}
         result["_meta"] = {**others, **after["_meta"]}
-        answered: Message = {"text": text} if is_array(blocks) else {"content": blocks}
+        answered: Message = {"content": before.get("content")} if blocks is None else {"text": text}
         if is_error:
             answered = {"error": redacted_part(message["error"], "error")}
         if "structuredContent" in before and self.tools.get(call.tool).has_output_schema:
@@ -429,7 +422,7 @@ class Rewriter:
         words: str | None = None,
     ) -> Message:
         tool = self.tools.get(call.tool)
-        worded = advised(failure, self.hints(call.tool), attempt=attempts or 1)
+        worded = advised(failure, self.hints(call.tool, tool), attempt=attempts or 1)
         result = write_result(
             worded,
             self._dialect_of(call.tool),
@@ -470,7 +463,14 @@ def _runs_code(call: ProxiedCall) -> bool:
     return runs_code(call.tool, call.arguments)
 
 
-def _text_of(message: Message) -> str:
+def _content(message: Message) -> list[Any] | None:
+    """Return the blocks of a result; None: it has none."""
+    result = message.get("result")
+    blocks = result.get("content") if is_object(result) else None
+    return blocks if is_array(blocks) else None
+
+
+def _text_of(message: Message, blocks: list[Any] | None) -> str:
     """Return what a client shows of an answer: its texts, or the message of an error and what goes with it."""
     if "error" in message:
         error = message["error"]
@@ -479,9 +479,7 @@ def _text_of(message: Message) -> str:
         text, data = error.get("message"), error.get("data")
         is_said = not data or data == text or (is_object(data) and set(map(normalised, data)) <= _SAID_IN_LINES)
         return _shown(text) if is_said else f"{_shown(text)} {_shown(data)}"
-    result = message.get("result")
-    blocks = result.get("content") if is_object(result) else None
-    return "\n".join(_texts(blocks)) if is_array(blocks) else ""
+    return "\n".join(_texts(blocks or []))
 
 
 def _shown(value: Any) -> str:
@@ -501,7 +499,7 @@ def _texts(blocks: list[Any]) -> list[str]:
 def _is_bare_error(message: Message) -> bool:
     from failwell.reading.unflagged import is_bare_error  # only now: it brings much that other failures do not need
 
-    return is_bare_error(_text_of(message))
+    return is_bare_error(_text_of(message, _content(message)))
 
 
 def _has_succeeded(message: Message) -> bool:
@@ -548,9 +546,8 @@ def _is_text(block: Any) -> bool:
 
 def _with_safe_json(message: Message) -> Message:
     """Return a failing answer whose texts are redacted where they hold JSON: words made of it do not tell its names."""
-    result = message.get("result")
-    blocks = result.get("content") if is_object(result) else None
-    if not is_array(blocks) or not any(map(holds_json, _texts(blocks))):
+    blocks = _content(message)
+    if blocks is None or not any(map(holds_json, _texts(blocks))):
         return message
     safe = [
         {**block, "text": redact_whole(text)}

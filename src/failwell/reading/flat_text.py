@@ -43,13 +43,15 @@ _NOTHING_SAID = "The tool reported an error without saying which."
 class Reading(Struct, frozen=True):
     """A failure, and the rule that found it; the rule is None where the failure carried structure.
 
-    `cleaned` is the text that it was read from, if that was cleaned: mostly its message.
+    `cleaned` is the text that it was read from, if that was cleaned: mostly its message. `attempts` says how often
+    whoever sent it has tried the call, 0 if it does not say.
     """
 
     failure: Failure
     rule: str | None = None
     sign: Any = None
     cleaned: CleanMessage | None = None
+    attempts: int = 0
 
 
 def read_error_text(text: str, context: Context, found: Finding | None = None) -> Reading:

@@ -165,20 +165,21 @@ def _read(
     if isinstance(what, BaseException):
         return _from_exception(what, known_dialect, now=now, context=context)
     if is_object(what) and (failure := _whole(what)):
-        return Reading(_after_all_tries(failure, what["_meta"]))
+        return _after_all_tries(Reading(failure), what["_meta"])
     raw = parse_result(what)
     if raw is None:
         return None
     reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
-    if reading is None or RETRY_KEY not in raw.meta:
-        return reading
-    return replace(reading, failure=_after_all_tries(reading.failure, raw.meta))
+    return None if reading is None else _after_all_tries(reading, raw.meta)
 
 
-def _after_all_tries(failure: Failure, meta: dict[str, Any]) -> Failure:
+def _after_all_tries(reading: Reading, meta: dict[str, Any]) -> Reading:
     """Return the failure of the last try with the outcome of all tries, which whoever retried noted beside it."""
     retry = meta.get(RETRY_KEY)
-    return with_graver_outcome(failure, retry.get("outcome")) if is_object(retry) else failure
+    if not is_object(retry):
+        return reading
+    failure = with_graver_outcome(reading.failure, retry.get("outcome"))
+    return replace(reading, failure=failure, attempts=attempts_in(meta))
 
 
 def _read_result(

@@ -6,12 +6,12 @@ from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NewType, cast
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
-from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, one_per_path, path_keys
+from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, amended, one_per_path, path_keys
 from failwell.redact.scrubber import clean, clean_ends, is_secret, placeholder
 from failwell.redact.secrets import JWK_SECRETS
 from failwell.redact.whole import holds_json, redact_whole
@@ -78,7 +78,8 @@ def canonical(failure: Failure, cleaned: CleanMessage | None = None) -> Redacted
     `clean_message` says so by *cleaned*.
     """
     changes: dict[str, Any] = {}
-    hidden = _secret_texts(failure) if failure.fields else ()
+    secrets = [_secret_text(problem) for problem in failure.fields]
+    hidden = [secret for secret in secrets if secret]
     for (name, limit), text in zip(_LONGEST.items(), _texts(failure), strict=True):
         if text is None:
             continue
@@ -99,21 +100,17 @@ def canonical(failure: Failure, cleaned: CleanMessage | None = None) -> Redacted
     if failure.actions:
         changes["actions"] = tuple(_names(failure.actions))
     if failure.fields:
-        changes["fields"] = _safe_problems(failure.fields)
+        changes["fields"] = _safe_problems(failure.fields, secrets)
     if (objects := _objects(failure)) != _NO_OBJECTS:
         for name, value in zip(_OBJECTS, objects, strict=True):
             if value:
                 changes[name] = json_safe(value)
-    return cast(RedactedFailure, structs.replace(failure, **changes) if changes else failure)
+    return cast(RedactedFailure, amended(failure, **changes) if changes else failure)
 
 
 def without_secret_values(text: str, failure: Failure) -> str:
     """Return a text about a failure without the values that were sent for fields with secret names."""
-    return _without(text, _secret_texts(failure))
-
-
-def _secret_texts(failure: Failure) -> list[str]:
-    return [shown for problem in failure.fields if (shown := _secret_text(problem))]
+    return _without(text, filter(None, map(_secret_text, failure.fields)))
 
 
 def json_safe(value: Any, *, text_limit: int = LONGEST_TEXT, text_total: int = MOST_CHARACTERS) -> Any:
@@ -142,7 +139,7 @@ def _safe_code(code: str) -> str | None:
 
 
 def _names(names: Iterable[Any]) -> Iterable[str]:
-    cleaned = (_line(name, _LONGEST_ACTION) for name in list(names)[:_MOST_ACTIONS])
+    cleaned = (_known(name, _LONGEST_ACTION) for name in list(names)[:_MOST_ACTIONS])
     return dict.fromkeys(name for name in cleaned if name)
 
 
@@ -168,17 +165,19 @@ def _without(text: str, hidden: Iterable[str]) -> str:
     return text
 
 
-def _safe_problems(problems: tuple[FieldProblem, ...]) -> tuple[FieldProblem, ...]:
-    safe = tuple(map(_safe_problem, problems[:_MOST_FIELDS]))
+def _safe_problems(problems: tuple[FieldProblem, ...], secrets: Iterable[str | None]) -> tuple[FieldProblem, ...]:
+    """Return problems as they may leave; *secrets* has what each of them must not show."""
+    safe = tuple(map(_safe_problem, problems[:_MOST_FIELDS], secrets))
     if len({problem.path for problem in safe}) == len(safe):
         return safe
     # Paths that were cut may have become equal: they are merged, and what that makes too long is cut again.
-    return tuple(map(_safe_problem, one_per_path(safe)))
+    merged = one_per_path(safe)
+    return tuple(map(_safe_problem, merged, map(_secret_text, merged)))
 
 
-def _safe_problem(problem: FieldProblem) -> FieldProblem:
+def _safe_problem(problem: FieldProblem, secret: str | None) -> FieldProblem:
     message, sent, options = problem.message, problem.sent, problem.options
-    if (secret := _secret_text(problem)) is not None:
+    if secret is not None:
         message, sent = _without(message, [secret]), placeholder("value")
     return FieldProblem(
         path=_known(problem.path, _PATH) or "?",

@@ -6,12 +6,12 @@ from failwell._lazy import exports as _exports
 if TYPE_CHECKING:
     from failwell.advice import Decision, Policy
     from failwell.event import Event
-    from failwell.retry._breaker import Breaker
-    from failwell.retry._budget import Budget
     from failwell.retry._drivers import acall, call
     from failwell.retry._engine import Ask, Effect, Finish, Run, Try, Wait, asettle, settle
     from failwell.retry._fleet import FleetLimits
     from failwell.retry._limits import (
+        Breaker,
+        Budget,
         FailedAttempt,
         Limits,
         LimitState,
@@ -56,11 +56,10 @@ __getattr__, __dir__ = _exports(
     {
         "failwell.advice": "Decision Policy",
         "failwell.event": "Event",
-        "_breaker": "Breaker",
-        "_budget": "Budget",
         "_drivers": "acall call",
         "_engine": "Ask Effect Finish Run Try Wait asettle settle",
         "_fleet": "FleetLimits",
-        "_limits": "FailedAttempt LimitState LimitStore Limits Question Repeats RetryPermit Shared StoreUnavailable",
+        "_limits": "Breaker Budget FailedAttempt LimitState LimitStore Limits Question Repeats RetryPermit Shared "
+        "StoreUnavailable",
     },
 )

@@ -142,10 +142,10 @@ class Run(_Progress, eq=False):
         is_shared = bool(self.server or self.tool)
         if is_shared and is_rate_limit(failure) and is_automatic() and not is_guess(failure):
             self._note_rate_limit(failure, now, jitter=jitter)
-        is_safe = self.policy.repeatable or Hints.of(self.hints).repeatable
-        # Words alone do not show that an earlier try had no effect, and the tool may have promised less since then.
-        is_doubtful = self.is_doubtful and not is_safe
-        judged = with_graver_outcome(after_all_tries, "unknown") if is_doubtful else after_all_tries
+        judged = after_all_tries
+        if self.is_doubtful and not (self.policy.repeatable or Hints.of(self.hints).repeatable):
+            # Words alone do not show that an earlier try had no effect, and the tool may have promised less since then.
+            judged = with_graver_outcome(judged, "unknown")
         wanted = self._decide(judged, now, jitter=jitter, retried_below=retried_below)
         self.is_doubtful = self.is_doubtful or not (is_certain(failure) or self.policy.trust_inferred)
         found = self.shared.failed(self._failed_attempt(failure, wanted), now)
@@ -277,14 +277,16 @@ class Run(_Progress, eq=False):
         self.last = failure
         decision = self._in_turn(self._permitted(failure, wanted, permit, now), failure, now)
         delay = decision.retry_delay
-        self._log(failure, decision)
+        self._log(failure, decision.reason, delay)
         self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)
         return Finish(decision) if delay is None else self._hold(now, delay)
 
     def _in_turn(self, decision: Decision, failure: Failure, now: float) -> Decision:
         """Return the decision with the time until it is the turn of the call, if calls of the tool take turns."""
+        if self.turn is None or not is_rate_limit(failure):
+            return decision
         delay = decision.retry_delay
-        if delay is None or self.turn is None or not is_rate_limit(failure) or self.turn.delay <= delay:
+        if delay is None or self.turn.delay <= delay:
             return decision
         if self._may_wait(now, self.turn.delay, longest=self.policy.max_wait):
             return replace(decision, delay=self.turn.delay)
@@ -306,12 +308,12 @@ class Run(_Progress, eq=False):
         self.paid = permit.paid
         return wanted
 
-    def _log(self, failure: Failure, decision: Decision) -> None:
+    def _log(self, failure: Failure, reason: str, delay: float | None) -> None:
         """Write one line: the code and the reason, and nothing that anybody sent."""
-        next_step = "giving up" if decision.retry_delay is None else f"trying again in {decision.retry_delay:.3g} s"
+        next_step = "giving up" if delay is None else f"trying again in {delay:.3g} s"
         code, called = failure.code or failure.type, self.tool or "a call"
         where = f"{called} of {self.server}" if self.server else called
-        log.info("%s: attempt %d failed with %s, %s: %s", where, self.attempt, code, next_step, decision.reason)
+        log.info("%s: attempt %d failed with %s, %s: %s", where, self.attempt, code, next_step, reason)
 
     def _emit(
         self,

@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from failwell._log import log
 from failwell.failure import Failure
-from failwell.retry._breaker import PROBE_TIME, Key, suspended
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import (
+    PROBE_TIME,
     UNNAMED,
     FailedAttempt,
+    Key,
     LimitState,
     LimitStore,
     Question,
@@ -25,6 +26,7 @@ from failwell.retry._limits import (
     Shared,
     StoreUnavailable,
     digest_of,
+    suspended,
 )
 from failwell.retry._threads import BackgroundQueue, Query, QueryThreads
 

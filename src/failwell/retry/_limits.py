@@ -1,4 +1,8 @@
-"""What calls share: `Limits`; `Shared`, which keeps them for one process; `LimitStore`, which keeps them for many."""
+"""What calls share: `Limits`; `Shared`, which keeps them for one process; `LimitStore`, which keeps them for many.
+
+`Budget` has the tokens that pay for retries. `Breaker` refuses calls of a tool that keeps failing for a while, then
+lets one of them probe it. `Repeats` counts calls that fail alike.
+"""
 
 import hashlib
 from collections import OrderedDict
@@ -9,14 +13,17 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from failwell.advice import is_rate_limit
-from failwell.failure import Failure
-from failwell.retry._breaker import Breaker, Key
-from failwell.retry._budget import Budget
+from failwell._log import log
+from failwell.advice import is_rate_limit, is_throttled
+from failwell.errors import Temporary
+from failwell.failure import Failure, is_certain
 from failwell.retry._forks import in_every_fork
 from failwell.retry._pacer import Pacer
 
 T = TypeVar("T")
+
+Key = tuple[str, str]
+"""A server and one of its tools."""
 
 UNNAMED: Key = ("", "")
 """Calls without a server and a tool: they have nothing in common but a budget."""
@@ -90,8 +97,189 @@ class Limits(Protocol):
         ...
 
 
+_MOST_SERVERS = 1000
+_MOST_TOOLS = 1000
 _MOST_REPEATED_TOOLS = 250
 _MOST_CALLS = 50
+PROBE_TIME = 1.0
+"""After how many seconds to ask again while a call probes: most have an answer by then."""
+
+
+class Budget:
+    """Tokens per server. A retry takes some when it is planned, a success gives some back.
+
+    The figures are those of the AWS SDKs: 500 tokens; 14 for a retry, 5 for one after throttling; a success gives back
+    1, or what its last retry cost.
+    """
+
+    def __init__(self, *, capacity: float = 500, cost: float = 14, throttled_cost: float = 5, gain: float = 1) -> None:
+        for price in (cost, throttled_cost):
+            if not 0 < price <= capacity:
+                raise ValueError(f"a retry must cost more than nothing and at most {capacity!r}, not {price!r}")
+        if not gain >= 0:
+            raise ValueError(f"a success cannot cost anything: gain must be at least 0, not {gain!r}")
+        self.capacity = capacity
+        self.cost = cost
+        self.throttled_cost = throttled_cost
+        self.gain = gain
+        self.spent: OrderedDict[str, float] = OrderedDict()
+        self._unlock()
+        in_every_fork(self._unlock)
+
+    def left(self, server: str) -> float:
+        """Return how many tokens a server has left."""
+        return self.capacity - self.spent.get(server, 0)
+
+    def price(self, failure: Failure) -> float:
+        """Return what a retry after a failure costs."""
+        return self.throttled_cost if is_throttled(failure) else self.cost
+
+    def spend(self, server: str, failure: Failure) -> float | None:
+        """Take the price of a retry and return it, or None if there is not enough left."""
+        price = self.price(failure)
+        with self._lock:
+            spent = self.spent.get(server, 0) + price
+            if spent > self.capacity:
+                return None
+            self.spent[server] = spent
+            self.spent.move_to_end(server)
+            if len(self.spent) > _MOST_SERVERS:
+                self.spent.popitem(last=False)
+        return price
+
+    def refund(self, server: str, amount: float) -> None:
+        """Give tokens back: what the last retry cost, or the gain of a success without one."""
+        if server not in self.spent:  # full: nothing to give, and no lock to take
+            return
+        with self._lock:
+            spent = self.spent.get(server, 0) - (amount or self.gain)
+            if spent > 0:
+                self.spent[server] = spent
+            else:
+                self.spent.pop(server, None)
+
+    def _unlock(self) -> None:
+        self._lock = Lock()
+
+
+class _BreakerState(Struct):
+    failures: list[float] = []
+    opened: float | None = None
+    prober: object = None
+    probe_ends: float = 0.0
+
+
+class Breaker:
+    """Opens for a tool after *most* failed calls within *window* seconds, for *pause* seconds; then one call probes.
+
+    Only transient failures count, and crashes with an unknown outcome: any other answer, and any success, closes it.
+    The tries of one call count once, so retries alone don't open it. A probe without an answer for *pause* seconds
+    makes room for another.
+    """
+
+    def __init__(self, *, most: int = 5, window: float = 60.0, pause: float = 15.0) -> None:
+        if most < 1:
+            raise ValueError(f"a breaker opens after at least one failure, not {most!r}")
+        if not (window >= 0 and pause >= 0):
+            raise ValueError(f"window and pause must be numbers of seconds, not {window!r} and {pause!r}")
+        self.most = most
+        self.window = window
+        self.pause = pause
+        self.failing: OrderedDict[Key, _BreakerState] = OrderedDict()
+        self._unlock()
+        in_every_fork(self._unlock)
+
+    def refusal(self, key: Key, now: float, *, caller: object = None) -> Failure | None:
+        """Return the failure to answer with instead of making the call, or None to make it: *caller* probes then."""
+        if key not in self.failing:
+            return None
+        with self._lock:
+            state = self.failing.get(key)
+            if state is None or state.opened is None:
+                return None
+            left = self._left(state, now)
+            if left <= 0:
+                state.prober, state.probe_ends = caller, now + self.pause
+                return None
+            if state.prober is not None:
+                left = min(left, PROBE_TIME)
+        return suspended(key, left, most=self.most)
+
+    def suspension(self, key: Key, now: float) -> float:
+        """Return for how many seconds calls will be refused; 0 if the next one will be made."""
+        with self._lock:
+            state = self.failing.get(key)
+            return 0.0 if state is None or state.opened is None else max(self._left(state, now), 0.0)
+
+    def failed(
+        self, key: Key, failure: Failure, now: float, *, caller: object = None, is_counted: bool = False
+    ) -> None:
+        """Count a failed call, unless it *is_counted* already. While it is open, only the probe counts."""
+        if not counts_as_outage(failure):
+            self.succeeded(key)
+            return
+        with self._lock:
+            state = self.failing.get(key)
+            if state is None:
+                state = self.failing[key] = _BreakerState()
+                if len(self.failing) > _MOST_TOOLS:
+                    self.failing.popitem(last=False)
+            if state.opened is None and not is_counted:
+                recent = [at for at in state.failures if at > now - self.window]
+                state.failures = [*recent[-self.most :], now]
+                if len(state.failures) >= self.most:
+                    state.opened = now
+                    log.info("calls of %s are suspended for %g s after %d failures", key[1], self.pause, self.most)
+            elif state.opened is not None and state.prober is caller:
+                state.opened, state.prober = now, None
+            self.failing.move_to_end(key)
+
+    def succeeded(self, key: Key) -> None:
+        """Close it: the tool works."""
+        if key in self.failing:
+            with self._lock:
+                state = self.failing.pop(key, None)
+            if state is not None and state.opened is not None:
+                log.info("calls of %s are made again", key[1])
+
+    def released(self, key: Key, *, caller: object = None) -> None:
+        """Let another call probe, if the one that did was this one and ended without an answer."""
+        if key in self.failing:
+            with self._lock:
+                state = self.failing.get(key)
+                if state is not None and state.prober is caller:
+                    state.prober = None
+
+    def _unlock(self) -> None:
+        self._lock = Lock()
+
+    def _left(self, state: _BreakerState, now: float) -> float:
+        ends = state.probe_ends if state.prober is not None else (state.opened or 0.0) + self.pause
+        return ends - now
+
+
+def counts_as_outage(failure: Failure) -> bool:
+    """Return whether a failure says that the tool is broken, and not that a call was wrong.
+
+    A rate limit does not: the tool works, and calls take turns. An unknown outcome alone does not either: a tool that
+    refuses a call after it began has one, and so has every failure that was inferred from text, even "file not found".
+    """
+    if failure.type == "TRANSIENT":
+        return not is_rate_limit(failure)
+    return failure.type == "INTERNAL" and failure.outcome == "unknown" and is_certain(failure)
+
+
+def suspended(key: Key, left: float, *, most: int) -> Failure:
+    """Return the failure of a call that is not made for so many seconds more."""
+    server, tool = key
+    return Temporary(
+        f"Calls of {tool or server} are suspended after {most} failures.",
+        code="CIRCUIT_OPEN",
+        retry_after=left,
+        outcome="not_executed",
+        tool=tool or None,
+        details={"tool": tool, **({"server": server} if server else {}), "failures": most},
+    ).failure
 
 
 class Repeats:

@@ -13,16 +13,17 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from failwell.advice import is_rate_limit
-from failwell.retry._breaker import Key, counts_as_outage
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import (
     UNNAMED,
     FailedAttempt,
     Gate,
+    Key,
     LimitState,
     RetryPermit,
     Shared,
     StoreUnavailable,
+    counts_as_outage,
     counts_as_repeat,
     digest_of,
     reason_of,

@@ -78,6 +78,13 @@ def _remembered(name: str, prefix: str) -> ToolName:
     return ToolName(name, prefix=prefix)
 
 
+@lru_cache(maxsize=4)
+def _names_of_server(names: tuple[str, ...]) -> tuple[str, dict[str, ToolName]]:
+    """Return the word that the tools of a server begin with, and the words of each; the list comes back, too."""
+    prefix = _shared_prefix(names)
+    return prefix, {name: _listed_name(name, prefix) for name in names[:_LONGEST_LIST]}
+
+
 def _kind_of(word: str) -> str | None:
     return _KIND_OF_VERB.get(word)
 
@@ -102,11 +109,9 @@ def closest_tools(name: str, names: Iterable[str], *, most: int = 3) -> list[str
 
     A tool that does something else is none: `delete_file` never finds `edit_file`, nor `unlock_door` `lock_door`.
     """
-    known = tuple(names)
-    prefix = _shared_prefix(known)
+    prefix, parts = _names_of_server(tuple(names))
     wanted = ToolName(name, prefix=prefix)
     kind = wanted.kind or _misspelt_kind(wanted)
-    parts = {one: _listed_name(one, prefix) for one in known[:_LONGEST_LIST]}
     kinds = (None, *(_LISTS if kind in _LISTS else (kind,)))
     fitting = {
         one: part
@@ -206,16 +211,16 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     What is missing is what the *text* of the failure names; else what the names of the *fields* at fault say, else the
     name of the tool.
     """
-    prefix = _shared_prefix(names)
-    parts = {name: _listed_name(name, prefix) for name in names[:_LONGEST_LIST] if name != tool}
+    prefix, known = _names_of_server(tuple(names))
+    parts = {name: part for name, part in known.items() if name != tool}
     if not parts:
         return ()
-    called = ToolName(tool, prefix=prefix)
+    called = _listed_name(tool, prefix)
     if called.kind == "change" and _NO_MATCH.search(text[:_LONGEST_TEXT]):  # the thing is there, and reads otherwise
         readers = [name for name, part in parts.items() if part.kind == "read" and part.nouns == called.nouns]
         return tuple(sorted(readers, key=lambda name: (_CONTENT.isdisjoint(parts[name].words), len(name)))[:1])
     named = [{thing} for thing in missing_things(text)]
-    argued = [set(ToolName(field).nouns or ToolName(field).words) for field in fields]
+    argued = [set(name.nouns or name.words) for name in (_listed_name(field, "") for field in fields)]
     # What a path leads to is found where paths are listed, and nowhere else.
     last = set[str]() if any(things & _PATHS for things in (*named, *argued)) else set(called.nouns)
     for things in (*named, *argued, last):

@@ -360,6 +360,8 @@ def _check_dialect(name: str) -> None:
 
 def meta_value(meta: Any, key: str) -> Any:
     """Return an entry of a request's `_meta`: a dict, or a model that keeps unknown entries beside its fields."""
+    if meta is None:
+        return None
     entries = meta if is_mapping(meta) else getattr(meta, "model_extra", None)
     return entries.get(key) if is_mapping(entries) else None
 

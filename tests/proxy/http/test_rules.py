@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from failwell.event import Event
-from failwell.retry._breaker import suspended
+from failwell.retry._limits import suspended
 from tests.proxy.http.scripts import answering, through
 from tests.proxy.http.setting import (
     ACCEPT,

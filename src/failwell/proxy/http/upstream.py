@@ -65,7 +65,10 @@ class ServerUrl:
 
     def is_endpoint(self, target: str) -> bool:
         """Return whether a request target means the URL itself; a slash at the end of its path does not matter."""
-        return _split(target)[0].rstrip("/") in ("", self.path.rstrip("/"))
+        return self._is_own(_split(target)[0])
+
+    def _is_own(self, path: str) -> bool:
+        return path.rstrip("/") in ("", self.path.rstrip("/"))
 
     def is_metadata(self, target: str) -> bool:
         """Return whether a request target means what the server publishes about itself."""
@@ -74,7 +77,7 @@ class ServerUrl:
     def url_for(self, target: str) -> str:
         """Return the URL that a request target (a path with its query) means."""
         path, query = _split(target)
-        if self.is_endpoint(target):
+        if self._is_own(path):
             path, query = self.path, query or self.query
         return f"{self.root}{path}?{query}" if query else f"{self.root}{path}"
 

@@ -172,10 +172,11 @@ class LazyReader:
             tools[id] = params.name
         if not self._conversation.note_all_passed(answered, tools):
             return False
-        for (line, sent_at), message in zip(sent, messages, strict=True):
-            if message.id in tools:
-                self._conversation.from_client(line, sent_at, is_sent=True)
-        self._conversation.note_all_sent()
+        if tools:  # of calls without an answer yet
+            for (line, sent_at), message in zip(sent, messages, strict=True):
+                if message.id in tools:
+                    self._conversation.from_client(line, sent_at, is_sent=True)
+            self._conversation.note_all_sent()
         for _ in passed:
             self._unread.popleft()
         return True

@@ -389,6 +389,8 @@ class Duplex:
         wait, lazy_reader, due, outgoing = waiting.poll, loader.lazy_reader, self._due, self._outgoing
         while True:
             if due or outgoing or (lazy_reader is not None and lazy_reader.passed):
+                if lazy_reader is not None and lazy_reader.is_behind:
+                    lazy_reader.catch_up()
                 self._do_due()
                 if not self._has_flushed():
                     return
@@ -449,8 +451,6 @@ class Duplex:
                     taken = 0
                 if taken != len(lines) and not self._is_written(lines, taken):
                     return
-                if lazy_reader is not None and lazy_reader.is_behind:
-                    lazy_reader.catch_up()
 
     def _read_up(self, lines: bytes) -> bytes:
         """Return what the server gets in place of lines, and may have from now on."""
