@@ -243,6 +243,21 @@ def test_a_closed_connection_is_replaced_and_what_was_not_sent_is_sent_there() -
     assert dying.made == 2
 
 
+def test_a_connection_that_is_closed_after_the_answer_loses_no_answer_and_repeats_no_call() -> None:
+    dying = Dying()
+
+    async def main() -> Any:
+        async with dying.session() as session:
+            fw.wrap(session, fw.Policy(repeatable=True), reconnect=dying.session, sleep=Naps())
+            dying.scripted.listing_error = lambda _: dying.scripted.notify.aclose  # the tools are listed to check it
+            return await session.call_tool("send", {})
+
+    result = anyio.run(main)
+
+    assert text(result) == "from 0"
+    assert dying.made == 1
+
+
 def test_without_another_connection_the_model_is_told_that_the_call_was_not_sent() -> None:
     dying = Dying()
 

@@ -129,6 +129,17 @@ def test_a_list_of_tools_that_hangs_too_does_not_prolong_the_call(clock: FakeClo
     assert (result.failure.code, result.failure.outcome) == ("TIMEOUT", "unknown")
 
 
+def test_an_answer_is_passed_on_although_the_tools_cannot_be_listed_in_time_to_check_it(clock: FakeClock) -> None:
+    server = Scripted()
+    server.tool("pay", FINE)
+    server.listing_error = hanging(clock)
+
+    result = ask(server, "pay", policy=SOON, late=0)
+
+    assert text(result) == "fine"
+    assert (server.count("pay"), server.listings) == (1, 1)
+
+
 def test_no_try_begins_after_the_deadline(clock: FakeClock) -> None:
     server = Scripted()
     server.tool("search", BUSY, FINE)
@@ -345,6 +356,37 @@ def test_a_call_is_answered_although_more_calls_hang_at_once_than_there_are_conn
 
     with served(faulty.application(faulty.FaultyServer())) as url:
         assert text(anyio.run(main, url)) == "done"
+
+
+class Leaving(Wire):
+    """Begins sessions, and lets the client leave one only when it has hung up on the call that hangs."""
+
+    async def __call__(self, scope: Any, receive: Callable[[], Any], send: Any) -> None:
+        async def begin(event: Any) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": [*event["headers"], (b"mcp-session-id", b"1")]}
+            await send(event)
+
+        if scope.get("method") == "DELETE":
+            with anyio.fail_after(30):
+                while "tools/call" not in self.hung_up:
+                    await anyio.sleep(0.01)
+        await super().__call__(scope, receive, begin)
+
+
+def test_a_session_that_is_left_while_a_cancelled_call_still_hangs_ends_in_peace() -> None:
+    wire = Leaving(faulty.application(faulty.FaultyServer()))
+
+    async def main(url: str) -> Any:
+        async with sdks.session("mcp", url) as connected:
+            session = fw.wrap(getattr(connected, "session", connected), SOON)
+            return await session.call_tool("pay", {"number": 1, "fault": "hang"})
+
+    with served(wire) as url:
+        result = anyio.run(main, url)
+
+    assert result.failure.code == "TIMEOUT"
+    assert "tools/call" in wire.hung_up
 
 
 def test_an_application_that_cancels_a_call_and_waits_for_it_is_answered() -> None:

@@ -1,13 +1,15 @@
 """What the adapters of agent frameworks share. The adapters are tested with their frameworks, in tests/stacks."""
 
 import asyncio
+import functools
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
 import failwell as fw
-from failwell.integrations._frameworks import FailedResult, call, connection_name, text_of
+from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
+from tests.client.scripted import FINE, Naps, Scripted, rpc
 
 RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
 TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
@@ -117,3 +119,23 @@ def test_connections_without_a_name_do_not_share_one() -> None:
 
     assert connection_name(one) == connection_name(one) != connection_name(other)
     assert connection_name({}) != connection_name(one)
+
+
+def test_a_call_that_succeeded_is_not_made_again_because_the_session_cannot_list_the_tools() -> None:
+    server, caller = Scripted(), fw.client.Caller(fw.Policy(repeatable=True), sleep=Naps())
+    server.tool("send", FINE)
+    server.listing_error = rpc(-32000, "Busy.", RATE_LIMITED["_meta"]["dev.failwell/failure"])
+
+    async def main() -> Any:
+        async with server.connected() as session:
+            send = functools.partial(session.call_tool, "send")
+            return await call(caller, send, server="mail", tool="send", arguments={}, describe=lambda: None)
+
+    try:
+        adapter_caller(caller)
+        result = asyncio.run(main())
+    finally:
+        fw.uninstall()
+
+    assert not result.is_error
+    assert server.count("send") == 1

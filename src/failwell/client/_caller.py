@@ -452,7 +452,8 @@ class Caller:
             other_tool: gives the description of another tool of the server and a function that makes one call of it, to
                 ask whether this call took effect.
             is_continuation: whether the call goes on with an earlier one, so that it is no repeat of it.
-            is_tool_call: whether the hook hears how it ends; of other requests it only hears that they are made again.
+            is_tool_call: whether the hook and an outer layer hear how it ends; of other requests, the hook only hears
+                that they are made again.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
@@ -464,7 +465,7 @@ class Caller:
             call = self._call(make, server, tool, arguments, description, marks_before, limit)
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
             _note_retention(call)
-            if call_result.failure:
+            if call_result.failure and is_tool_call:  # that no tools could be listed does not fail a call
                 report_to_outer_layer(call_result.failure)
             return call_result
         if self._repeats and not is_continuation:

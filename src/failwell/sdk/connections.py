@@ -9,6 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
@@ -18,7 +19,7 @@ from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import CONNECTION_CLOSED, find_sdk_error, is_session_lost
-from failwell.sdk.errors import only_exception, rpc_code
+from failwell.sdk.errors import only_exception, rpc_code, unchecked_result
 
 try:
     import anyio
@@ -49,6 +50,9 @@ _RENEWED = Failure(
     outcome="not_executed",
     origin="mapped",
 )
+is_calling: ContextVar[bool] = ContextVar("failwell_is_calling", default=False)
+"""Whether a tool is being called: who lists tools meanwhile does so to check its result."""
+
 _TELL = "Tell the user that the MCP server is not connected any more."
 _LONGEST_HANDSHAKE = 30.0
 
@@ -92,9 +96,13 @@ class SessionConnection:
         if self._replacement is not None:
             original = getattr(self._replacement, "call_tool_mcp", None) or self._replacement.call_tool
         was_closed = _is_closed(self.session())
+        token = is_calling.set(True)
         try:
             return await original(*args, **options)
         except Exception as raised:
+            unchecked = unchecked_result(raised)
+            if unchecked is not None:
+                return unchecked
             exc = only_exception(raised)
             is_unsent = was_closed or isinstance(exc, anyio.ClosedResourceError | anyio.BrokenResourceError)
             if is_unsent or _is_connection_closed(exc):
@@ -109,6 +117,8 @@ class SessionConnection:
                 raise ConnectionClosed(_CLOSED) from raised
             failure = _NOT_SENT if is_back or self.reconnect else _NOT_SENT.replace(retryable=False, suggestion=_TELL)
             raise ConnectionClosed(failure) from raised
+        finally:
+            is_calling.reset(token)
 
     @property
     def credentials(self) -> int:

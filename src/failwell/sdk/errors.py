@@ -46,7 +46,7 @@ def new_rpc_error(code: int, message: str, data: Any) -> Exception:
     return found
 
 
-_SESSION_MODULES = ("mcp.client.session", "mcp.shared.session")
+_SESSION_MODULES = ("mcp.client.session", "mcp.shared.session", "failwell.sdk.mcp_client")  # the last hooks the others
 _CHECKS = ("_validate_tool_result", "validate_tool_result")
 _BROKEN_RESULT = Failure(
     type="INTERNAL",
@@ -95,15 +95,14 @@ def handle_call_exception(exc: Exception) -> Any:
         NotAToolFailure: it is an error of the protocol, of the session, or a mistake of the program.
         Exception: the exception itself, a JSON-RPC error, or a closed connection.
     """
+    unchecked = unchecked_result(exc)
+    if unchecked is not None:
+        return unchecked
     group, exc = exc, only_exception(exc)
     if isinstance(exc, ToolFailure):
         raise exc
     frames = _frames_of_session(exc)
-    check = next((frame for frame in frames if frame.f_code.co_name in _CHECKS), None)
-    names = {frame.f_code.co_name for frame in frames}
-    if check is not None and "list_tools" in names:
-        log.info("a result was not checked against its schema: the tools could not be listed, %s", type(exc).__name__)
-        return check.f_locals["result"]
+    check, names = _check_in(frames), _names(frames)
     if check is not None:
         raise UnusableResult(_BROKEN_RESULT, check.f_locals["result"]) from exc
     if isinstance(exc, ValidationError) and "send_request" in names:
@@ -115,6 +114,20 @@ def handle_call_exception(exc: Exception) -> Any:
     raise NotAToolFailure(group)
 
 
+def unchecked_result(exc: Exception) -> Any | None:
+    """Return the result of a call that succeeded, if an exception only says that the tools could not be listed.
+
+    A session lists them to check a result against its schema.
+    """
+    exc = only_exception(exc)
+    frames = _frames_of_session(exc)
+    check = _check_in(frames)
+    if check is None or "list_tools" not in _names(frames):
+        return None
+    log.info("a result was not checked against its schema: the tools could not be listed, %s", type(exc).__name__)
+    return check.f_locals["result"]
+
+
 def only_exception(exc: Any) -> Any:
     """Return the exception in a group of one, as a task group raises it; anything else is returned as it is."""
     inner: Any = getattr(exc, "exceptions", ()) if issubclass(type(exc), BaseExceptionGroup) else ()
@@ -124,6 +137,14 @@ def only_exception(exc: Any) -> Any:
 def _failure_of(exc: Exception) -> Failure:
     found = read(exc) if is_rpc_error(exc) else None
     return from_exception(exc) if found is None else found
+
+
+def _check_in(frames: list[FrameType]) -> FrameType | None:
+    return next((frame for frame in frames if frame.f_code.co_name in _CHECKS), None)
+
+
+def _names(frames: list[FrameType]) -> set[str]:
+    return {frame.f_code.co_name for frame in frames}
 
 
 def _frames_of_session(exc: Exception) -> list[FrameType]:

@@ -17,9 +17,12 @@ from failwell.dialects import _placement as placement
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.renderer import render_redacted
+from failwell.retry._clock import CallClock
+from failwell.retry._deadline import run_within
+from failwell.retry._time_limit import attempt_clock
 from failwell.sdk import call_request, mcp_http
 from failwell.sdk.call_request import RequestLayout
-from failwell.sdk.connections import Reconnect, Refresh, SessionConnection
+from failwell.sdk.connections import Reconnect, Refresh, SessionConnection, is_calling
 from failwell.sdk.errors import (
     NotAToolFailure,
     UnusableResult,
@@ -437,11 +440,25 @@ def noting_tools(original: Any, session_of: Callable[..., Any], connector: Calla
     async def list_tools(*args: Any, **kwargs: Any) -> Any:
         session, hook = session_of(*args), connector()
         make = functools.partial(original, *args, **kwargs)
-        listed = await (make() if hook is None else hook.connect(session, "tools/list", make))
+        clock = attempt_clock.get() if is_calling.get() else None
+        if clock is not None:
+            listed = await _list_for_check(clock, make)
+        else:
+            listed = await (make() if hook is None else hook.connect(session, "tools/list", make))
         _session_info(session).note(session, listed.tools)
         return listed
 
     return list_tools
+
+
+async def _list_for_check(clock: CallClock, make: Callable[[], Awaitable[Any]]) -> Any:
+    """List the tools to check the answer of a call, and give up while there is time left to pass on the answer.
+
+    Raises:
+        DeadlinePassed: it took too long.
+    """
+    clock.restart()  # the server has answered
+    return await run_within(CallClock(min(clock.left(), clock.limit) / 2), make, current=attempt_clock, grace=0)
 
 
 def _initialize_bare(session: Any) -> Any:

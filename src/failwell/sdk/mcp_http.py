@@ -27,7 +27,7 @@ from failwell.redact.canonical import canonical
 from failwell.retry._deadline import spawn
 
 try:
-    from anyio import CancelScope, current_time, move_on_after
+    from anyio import BrokenResourceError, CancelScope, ClosedResourceError, current_time, move_on_after
     from mcp import types
     from mcp.client import streamable_http
     from mcp.shared.message import SessionMessage
@@ -101,7 +101,7 @@ def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
             error = _error(_reworded(from_exception(exc)))
         if not answers.is_answered:
             answer = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData.model_validate(error))
-            await ctx.read_stream_writer.send(SessionMessage(wrap(answer)))
+            await answers.pass_on(SessionMessage(wrap(answer)))
 
     patches.put(transport, "_handle_post_request", _handle_post_request)
 
@@ -189,7 +189,14 @@ class _AnswerWriter:
             self.is_answered = True
             if self.before_answer is not None:
                 self.before_answer()
-        await self._writer.send(item)
+        await self.pass_on(item)
+
+    async def pass_on(self, item: Any) -> None:
+        """Send something to the session, if it is still there."""
+        try:
+            await self._writer.send(item)
+        except (BrokenResourceError, ClosedResourceError):  # raised, it would come out where the transport is left
+            log.debug("a message of the MCP server came when its session had ended")
 
 
 class _HttpRefusal(Exception):
