@@ -277,12 +277,15 @@ class Wire:
             event = await receive()
             if scope.get("method") == "POST" and event.get("body"):
                 method = json.loads(event["body"]).get("method", "")
-                self.posted.append(method)
+                self.note(method)
             if event["type"] == "http.disconnect":
                 self.hung_up.append(method)
             return event
 
         await self.app(scope, listen, send)
+
+    def note(self, method: str) -> None:
+        self.posted.append(method)
 
 
 @pytest.mark.parametrize("era", sdks.ERAS)
@@ -359,7 +362,19 @@ def test_a_call_is_answered_although_more_calls_hang_at_once_than_there_are_conn
 
 
 class Leaving(Wire):
-    """Begins sessions, and lets the client leave one only when it has hung up on the call that hangs."""
+    """Begins sessions, and lets the client leave one only when it has hung up on the call that hangs.
+
+    Time passes when that call has come.
+    """
+
+    def __init__(self, app: Any, clock: FakeClock) -> None:
+        super().__init__(app)
+        self.clock = clock
+
+    def note(self, method: str) -> None:
+        super().note(method)
+        if method == "tools/call":
+            self.clock.advance(LATE)
 
     async def __call__(self, scope: Any, receive: Callable[[], Any], send: Any) -> None:
         async def begin(event: Any) -> None:
@@ -374,8 +389,8 @@ class Leaving(Wire):
         await super().__call__(scope, receive, begin)
 
 
-def test_a_session_that_is_left_while_a_cancelled_call_still_hangs_ends_in_peace() -> None:
-    wire = Leaving(faulty.application(faulty.FaultyServer()))
+def test_a_session_that_is_left_while_a_cancelled_call_still_hangs_ends_in_peace(clock: FakeClock) -> None:
+    wire = Leaving(faulty.application(faulty.FaultyServer()), clock)
 
     async def main(url: str) -> Any:
         async with sdks.session("mcp", url) as connected:

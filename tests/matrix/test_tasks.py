@@ -3,11 +3,13 @@
 import asyncio
 import functools
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import failwell as fw
+from failwell.testing import FakeClock, instant
 from tests.matrix import sdks, servers, tasks
 
 if not tasks.KINDS:
@@ -15,6 +17,9 @@ if not tasks.KINDS:
 
 pytestmark = pytest.mark.filterwarnings("ignore:The experimental tasks API is deprecated")
 EVERY = pytest.mark.parametrize("kind", tasks.KINDS)
+waiting = pytest.mark.skipif(
+    sdks.HAS_MCP_1 or "fastmcp" not in tasks.KINDS, reason="only fastmcp 4 has a client that waits for tasks"
+)
 CODES: dict[str, str | None] = {
     "crash": "INTERNAL_ERROR",
     "missing": "NOT_FOUND",
@@ -115,3 +120,64 @@ def test_a_prompt_that_runs_as_a_task_tells_no_secret() -> None:
     assert failure is not None
     assert failure.code == "INTERNAL_ERROR"
     assert servers.SECRET not in json.dumps(found)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
+    with instant() as clock:
+        monkeypatch.setattr("failwell.retry._clock.monotonic", clock)
+        yield clock
+        fw.uninstall()
+
+
+@waiting
+@pytest.mark.parametrize("how", ["install", "wrap", "both"])
+def test_a_task_that_hangs_is_cancelled_and_its_outcome_unknown(how: str, clock: FakeClock) -> None:
+    stopped: list[str] = []
+
+    async def hang() -> str:
+        clock.advance(60)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            stopped.append("hang")
+        return ""
+
+    server = tasks.server("fastmcp")
+    server.tool(task=True)(hang)
+    policy = fw.Policy(timeout=0.05, tools={"done": fw.Tool(timeout=600)})
+
+    async def main() -> Any:
+        if how != "wrap":
+            fw.install(policy)
+        async with sdks.session("fastmcp", server, "modern") as client:
+            if how != "install":
+                fw.wrap(client, policy)
+            with pytest.raises(fw.ToolFailure) as raised:
+                await client.call_tool("hang", {})
+            async with asyncio.timeout(30):
+                while not stopped:
+                    await asyncio.sleep(0.01)
+            return raised.value, await client.call_tool("done", {})
+
+    raised, done = asyncio.run(main())
+
+    assert (raised.failure.code, raised.failure.outcome) == ("TIMEOUT", "unknown")
+    assert raised.failure.message == "No answer came within 0.05 seconds."
+    assert done.data == "done"
+
+
+@waiting
+def test_a_failure_of_a_task_that_a_client_waits_for_is_read(clock: FakeClock) -> None:
+    heard: list[fw.records.Event] = []
+
+    async def main() -> Any:
+        fw.install(hook=heard.append)
+        async with sdks.session("fastmcp", tasks.server("fastmcp"), "modern") as client:
+            await client.call_tool("missing", {})
+
+    with pytest.raises(fw.ToolFailure) as raised:
+        asyncio.run(main())
+
+    assert (raised.value.failure.type, raised.value.failure.tool) == ("NOT_FOUND", "missing")
+    assert [event.failure.type for event in heard if event.failure is not None] == ["NOT_FOUND"]

@@ -435,6 +435,7 @@ class Caller:
         other_tool: OtherTool | None = None,
         is_continuation: bool = False,
         is_tool_call: bool = True,
+        is_once: bool = False,
     ) -> CallResult:
         """Make a call until it succeeds or another try is not worth it or not safe. Cancellation passes at once.
 
@@ -454,6 +455,7 @@ class Caller:
             is_continuation: whether the call goes on with an earlier one, so that it is no repeat of it.
             is_tool_call: whether the hook and an outer layer hear how it ends; of other requests, the hook only hears
                 that they are made again.
+            is_once: whether it is made once, whatever comes of it: it only waits for a call that was made before.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
@@ -476,7 +478,7 @@ class Caller:
         token = is_retrying.set(layer)
         try:
             first: RawAttempt | None = None
-            if self._success_changes_nothing:  # most calls succeed, and then there is nothing to decide
+            if self._success_changes_nothing or is_once:  # most calls succeed, and then there is nothing to decide
                 first = await attempt_once(make, arguments)
                 is_plain = self.dialect is None and not self._is_unflagged(server, tool)
                 if first.exception is None and is_plain and not is_failed(first.result):
@@ -486,11 +488,14 @@ class Caller:
                         self.shared.succeeded((server, tool), arguments, self.clock(), paid=0.0)
                     return CallResult(result=first.result)
             call = self._call(make, server, tool, arguments, description, marks_before, limit)
+            if is_once:
+                call.policy = replace(call.policy, attempts=1)
             hook = self.hook if is_tool_call or self.hook is None else _before_end(self.hook)
             run = Run(call.policy, self.shared, server, tool, arguments, None, hook, started, source="client")
             attempt = await self._attempt_until_settled(call, run, limit, first)
             call_result = _call_result(call, attempt, attempts=run.attempt)
-            if call_result.failure and self.repair and is_automatic() and not _is_approved.get():
+            may_repair = self.repair and not is_once and is_automatic() and not _is_approved.get()
+            if call_result.failure and may_repair:
                 layer[0] = "under way"  # a corrected call is another one, with a key of its own
                 call_result = await self._repair(call, run, call_result, call_result.failure)
             if other_tool is not None and call.policy.verify and call_result.failure and is_automatic():

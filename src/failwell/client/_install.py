@@ -164,7 +164,7 @@ class _Process:
             if self.patches is not None and not self.has_fastmcp:
                 self.has_fastmcp = True
                 try:
-                    _sdks.load("fastmcp_client").attach(self.patches)
+                    _sdks.load("fastmcp_client").attach(self.patches, self.current)
                 except Exception:
                     log.exception("fastmcp's Client could not be hooked: what it raises carries no failure")
 

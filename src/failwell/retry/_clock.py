@@ -1,22 +1,24 @@
 """`CallClock`: the time that a call has left, on either side of the wire."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 
 
 class CallClock:
     """The time that a call has left. It stands still while the user or the client is asked for something.
 
     It has *seconds*, again each time it is restarted, and *most* in all. `is_over` says that the call was answered
-    without waiting for its end any longer.
+    without waiting for its end any longer; what is in `at_expiry` is started then.
     """
 
     def __init__(self, seconds: float, *, most: float = math.inf) -> None:
         self.is_over = False
         self.is_restarted = False
         self.on_change: Callable[[], object] | None = None
+        self.at_expiry: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._seconds = seconds
         self._most = most
         self._spent = 0.0  # until `_since`, and since the last restart

@@ -90,6 +90,8 @@ class _LimitedRun:
     async def expire(self, *, cancels: bool, grace: float) -> None:
         """Cancel the coroutine, and give it a moment to end."""
         self.clock.is_over = True
+        for start in self.clock.at_expiry:
+            spawn(start())
         if cancels:
             self._scope.cancel()
             with move_on_after(min(self.clock.limit, grace)):

@@ -1,4 +1,4 @@
-"""The `tools/call` request of a client session: its idempotency key, and progress, cancellation and questions.
+"""The `tools/call` request of a client session: its idempotency key, and progress, cancellation, questions and tasks.
 
 Key and time limit belong to whoever makes the call, perhaps several times; an SDK session sends the request far below.
 """
@@ -8,7 +8,7 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from failwell._json import is_object
@@ -27,6 +27,7 @@ except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
 _LONGEST_WRITE = 1.0
+_LONGEST_TASK_CANCELLATION = 10.0
 
 carried_meta: ContextVar[Mapping[str, str]] = ContextVar("failwell_carried_meta", default={})  # noqa: B039 - never changed
 """What the calls of this task carry in `_meta` beside what the application puts there: the parent of their spans."""
@@ -69,7 +70,9 @@ def attach(patches: Patches, layout: RequestLayout, notification: Callable[[Any]
         bound.arguments["progress_callback"] = functools.partial(_progressed, clock, asked_for)
         async with _registered(self, clock):
             if layout.cancels:
-                return await original(*bound.args, **bound.kwargs)
+                result = await original(*bound.args, **bound.kwargs)
+                note_task(self, result)
+                return result
             # Nothing is awaited before this number is given to the request.
             async with _cancelling(self, self._request_id, notification):
                 return await original(*bound.args, **bound.kwargs)
@@ -142,6 +145,28 @@ async def _progressed(
     clock.restart()
     if asked_for is not None:
         await asked_for(progress, total, message)
+
+
+class _CancelTask(types.Request[dict[str, Any], Literal["tasks/cancel"]]):
+    """The request to stop a task."""
+
+    name_param: ClassVar[str | None] = "taskId"  # mcp 2 sends it as a header too
+
+
+def note_task(session: Any, result: Any) -> None:
+    """Have the task that a call is run as cancelled, if the time of the try that waits for it runs out."""
+    clock, task_id = attempt_clock.get(), getattr(result, "task_id", None)
+    if clock is not None and getattr(result, "result_type", None) == "task" and isinstance(task_id, str):
+        clock.at_expiry.append(functools.partial(_cancel_task, session, task_id))
+
+
+async def _cancel_task(session: Any, task_id: str) -> None:
+    request = _CancelTask(method="tasks/cancel", params={"taskId": task_id})
+    try:
+        with anyio.fail_after(_LONGEST_TASK_CANCELLATION):
+            await session.send_request(request, types.EmptyResult)
+    except Exception as exc:
+        log.info("an MCP server could not be told to cancel a task: %s", type(exc).__name__)
 
 
 @asynccontextmanager

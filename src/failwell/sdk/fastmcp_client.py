@@ -1,6 +1,7 @@
 """Hook fastmcp's `Client`, versions 2 to 4: the error it raises for a failed call carries the failure."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from failwell._sdks import needs, supported_version
@@ -19,6 +20,7 @@ except ImportError as missing:
 __all__ = ["FailedCall", "attach", "wrap"]
 
 _WRAPPED = "_failwell_hook"
+_RESOLVE = "_resolve_claimed_result"  # where version 4 waits for a task, after its session was told that there is one
 
 
 class FailedCall(ToolFailure, ToolError):
@@ -36,8 +38,10 @@ class FailedCall(ToolFailure, ToolError):
         return self.text
 
 
-def attach(patches: Patches) -> None:
+def attach(patches: Patches, current: Callable[[], SessionHook | None]) -> None:
     """Hook every client of the process; its sessions are hooked as those of the mcp SDK.
+
+    *current* gives the hook that calls go through now.
 
     Raises:
         ValueError: this version is not supported.
@@ -45,6 +49,8 @@ def attach(patches: Patches) -> None:
     supported_version("fastmcp", who="failwell")
     hooked: Any = Client
     patches.put(hooked, "_parse_call_tool_result", _raising(hooked._parse_call_tool_result))
+    if hasattr(hooked, _RESOLVE):
+        patches.put(hooked, _RESOLVE, _finishing(getattr(hooked, _RESOLVE), current))
 
 
 def wrap(client: Any, hook: SessionHook) -> bool:
@@ -96,6 +102,16 @@ def _listing(original: Any) -> Any:
         return await listing(*args, **kwargs)
 
     return list_tools_mcp
+
+
+def _finishing(original: Any, current: Callable[[], SessionHook | None]) -> Any:
+    @functools.wraps(original)
+    async def _resolve_claimed_result(self: Any, name: str, result: Any, *args: Any, **kwargs: Any) -> Any:
+        hook = current()
+        make = functools.partial(original, self, name, result, *args, **kwargs)
+        return await (make() if hook is None else hook.finish(self.session, name, result, make))
+
+    return _resolve_claimed_result
 
 
 def _raising(original: Any) -> Any:

@@ -316,6 +316,33 @@ class SessionHook(NamedTuple):
             raise other.exception from other.exception.__cause__
         return result_of(call_result)
 
+    async def finish(self, session: Any, tool: str, task: Any, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return a result of the SDK for a call that its server runs as a task; *make* waits for the task.
+
+        The call has been made, and is not made again here.
+        """
+        info = _session_info(session)
+
+        async def wait(_: dict[str, Any]) -> Any:
+            call_request.note_task(session, task)
+            try:
+                return await make()
+            except Exception as exc:
+                return handle_call_exception(exc)
+
+        try:
+            call_result = await self.caller.run(
+                wait,
+                server=self.server or info.server,
+                tool=tool,
+                description=info.lookup(session, tool),
+                is_continuation=True,
+                is_once=True,
+            )
+        except NotAToolFailure as other:
+            raise other.exception from other.exception.__cause__
+        return result_of(call_result)
+
     async def connect(self, session: Any, method: str, make: Callable[[], Awaitable[Any]]) -> Any:
         """Make a request that changes nothing, such as the first one of a session, again where it may succeed later.
 
