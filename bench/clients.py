@@ -20,6 +20,8 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "error of a bare server": ("crash", {}),
 }
 
+AT_ONCE, ROUNDS_AT_ONCE = 1000, 7
+
 
 def patient() -> Shared:
     """Return what does not suspend a tool that fails a thousand times in a row."""
@@ -48,7 +50,29 @@ async def _figures() -> list[Figure]:
             figures.append(
                 await _compared(kind, ours.call_tool_mcp, "fastmcp bare", theirs.call_tool_mcp, tool, arguments)
             )
+    tool, arguments = CALLS["success"]
+    async with Client(protected(new_mcp)) as ours, Client(protected(new_mcp)) as theirs:
+        fw.wrap(ours, shared=patient())
+        figures.append(await _compared_at_once(ours.call_tool, "mcp bare", theirs.call_tool, tool, arguments))
+    async with (
+        fw.wrap(fastmcp.Client(protected(new_fastmcp)), shared=patient()) as ours_of_fastmcp,
+        fastmcp.Client(protected(new_fastmcp)) as theirs_of_fastmcp,
+    ):
+        mine, bare = ours_of_fastmcp.call_tool_mcp, theirs_of_fastmcp.call_tool_mcp
+        figures.append(await _compared_at_once(mine, "fastmcp bare", bare, tool, arguments))
     return figures
+
+
+async def _compared_at_once(ours: Any, beside: str, theirs: Any, tool: str, arguments: dict[str, Any]) -> Figure:
+    """Measure a thousand calls that are under way together."""
+
+    async def all_of(call: Any) -> None:
+        await asyncio.gather(*(call(tool, arguments) for _ in range(AT_ONCE)))
+
+    what = "1,000 successes at once, wrapped"
+    return await compare_async(
+        "wrap", what, lambda: all_of(ours), beside, lambda: all_of(theirs), number=1, rounds=ROUNDS_AT_ONCE
+    )
 
 
 async def _compared(kind: str, ours: Any, beside: str, theirs: Any, tool: str, arguments: dict[str, Any]) -> Figure:
