@@ -57,7 +57,10 @@ def attach(patches: Patches, layout: RequestLayout, notification: Callable[[Any]
         clock, layer, carried = attempt_clock.get(), is_retrying.get(), carried_meta.get()
         if clock is None and not layer and not carried:
             return await original(self, request, *args, **kwargs)
-        if not isinstance(getattr(request, "root", request), types.CallToolRequest):
+        if not isinstance(request, types.CallToolRequest) and not isinstance(
+            getattr(request, "root", None),
+            types.CallToolRequest,  # asking for it takes long where there is none
+        ):
             return await original(self, request, *args, **kwargs)
         if carried:
             request = _with_meta(request, {**carried, **_meta_of(request)})

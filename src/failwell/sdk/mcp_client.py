@@ -3,7 +3,7 @@
 import functools
 import itertools
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -243,12 +243,19 @@ def _session_info(session: Any) -> SessionInfo:
     return found
 
 
+def _other_tool(
+    info: SessionInfo, session: Any, original: Callable[..., Awaitable[Any]], tool: str
+) -> tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]:
+    """Return the description of another tool of a server, and what makes one call of it."""
+    return info.lookup(session, tool), functools.partial(original, tool)
+
+
+_NO_SPAN = nullcontext()
+
+
 @contextmanager
 def _span(hook: Any, tool: str) -> Generator[None]:
-    """Have a call run in a span, if the hook begins spans and the SDK has none, and send that on."""
-    if hook is None or _has_spans():
-        yield
-        return
+    """Have a call run in a span, if the hook begins spans, and send that on."""
     with call_span((hook,), "client", tool) as carrier:
         token = call_request.carried_meta.set(carrier)
         try:
@@ -298,18 +305,16 @@ class SessionHook(NamedTuple):
                         raise renewed from exc
                 return handle_call_exception(exc)
 
-        def other_tool(other: str) -> tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]:
-            return info.lookup(session, other), functools.partial(original, other)
-
+        hook = self.caller.hook
         try:
-            with _span(self.caller.hook, name):
+            with _NO_SPAN if hook is None or _has_spans() else _span(hook, name):
                 call_result = await self.caller.run(
                     make_call,
                     server=self.server or info.server,
                     tool=name,
                     arguments=arguments,
                     description=info.lookup(session, name),
-                    other_tool=other_tool,
+                    other_tool=functools.partial(_other_tool, info, session, original),
                     is_continuation=any(options.get(field) is not None for field in _CONTINUES),
                 )
         except NotAToolFailure as other:
