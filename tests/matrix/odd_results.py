@@ -3,6 +3,7 @@
 `odd_results.py KIND [OPTIONS]` serves standard input and output; the options of `protect` are JSON.
 """
 
+import asyncio
 import json
 import logging
 import math
@@ -15,6 +16,7 @@ if __name__ == "__main__":
 
 import failwell as fw
 from tests.matrix import sdks, servers
+from tests.matrix.servers import SECRET
 
 LONE = "a" + chr(0xD800)
 UNICODE = "it holds text that is not Unicode"
@@ -29,6 +31,10 @@ class Odd:
 
     def __repr__(self) -> str:
         return "<Odd>"
+
+
+class OwnBaseException(BaseException):
+    """What no `except Exception` catches."""
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -77,11 +83,24 @@ def tools() -> list[Any]:
     async def exits_async() -> str:
         raise SystemExit
 
+    async def awaits_cancelled() -> str:
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+        return "never"
+
+    async def raises_own() -> str:
+        raise OwnBaseException(SECRET)
+
+    async def raises_own_in_group() -> str:
+        raise BaseExceptionGroup("several", [OwnBaseException(SECRET), KeyError(SECRET)])
+
     def fine() -> dict[str, Any]:
         return {"v": ["NaN", 1.5, None, 10**4299, {"Infinity": "9" * 5000}]}
 
     named = [returning(name, value) for name, (value, _) in VALUES.items()]
-    return [*named, text, not_a_number, exits, exits_async, fine]
+    return [*named, text, not_a_number, exits, exits_async, awaits_cancelled, raises_own, raises_own_in_group, fine]
 
 
 def server(kind: str, settings: dict[str, Any] | None) -> Any:

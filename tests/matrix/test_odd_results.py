@@ -86,8 +86,21 @@ def test_a_tool_that_exits_is_a_failure_if_that_is_wanted(kind: str) -> None:
     assert after["isError"] is False
 
 
+@KIND
+@pytest.mark.parametrize("tool", ["awaits_cancelled", "raises_own", "raises_own_in_group"])
+def test_what_no_sdk_catches_fails_one_call_and_the_connection_goes_on(kind: str, tool: str) -> None:
+    with started(kind) as client:
+        result = client.call(tool)
+        after = client.call("fine")
+
+    found = failure(result)
+    assert (found.code, found.retryable, found.outcome) == ("INTERNAL_ERROR", None, "unknown")
+    assert odd_results.SECRET not in json.dumps(result)
+    assert after["isError"] is False
+
+
 @pytest.mark.parametrize("kind", HIGH)
-@pytest.mark.parametrize("tool", ["text", "surrogate"])
+@pytest.mark.parametrize("tool", ["text", "surrogate", "awaits_cancelled"])
 def test_observers_are_told_of_the_failure_alone(kind: str, tool: str) -> None:
     events = EventLog()
     server = odd_results.server(kind, {"observers": [events]})

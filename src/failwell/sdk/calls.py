@@ -3,21 +3,23 @@
 A tool whose time is over may still be running. It keeps its thread and the claim of its key until it ends.
 """
 
+import asyncio
 import functools
 import inspect
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from failwell._sdks import needs
 from failwell.retry._clock import CallClock, DeadlinePassed
 from failwell.retry._deadline import run_within
-from failwell.sdk.idempotency import KeyedCall, call_once, failed, may_be_keyed
+from failwell.sdk.idempotency import KeyedCall, ToolFunctions, call_once, failed, may_be_keyed
 from failwell.sdk.results import unsendable
 from failwell.server._protection import HeldEvent, Protection
 from failwell.server._timeout import current_clock, timed_out
 
 try:
-    from anyio import get_cancelled_exc_class, to_thread
+    from anyio import current_effective_deadline, get_cancelled_exc_class, to_thread
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
@@ -27,13 +29,17 @@ _IN_THREAD = "__failwell_in_thread__"
 _STOPS_CLOCK = "__failwell_stops_clock__"
 
 
-def answer_call(protection: Protection, call: KeyedCall, run: Run) -> Awaitable[Any]:
-    """Return what gives the result of a call: within its time, at most once for its key, and so that it can be sent."""
-    seconds = protection.timeouts.of(call.tool)
-    if seconds is not None or protection.observers:
-        return _observed(protection, call, run, seconds)
-    if may_be_keyed(protection, call):
-        return call_once(protection, call, functools.partial(_contained, protection, call, run, None))
+def answer_call(
+    protection: Protection, tool: str, meta: Any, functions: ToolFunctions, call: Callable[[], KeyedCall], run: Run
+) -> Awaitable[Any]:
+    """Return what gives the result of a call: within its time, at most once for its key, and so that it can be sent.
+
+    *call* tells more of it, which most calls do without.
+    """
+    if protection.observers or protection.timeouts.are_any:
+        return _observed(protection, call(), run, protection.timeouts.of(tool))
+    if may_be_keyed(protection, tool, meta, functions):
+        return call_once(protection, call(), functools.partial(_contained, protection, call, run, None))
     return _contained(protection, call, run, None)  # most calls
 
 
@@ -63,25 +69,52 @@ async def _observed(protection: Protection, call: KeyedCall, run: Run, seconds: 
 
 async def _once(protection: Protection, call: KeyedCall, run: Run, event: HeldEvent) -> Any:
     with event.held():
-        return await call_once(protection, call, functools.partial(_contained, protection, call, run, event))
+        return await call_once(protection, call, functools.partial(_contained, protection, lambda: call, run, event))
 
 
-async def _contained(protection: Protection, call: KeyedCall, run: Run, event: HeldEvent | None) -> Any:
-    """Return the result of a tool, or the failure of one that tried to exit or returned what can't be sent."""
-    started = protection.start()
+async def _contained(protection: Protection, call: Callable[[], KeyedCall], run: Run, event: HeldEvent | None) -> Any:
+    """Return the result of a tool, or the failure of one that ended in an odd way, or whose result can't be sent."""
+    started = 0.0 if event is None else protection.start()
     try:
         result = await run()
         reason = unsendable(result)
         if reason is None:
             return result
-        failure = protection.responder(await call.info()).unsendable(reason)
-    except (SystemExit, BaseExceptionGroup) as exc:
-        if not protection.catch_exit or not _is_exit(exc):
+        failure = protection.responder(await call().info()).unsendable(reason)
+    except BaseException as exc:
+        if not _is_about_this_call(exc, catch_exit=protection.catch_exit):
             raise
-        failure = protection.responder(await call.info()).exited(exc)
+        responder = protection.responder(await call().info())
+        failure = responder.exited(exc) if _is_exit(exc) else responder.crashed(exc)
     if event is not None:
         event.drop()
-    return await failed(protection, failure, call, started)
+    return await failed(protection, failure, call(), started)
+
+
+def _is_about_this_call(exc: BaseException, *, catch_exit: bool) -> bool:
+    """Return whether what no handler of the SDKs catches is the failure of one tool, and nothing that others want.
+
+    It would end the connection, and every other call with it.
+    """
+    if isinstance(exc, Exception):
+        return False
+    if isinstance(exc, BaseExceptionGroup):
+        members = cast("BaseExceptionGroup[BaseException]", exc).exceptions
+        return all(isinstance(one, Exception) or _is_about_this_call(one, catch_exit=catch_exit) for one in members)
+    if isinstance(exc, SystemExit):
+        return catch_exit
+    if isinstance(exc, asyncio.CancelledError):
+        return not _is_cancelled()
+    return not isinstance(exc, KeyboardInterrupt | GeneratorExit | get_cancelled_exc_class())
+
+
+def _is_cancelled() -> bool:
+    """Return whether the current call is cancelled, and does not only say so: it awaited a task that was."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # trio, which has an exception of its own for that
+        return False
+    return task is None or task.cancelling() > 0 or current_effective_deadline() == -math.inf
 
 
 def _is_exit(exc: BaseException) -> bool:

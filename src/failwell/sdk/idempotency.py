@@ -23,6 +23,7 @@ from failwell.server._idempotency import (
     enter,
     idempotency_of,
     leave,
+    marks,
     resolved,
     unresolved,
 )
@@ -96,11 +97,11 @@ class KeyedCall(NamedTuple):
         return None if search is None else await search(self.tool)
 
 
-def may_be_keyed(protection: Protection, call: KeyedCall) -> bool:
+def may_be_keyed(protection: Protection, tool: str, meta: Any, functions: ToolFunctions) -> bool:
     """Return whether a call has an idempotency key, or its tool takes them."""
-    if call.tool in protection.idempotent or idempotency_of(call.function()) is not None:
+    if tool in protection.idempotent or (meta is not None and meta_value(meta, KEY) is not None):
         return True
-    return meta_value(call.meta, KEY) is not None
+    return marks.are_any and idempotency_of(functions.get(tool)) is not None
 
 
 async def call_once(protection: Protection, call: KeyedCall, run: Callable[[], Awaitable[Any]]) -> Any:

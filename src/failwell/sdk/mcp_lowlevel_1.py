@@ -122,10 +122,11 @@ class _ProtectedFunctions:
         async def handle(request: Any) -> Any:
             params = request.params
             context = self._request_context()
+            meta = _request_meta(params, self.server)
             keyed = KeyedCall(
                 params.name,
                 params.arguments,
-                _request_meta(params, self.server),
+                meta,
                 context,
                 getattr(context, "request", None),
                 lambda: self._call_info(params, self._tools()),
@@ -140,7 +141,7 @@ class _ProtectedFunctions:
 
             trace = request_trace(context) if self.protection.observers else None
             with call_span(self.protection.observers if self.has_no_spans else (), "server", params.name, trace):
-                found = await answer_call(self.protection, keyed, run)
+                found = await answer_call(self.protection, params.name, meta, self.functions, lambda: keyed, run)
             return result if result is not None and found is result.root else _server_result(_parsed(found))
 
         return handle

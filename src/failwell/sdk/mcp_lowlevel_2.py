@@ -4,6 +4,7 @@ The SDK checks nothing there. Arguments and results are checked against the sche
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 from failwell._log import log
@@ -100,7 +101,7 @@ class _ProtectedHandlers:
     def before(self, method: str, params_type: Any, handler: Any) -> Any:
         """Return the handler that stands before this one."""
         if method == _CALL:
-            return self.keyed(self._calling(handler))
+            return self.keyed(self._calling_inner(handler) if self.is_inner else self._calling(handler))
         if method == _LIST and not self.is_inner:
             self._lister = params_type, handler
             handler = self._listing(handler)
@@ -108,49 +109,78 @@ class _ProtectedHandlers:
 
     def keyed(self, handler: Any) -> Any:
         """Return the handler so that a call with an idempotency key is made at most once."""
+        protection, functions = self.protection, self.functions
 
         def call(ctx: Any, params: Any) -> Awaitable[Any]:
-            keyed = KeyedCall(
-                params.name,
-                params.arguments,
-                params.meta,
-                ctx,
-                ctx.request,
-                lambda: _call_info(params, self._tools(ctx)),
-                self.functions,
+            described = partial(self._keyed_call, ctx, params)
+            return answer_call(
+                protection, params.name, params.meta, functions, described, partial(handler, ctx, params)
             )
-            return answer_call(self.protection, keyed, lambda: handler(ctx, params))
 
         return call
+
+    def _keyed_call(self, ctx: Any, params: Any) -> KeyedCall:
+        return KeyedCall(
+            params.name,
+            params.arguments,
+            params.meta,
+            ctx,
+            ctx.request,
+            lambda: _call_info(params, self._tools(ctx)),
+            self.functions,
+        )
 
     def _calling(self, handler: Any) -> Any:
         protection = self.protection
 
         async def call(ctx: Any, params: Any) -> Any:
-            name, started, value, responder = params.name, protection.start(), None, None
+            started, value, responder = protection.start(), None, None
             tools = self._tools(ctx)
-            failure = None if tools is _NO_TOOLS else await self._refused(params, tools)
+            failure = await self._refused(params, tools)
             if failure is None:
                 try:
-                    value = await handler(ctx, params)
-                    if isinstance(value, CallToolResult) and tools is _NO_TOOLS:
-                        return value  # what stands on this server has seen to it
-                    value, failure = await self._unpack(value, tools, params)
+                    value, failure = await self._unpack(await handler(ctx, params), tools, params)
                 except Exception as exc:
-                    if is_protocol_error(exc):
-                        raise
-                    responder = protection.responder(await _call_info(params, tools))
-                    failure = await self._failure(exc, responder, tools, params.arguments)
+                    failure, responder = await self._classify(exc, params, tools)
             if failure is None:
-                if not self.is_inner:
-                    protection.finish(name, started, arguments=params.arguments, context=ctx)
+                protection.finish(params.name, started, arguments=params.arguments, context=ctx)
                 return value
-            responder = responder or protection.responder(await _call_info(params, tools))
-            wire, failure = responder.encode(failure)
-            protection.finish(name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
-            return failed_result(wire)
+            return await self._failed(failure, ctx, params, tools, started, responder)
 
         return call
+
+    def _calling_inner(self, handler: Any) -> Any:
+        """Return the handler of a server that another one stands on, which has seen to the failures of its tools."""
+        protection = self.protection
+
+        async def call(ctx: Any, params: Any) -> Any:
+            started, value, responder = protection.start(), None, None
+            try:
+                value = await handler(ctx, params)
+                if isinstance(value, CallToolResult):
+                    return value
+                value, failure = await self._unpack(value, _NO_TOOLS, params)
+            except Exception as exc:
+                failure, responder = await self._classify(exc, params, _NO_TOOLS)
+            if failure is None:
+                return value
+            return await self._failed(failure, ctx, params, _NO_TOOLS, started, responder)
+
+        return call
+
+    async def _classify(self, exc: Exception, params: Any, tools: CallersTools) -> tuple[Failure, Responder]:
+        if is_protocol_error(exc):
+            raise exc
+        responder = self.protection.responder(await _call_info(params, tools))
+        return await self._failure(exc, responder, tools, params.arguments), responder
+
+    async def _failed(
+        self, failure: Failure, ctx: Any, params: Any, tools: CallersTools, started: float, responder: Responder | None
+    ) -> Any:
+        responder = responder or self.protection.responder(await _call_info(params, tools))
+        wire, failure = responder.encode(failure)
+        self.protection.finish(params.name, started, failure, arguments=params.arguments, wire=wire, context=ctx)
+        return failed_result(wire)
 
     def _listing(self, handler: Any) -> Any:
         async def list_tools(ctx: Any, params: Any) -> Any:

@@ -20,8 +20,8 @@ from failwell.sdk.errors import is_flagged, is_protocol_error
 from failwell.sdk.idempotency import ToolFunctions
 from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, failed_result, is_finite, meaning
 from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import Responder, original_exception, value_and_warning, value_or_failure
-from failwell.server._schemas import SchemaChecks
+from failwell.server._responder import PLAIN_TYPES, Responder, original_exception, value_and_warning, value_or_failure
+from failwell.server._schemas import SchemaChecks, names_all
 
 try:
     from mcp.types import CallToolResult
@@ -163,15 +163,18 @@ class _ProtectedTools:
             return await self._run(name, arguments, context)
         protection = self.protection
         is_nested = _running.get() is protection  # a tool that calls another of its server handles the failure
-        tool, value, responder = self.manager.get_tool(name), None, None
+        tool, value, warning, responder = self.manager.get_tool(name), None, None, None
         if self._blocks and tool is not None and not tool.is_async and is_timed():
             tool.fn, tool.is_async = in_thread(tool.fn), True
         token, started = _running.set(protection), protection.start()
         try:
-            failure = self._unknown(arguments, tool)
+            is_named = tool is None or names_all(tool.parameters, arguments)
+            failure = None if is_named else self._unknown(arguments, tool)
             if failure is None:
-                value, failure = value_or_failure(await self._run(name, arguments, context))
-            value, warning = value_and_warning(value)
+                value = await self._run(name, arguments, context)
+                if type(value) not in PLAIN_TYPES:
+                    value, failure = value_or_failure(value)
+                    value, warning = value_and_warning(value)
             if failure is None:
                 value, failure = self._converted(value, tool, name)
             if failure is None and warning is not None:
@@ -187,7 +190,7 @@ class _ProtectedTools:
         if is_nested and failure is not None:
             raise ToolFailure(failure)
         if failure is None:
-            if not is_nested:
+            if protection.observers and not is_nested:
                 protection.finish(name, started, arguments=arguments, context=context)
             return value
         responder = responder or protection.responder(_call_info(name, tool, context))
@@ -218,8 +221,6 @@ class _ProtectedTools:
 
     def _unknown(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
         """Return the failure of a call with arguments that the tool does not have, which the SDK would ignore."""
-        if tool is None:
-            return None
         failure = self.protection.unknown_arguments(arguments, tool.parameters, tool.name)
         return failure and (_refusal(tool, arguments, self.checks) or failure)
 

@@ -60,6 +60,7 @@ def failed_result(wire: dict[str, Any]) -> CallToolResult:
 
 # mcp 1 would write a class of our own as the base of all results, which is empty.
 _FAILED = FailureResult if "is_error" in CallToolResult.model_fields else CallToolResult
+_STRUCTURED = "structured_content" if _FAILED is FailureResult else "structuredContent"
 
 
 def unsendable(result: Any) -> str | None:
@@ -68,8 +69,9 @@ def unsendable(result: Any) -> str | None:
         return None
     if type(result) is CallToolResult and all(map(_is_plain_text, result.content)):
         fields = vars(result)
-        structured = fields.get("structuredContent", fields.get("structured_content"))
-        return _unreadable(structured) or _unreadable(result.meta)
+        structured, meta = fields[_STRUCTURED], fields["meta"]
+        reason = None if structured is None else _unreadable(structured)
+        return reason if meta is None else reason or _unreadable(meta)
     if isinstance(result, BaseModel):
         try:
             return _unreadable(result.model_dump(by_alias=True, exclude_none=True))
@@ -86,7 +88,7 @@ def _is_plain_text(block: Any) -> bool:
 
 def _unreadable(value: Any) -> str | None:
     """Return why a part of a result can't be written, or not be read again by a client of the SDKs."""
-    if value is None or _is_simple(value):
+    if _is_simple(value):
         return None
     try:
         encoded = to_json(value, inf_nan_mode="constants")

@@ -183,9 +183,19 @@ def with_idempotency(settings: Idempotency) -> Callable[[F], F]:
     def mark(function: F) -> F:
         marked = _unless_resolved(function) if settings.resolve is not None else function
         setattr(marked, _ATTRIBUTE, settings)
+        marks.are_any = True
         return marked
 
     return mark
+
+
+class Marks:
+    """Whether a function of this process was ever marked, so that calls have to look for one."""
+
+    are_any = False
+
+
+marks = Marks()
 
 
 def _unless_resolved(function: F) -> F:

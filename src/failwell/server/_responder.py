@@ -20,6 +20,7 @@ from failwell.event import CallArguments, Event, Observer
 from failwell.exceptions.engine import combined, map_exception, members_of
 from failwell.exceptions.rules import Scope, peek
 from failwell.failure import Failure, amended
+from failwell.phrases.meanings import unmapped
 from failwell.result import Err, Ok
 
 BROKEN_OUTPUT = "The tool ran, but its result does not match its output schema."
@@ -177,6 +178,12 @@ class Responder(NamedTuple):
         log.error("the result of tool %s can't be sent, id %s: %s", self.tool, found.id, reason, exc_info=exc)
         return found
 
+    def crashed(self, exc: BaseException) -> Failure:
+        """Return the failure of a tool that raised what nothing is known of; log it under an id."""
+        found = amended(unmapped(), id=_new_id())
+        log.error("tool %s failed, id %s", self.tool, found.id, exc_info=exc)
+        return found
+
     def exited(self, exc: BaseException) -> Failure:
         """Return the failure of a tool that tried to end the program; log it under an id."""
         found = Failure(
@@ -220,6 +227,10 @@ def _new_id() -> str:
     # A letter first: what reads like a number is taken for one somewhere on the way.
     noise = os.urandom(7)
     return "abcdef"[noise[0] % 6] + noise[1:].hex()[1:]
+
+
+PLAIN_TYPES = frozenset((bool, dict, float, int, list, str, type(None)))
+"""Types of most values that tools return, which are neither failures nor hold any."""
 
 
 def value_or_failure(value: Any) -> tuple[Any, Failure | None]:

@@ -54,7 +54,7 @@ class SchemaChecks:
         problems = checker.problems(arguments) if checker is not None else ()
         if not problems or all(problem.kind == "format" for problem in problems) or not is_automatic():
             return None
-        strict = () if _names_all(schema, arguments) else self._strict(arguments, schema, tool)
+        strict = () if names_all(schema, arguments) else self._strict(arguments, schema, tool)
         return invalid(strict or problems, tool=tool)
 
     def explained(
@@ -65,7 +65,7 @@ class SchemaChecks:
         checker = self._checker(schema, tool)
         if checker is None:
             return found
-        is_complete = _names_all(schema, arguments)
+        is_complete = names_all(schema, arguments)
         said = checker.problems(arguments) if is_complete else self._strict(arguments, schema, tool)
         known = {(problem.path, problem.kind): problem for problem in said}
         merged = {problem.path: known.get((problem.path, problem.kind), problem) for problem in found}
@@ -117,15 +117,17 @@ def _content(schema: Mapping[str, Any]) -> bytes:
         return repr(schema).encode(errors="replace")
 
 
-def _names_all(schema: Any, arguments: Any) -> bool:
+def names_all(schema: Any, arguments: Any) -> bool:
     """Return whether a schema mentions every name that was sent, so that being strict about names finds no more."""
-    properties = schema.get("properties") if is_mapping(schema) else None
-    return is_object(arguments) and is_mapping(properties) and arguments.keys() <= properties.keys()
+    try:
+        return bool(arguments.keys() <= schema["properties"].keys())
+    except (AttributeError, KeyError, TypeError):  # no objects, or a schema that names none
+        return False
 
 
 def unknown_arguments(arguments: Any, schema: Any, *, tool: str) -> Failure | None:
     """Return the failure of a call with arguments that a tool does not have, or None; this needs no validator."""
-    if not is_object(arguments) or _names_all(schema, arguments) or not is_automatic():
+    if not is_object(arguments) or names_all(schema, arguments) or not is_automatic():
         return None
     names = closed_names(schema)
     if names is None or arguments.keys() <= names:

@@ -32,6 +32,7 @@ class Timeouts:
         by_tool = limits if isinstance(limits, Mapping) else {ALL_OTHERS: limits}
         self._by_tool = {str(tool): checked_seconds(seconds) for tool, seconds in by_tool.items()}
         self._others = self._by_tool.pop(ALL_OTHERS, None)
+        self.are_any = self._others is not None or bool(self._by_tool)
 
     @property
     def tools(self) -> tuple[str, ...]:
