@@ -16,6 +16,7 @@ WRONG: list[dict[str, Any]] = [
     {"raises": {"pya": [fw.NotFound]}},
     {"dialects": {"pya": "xml"}},
     {"single_effect": {"pya"}},
+    {"public_errors": {"pya": ValueError}},
     {"idempotent": ["pya"], "store": MemoryClaims()},
 ]
 by_setting = pytest.mark.parametrize("settings", WRONG, ids=lambda settings: next(iter(settings)))

@@ -177,6 +177,7 @@ class Protection:
         self._named: dict[str, Collection[str]] = {
             "dialects": self.dialects,
             "single_effect": self.single_effect,
+            "public_errors": [name for name in self.public_errors if name],
             "raises": self.raises,
             "idempotent": self.idempotent,
             "timeout": self.timeouts.tools,
