@@ -152,6 +152,44 @@ LOOKALIKES = {
         "TRANSIENT CONNECTION_REFUSED not_executed",
     ),
     "paramiko-bare": (lookalike("paramiko.NoValidConnectionsError"), "TRANSIENT CONNECTION_FAILED not_executed"),
+    "asyncssh-host-key": (
+        lookalike("asyncssh.HostKeyNotVerifiable<DisconnectError<Error"),
+        "INTERNAL TLS_VERIFY_FAILED not_executed",
+    ),
+    "asyncssh-sign-in": (
+        lookalike("asyncssh.PermissionDenied<DisconnectError<Error"),
+        "PERMISSION UNAUTHORIZED not_executed",
+    ),
+    "asyncssh-program": (
+        lookalike("asyncssh.ProcessError<Error", exit_status=127),
+        "INTERNAL CONFIG_ERROR unknown",
+    ),
+    "kafka-leader": (
+        lookalike("aiokafka.NotLeaderForPartitionError<BrokerResponseError", message="NOT_LEADER_FOR_PARTITION"),
+        "TRANSIENT MISDIRECTED not_executed",
+    ),
+    "kafka-timeout": (
+        lookalike("aiokafka.RequestTimedOutError<BrokerResponseError", message="REQUEST_TIMED_OUT"),
+        "TRANSIENT UPSTREAM_TIMEOUT unknown",
+    ),
+    "kafka-retriable": (
+        lookalike("aiokafka.NewError<BrokerResponseError", message="NEW_ERROR", retriable=True),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "nats-nobody": (lookalike("nats.NoRespondersError<Error"), "TRANSIENT SERVICE_UNAVAILABLE not_executed"),
+    "nats-sequence": (
+        lookalike("nats.KeyWrongLastSequenceError<KeyValueError<BadRequestError<APIError<Error"),
+        "CONFLICT CONCURRENT_MODIFICATION rejected",
+    ),
+    "jose": (lookalike("jose.JWTError<JOSEError"), "PERMISSION UNAUTHORIZED rejected"),
+    "aiosmtplib-recipients": (
+        lookalike("aiosmtplib.SMTPRecipientsRefused<SMTPException", recipients=[SimpleNamespace(code=550)]),
+        "VALIDATION INVALID_ARGUMENT rejected",
+    ),
+    "aiosmtplib-recipient-busy": (
+        lookalike("aiosmtplib.SMTPRecipientsRefused<SMTPException", recipients=[SimpleNamespace(code=450)]),
+        "TRANSIENT SEND_FAILED rejected",
+    ),
     "selenium": (lookalike("selenium.NoSuchElementException<WebDriverException"), "NOT_FOUND NOT_FOUND rejected"),
     "playwright": (lookalike("playwright.TimeoutError<Error"), "TRANSIENT TIMEOUT unknown"),
     "openai-bare": (

@@ -4,7 +4,9 @@ from typing import Any
 
 from failwell.exceptions.network import raised_from, why_not_connected
 from failwell.exceptions.rules import Family, Verdict, otherwise, peek
+from failwell.exceptions.stdlib import by_exit_status
 from failwell.phrases.meanings import BROKEN, BUG, not_executed, outcome_unknown
+from failwell.phrases.vendors.data import KAFKA
 
 
 def docker_client(exc: Any) -> Verdict:
@@ -17,6 +19,13 @@ def ssh_hosts(exc: Any) -> Verdict:
     errors: Any = peek(exc, "errors") or {}
     tried = next(iter(errors.values()), None)
     return tried if isinstance(tried, BaseException) else "CONNECTION_FAILED"
+
+
+def by_kafka_name(exc: Any) -> Verdict:
+    """Depends on the name of the broker's error, else on whether the client may send it again."""
+    name = peek(exc, "message")  # of the class: NOT_LEADER_FOR_PARTITION
+    found = KAFKA.get(name) if isinstance(name, str) else None
+    return found or (outcome_unknown("SERVICE_UNAVAILABLE") if peek(exc, "retriable") is True else None)
 
 
 RULES: Family = {
@@ -79,6 +88,49 @@ RULES: Family = {
         "CouldNotCanonicalize": "HOST_NOT_FOUND",
         "MessageOrderError": "BAD_UPSTREAM_RESPONSE",
         "SFTPError": "UPSTREAM_ERROR",
+    },
+    "asyncssh": {
+        "ConnectionLost": "CONNECTION_LOST",
+        "PermissionDenied": not_executed("UNAUTHORIZED"),
+        "IllegalUserName": not_executed("UNAUTHORIZED"),
+        "HostKeyNotVerifiable": "TLS_VERIFY_FAILED",
+        **dict.fromkeys(("KeyExchangeFailed", "ProtocolNotSupported", "CompressionError"), "CONFIG_ERROR"),
+        **dict.fromkeys(("ConfigParseError", "KeyImportError", "KeyEncryptionError"), "CONFIG_ERROR"),
+        "ServiceNotAvailable": "CONNECTION_FAILED",
+        "ChannelOpenError": "CONNECTION_FAILED",
+        "ProcessError": by_exit_status,
+        "TimeoutError": "TIMEOUT",
+        **dict.fromkeys(("SFTPNoSuchFile", "SFTPNoSuchPath"), "FILE_NOT_FOUND"),
+        **dict.fromkeys(("SFTPPermissionDenied", "SFTPWriteProtect", "SFTPCannotDelete"), "FORBIDDEN"),
+        "SFTPFileAlreadyExists": "ALREADY_EXISTS",
+        "SFTPDirNotEmpty": "NOT_EMPTY",
+        "SFTPLockConflict": "LOCKED",
+        **dict.fromkeys(("SFTPConnectionLost", "SFTPNoConnection"), "CONNECTION_LOST"),
+        "SFTPOpUnsupported": "NOT_IMPLEMENTED",
+    },
+    "aiokafka kafka": {
+        "BrokerResponseError": by_kafka_name,
+        "AuthenticationFailedError": not_executed("UNAUTHORIZED"),
+        "KafkaTimeoutError": "TIMEOUT",
+        "KafkaConnectionError": "CONNECTION_LOST",
+        **dict.fromkeys(("NoBrokersAvailable", "KafkaUnavailableError", "NodeNotReadyError"), "CONNECTION_FAILED"),
+        "QuotaViolationError": "RATE_LIMITED",
+        "RecordTooLargeError": not_executed("PAYLOAD_TOO_LARGE"),
+    },
+    "nats": {
+        "TimeoutError": "TIMEOUT",
+        "NoServersError": "CONNECTION_FAILED",
+        **dict.fromkeys(("NoRespondersError", "NoStreamResponseError"), not_executed("SERVICE_UNAVAILABLE")),
+        **dict.fromkeys(("ConnectionClosedError", "ConnectionDrainingError"), not_executed("CONNECTION_LOST")),
+        "ConnectionReconnectingError": not_executed("CONNECTION_LOST"),
+        "StaleConnectionError": "CONNECTION_LOST",
+        **dict.fromkeys(("AuthorizationError", "InvalidUserCredentialsError"), not_executed("UNAUTHORIZED")),
+        "MaxPayloadError": not_executed("PAYLOAD_TOO_LARGE"),
+        **dict.fromkeys(("BadSubjectError", "BadHeaderError", "InvalidKeyError"), not_executed("INVALID_ARGUMENT")),
+        "NotFoundError": "NOT_FOUND",
+        "KeyWrongLastSequenceError": "CONCURRENT_MODIFICATION",
+        "ObjectAlreadyExists": "ALREADY_EXISTS",
+        **dict.fromkeys(("ServiceUnavailableError", "OutboundBufferLimitError"), "SERVICE_UNAVAILABLE"),
     },
     "celery": {
         "CeleryError": "INTERNAL_ERROR",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from failwell._json import is_mapping
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.meanings import outcome_unknown
@@ -114,7 +115,9 @@ def by_smtp_reply(exc: Any) -> Verdict:
 def by_recipients(exc: Any) -> Verdict:
     """Depends on the replies for the recipients: if any may pass, sending failed, else the addresses are wrong."""
     replies: Any = peek(exc, "recipients")
-    passing = any(400 <= reply[0] < 500 for reply in replies.values())
+    # smtplib has pairs by address, aiosmtplib exceptions.
+    codes = [reply[0] for reply in replies.values()] if is_mapping(replies) else [peek(one, "code") for one in replies]
+    passing = any(400 <= code < 500 for code in codes)
     return {"code": "SEND_FAILED" if passing else "INVALID_ARGUMENT", "outcome": "rejected"}
 
 

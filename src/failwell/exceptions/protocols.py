@@ -150,6 +150,7 @@ RULES: Family = {
         "CircuitBreakerError": "CIRCUIT_OPEN",
         "OpenedState": "CIRCUIT_OPEN",
     },
+    "jose": {"JOSEError": "UNAUTHORIZED", "JWKError": "CONFIG_ERROR"},
     "jwt": {
         "PyJWTError": "UNAUTHORIZED",
         "PyJWKClientConnectionError": "CONNECTION_FAILED",

@@ -72,6 +72,8 @@ def by_exit_status(exc: Any) -> Verdict:
     """Depends on the exit status: 124 timed out, 127 no such program, else the program failed."""
     status = peek(exc, "returncode")
     if not isinstance(status, int):
+        status = peek(exc, "exit_status")  # asyncssh
+    if not isinstance(status, int):
         return "PROCESS_FAILED"
     return {
         "code": EXIT_STATUSES.get(status, "PROCESS_FAILED"),

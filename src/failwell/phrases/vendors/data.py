@@ -138,6 +138,7 @@ KAFKA_ROWS: Rows = (
     (FAULT, "UNKNOWN_SERVER_ERROR KAFKA_STORAGE_ERROR 50001 50002"),
 )
 """Names of errors of Kafka, and numbers of the interface over HTTP."""
+KAFKA = by_code(KAFKA_ROWS)
 
 SNOWFLAKE_ROWS: Rows = (
     ("COLUMN_NOT_FOUND", "000904"),
