@@ -168,3 +168,24 @@ def test_the_first_failure_compiles_few_patterns_and_loads_little() -> None:
     assert int(known) > 100
     assert 5 < int(compiled) < int(known) / 3
     assert {"logging", "pathlib", "urllib.parse", "socket", "inspect", "asyncio"}.isdisjoint(modules)
+
+
+PROTECTED = """
+import logging, sys
+from failwell.server._protection import CallInfo, Protection
+logging.disable()
+class Server:
+    name = "tasks"
+protection = Protection()
+protection.put_on(Server(), lambda server, protection: "nothing")
+before = set(sys.modules)
+responder = protection.responder(CallInfo("claim"))
+responder.encode(responder.failure_of(KeyError("task")))
+print(*sorted(name for name in set(sys.modules) - before if name.startswith("failwell")))
+"""
+
+
+def test_the_first_failure_of_a_protected_server_keeps_nobody_waiting_for_modules() -> None:
+    ran = subprocess.run([sys.executable, "-c", PROTECTED], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.split() == []

@@ -27,7 +27,7 @@ from failwell.advice import Hints
 from failwell.dialects._placement import check_settings, encode
 from failwell.errors import ToolFailure
 from failwell.event import CallArguments, Event, Observer
-from failwell.exceptions.rules import Scope, scope_of
+from failwell.exceptions.rules import Scope, all_rules, scope_of
 from failwell.failure import Failure
 from failwell.retry._call_key import DECLARED, VERIFIED_BY
 from failwell.server._claims import ClaimStore
@@ -201,6 +201,7 @@ class Protection:
             raise ValueError(f"{name} is protected already")
         self.server = str(name)
         self.rules = scope_of(server)
+        all_rules()  # much to load, which the first failure would keep the event loop waiting for
         done = attach(server, self)
         setattr(server, _ATTRIBUTE, self)
         self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."
