@@ -64,8 +64,9 @@ class Server:
             send({"id": id, "result": {}})
 
     def list(self, id: Any, params: dict[str, Any]) -> None:
-        if "--annotations" in sys.argv:  # one object for each listing
-            annotations = json.loads(sys.argv[sys.argv.index("--annotations") + 1])[self.lists]
+        if "--annotations" in sys.argv:  # one object for each listing, the last one for all that follow
+            each = json.loads(sys.argv[sys.argv.index("--annotations") + 1])
+            annotations = each[min(self.lists, len(each) - 1)]
             self.lists += 1
             send({"id": id, "result": {"tools": [{**TOOLS[1], "annotations": annotations}]}})
         elif "--pages" not in sys.argv:

@@ -481,7 +481,7 @@ class PostTransport:
         lister = ToolLister(self._upstream)
         self._effects = AsyncEffectRunner(
             lambda _: None,
-            list_tools=lambda pending, wait: lister.learn(pending.route, wait),
+            list_tools=lister.learn,
             clock=self.loop.time,
             jitter=lambda: 0.5,
         )

@@ -102,6 +102,8 @@ TOOL_LIST_TIMEOUT = 30.0
 """How long a gateway's own request for `tools/list` may take."""
 MAX_TOOL_LIST_WAIT, MIN_TOOL_LIST_WAIT = 2.0, 0.25
 """How long a call waits for that list."""
+MIN_TOOL_LIST_INTERVAL = 5.0
+"""How long after a list that a change of the tools led to the next change leads to another one."""
 WRITE_TIMEOUT = 0.05
 """How long both directions share a thread while one end does not read."""
 

@@ -28,6 +28,7 @@ from failwell.proxy.bounds import (
     MAX_SUBSCRIPTIONS,
     MAX_TOOL_LIST_WAIT,
     MAX_UNREAD_LENGTH,
+    MIN_TOOL_LIST_INTERVAL,
     MIN_TOOL_LIST_WAIT,
 )
 from failwell.proxy.calls import PROTOCOL_KEY, ListedTools, ProxiedCall, agent_name
@@ -148,13 +149,19 @@ class Sleep(Struct):
 
 
 class ListTools(Struct):
-    """Ask the server for its tools, and wait a little for that: longer if it decides whether the call is made."""
+    """Ask the server for its tools, and wait a little for that: longer if it decides whether the call is made.
+
+    Nothing waits for a list that is not *is_awaited*.
+    """
 
     request: PendingRequest
-    is_decisive: bool
+    is_decisive: bool = False
+    is_awaited: bool = True
 
     def wait(self, now: float) -> float:
         """Return how long to wait: a list that only makes a failure clearer may take as long as the call did."""
+        if not self.is_awaited:
+            return 0.0
         elapsed = now - self.request.started
         return MAX_TOOL_LIST_WAIT if self.is_decisive else min(max(elapsed, MIN_TOOL_LIST_WAIT), MAX_TOOL_LIST_WAIT)
 
@@ -351,6 +358,7 @@ class Conversation:
         handshake: the client's `initialize`, and its notification that it is initialized.
         lasting: the log level (under None) and the subscriptions (under their URI) that the client requested.
         listing: the transport's own request for the tools, until the server says that they changed.
+        lister: the client's last request for the tools: in its name they are listed again when they change.
         protocol_version: the version that client and server agreed on, if calls are traced and it is known.
         own_ids: ids of requests that the server has and that no client knows: of the proxy's own, and of later tries.
     """
@@ -370,6 +378,8 @@ class Conversation:
         self.handshake: list[bytes] = []
         self.lasting: dict[str | None, bytes] = {}
         self.listing: Any = None
+        self.lister: PendingRequest | None = None
+        self._listed_again = float("-inf")
         self.learnt = 0
         self.answered_ids: set[Id] = set()
         self.own_ids: set[Id] = set()
@@ -433,7 +443,8 @@ class Conversation:
         if is_first and len(data) <= MAX_RETRIED_CALL:
             self.handshake = [data]
         is_page = params is not None and params.has_cursor
-        request = PendingRequest(id, method, body=data if is_first else None, is_page=is_page, started=now)
+        is_kept = is_first or (method == "tools/list" and len(data) <= MAX_UNREAD_LENGTH)
+        request = PendingRequest(id, method, body=data if is_kept else None, is_page=is_page, started=now)
         self.add(request)
         self._unsent.append(request)
         return None
@@ -707,6 +718,7 @@ class Conversation:
             self._learn_version(data)
         if request.method == "tools/list" and not is_failed:
             self.learn(data, is_page=request.is_page)
+            self.lister = request
         may_fail = is_failed or request.method.startswith(_TASKS)  # what became of a task stands further within
         return self._redact(data, source, id) if may_fail else None
 
@@ -787,11 +799,14 @@ class Conversation:
         except (ValueError, RecursionError):
             return None
 
-    def _read_server_notification(self, method: str, data: bytes, now: float, arrival: Arrival) -> bytes | None:
+    def _read_server_notification(
+        self, method: str, data: bytes, now: float, arrival: Arrival
+    ) -> "bytes | Steps | None":
         settings = self.settings
         if method == _TOOLS_CHANGED:
-            self._outdate_tools()
-        elif method == "notifications/progress" and (settings.load_retries is not None or settings.has_time_limits):
+            listing = self._outdate_tools(now)
+            return None if listing is None else self._pass_and_list(data, arrival.source, listing)
+        if method == "notifications/progress" and (settings.load_retries is not None or settings.has_time_limits):
             return None if self._is_progress(decode_line(data), now, arrival) else b""
         return None
 
@@ -885,6 +900,11 @@ class Conversation:
         kept = {key: value for key, value in meta.items() if key != "progressToken"} if is_object(meta) else {}
         wanted = {**({"_meta": kept} if kept else {}), **({} if cursor is None else {"cursor": cursor})}
         return encode({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": wanted})
+
+    def note_list(self, body: bytes, *, route: Any) -> None:
+        """Note that the client lists the tools itself, where its requests are not tracked."""
+        if len(body) <= MAX_UNREAD_LENGTH:
+            self.lister = PendingRequest("", "tools/list", body=body, route=route)
 
     def learn(self, data: bytes, *, is_page: bool) -> str | None:
         """Learn the tools from an answer to `tools/list`, unless it is too long; return where the next page begins."""
@@ -1141,14 +1161,30 @@ class Conversation:
             if known.get(id) is request:
                 del known[id]
 
-    def note_notification(self, data: bytes) -> None:
-        """Note a notification of the server: tools that changed are listed again when they are needed."""
+    def note_notification(self, data: bytes, now: float) -> ListTools | None:
+        """Note a notification of the server that passes; return what it leads to: tools that changed are listed."""
         if b"list_changed" in data and (note := glance_at_server(data)) and note.method == _TOOLS_CHANGED:
-            self._outdate_tools()
+            return self._outdate_tools(now)
+        return None
 
-    def _outdate_tools(self) -> None:
+    def _outdate_tools(self, now: float) -> ListTools | None:
+        """Note that the tools changed, and return what lists them again.
+
+        None: the client never listed them, or they were listed a moment ago, as by a server that says each time that
+        they changed. Then they are listed when they are needed.
+        """
         self.tools.outdate()
         self.listing = None
+        self.learnt = 0
+        if self.lister is None or now - self._listed_again < MIN_TOOL_LIST_INTERVAL:
+            return None
+        self._listed_again = now
+        return ListTools(self.lister, is_awaited=False)
+
+    @staticmethod
+    def _pass_and_list(data: bytes, source: Any, listing: ListTools) -> Steps:
+        yield ToClient(data, None, source, is_unchanged=True)
+        yield listing
 
     def give_up_own_requests(self) -> None:
         """Let go whoever waits for the answer to a request of the proxy itself."""

@@ -279,8 +279,9 @@ def test_a_tool_that_is_listed_anew_never_gains_the_right_to_run_twice(
     async def handle(request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
         if body["method"] == "tools/list":
-            answer = {**listed("work", **left.pop(0)), "id": body["id"]}
-            notice = event(CHANGED) if with_notice and left else b""
+            is_last = len(left) == 1  # whoever lists once more gets the same again
+            answer = {**listed("work", **(left[0] if is_last else left.pop(0))), "id": body["id"]}
+            notice = b"" if is_last or not with_notice else event(CHANGED)
             return web.Response(body=event(answer) + notice, content_type="text/event-stream")
         calls.append(body)
         return web.json_response(success(id=body["id"])) if len(calls) > 1 else busy(body)

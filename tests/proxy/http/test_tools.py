@@ -4,11 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from failwell.proxy.conversation import ListTools, PendingRequest
 from tests.proxy.http.scripts import answering, through
-from tests.proxy.http.setting import Answered, call, failing, gateway, listed, post, scripted
+from tests.proxy.http.setting import ACCEPT, Answered, call, event, failing, gateway, listed, post, scripted
+from tests.proxy.http.test_remote import INITIALIZE, INITIALIZED, Host
 
 WRONG = "Invalid arguments for tool work"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -110,3 +111,75 @@ def test_a_server_that_knows_of_no_list_is_asked_once(response: Any) -> None:
 
     assert [answer.failure["code"] for answer in asyncio.run(run())] == ["RATE_LIMITED"] * 3
     assert [body["method"] for body in bodies].count("tools/list") == 1
+
+
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+
+
+class Changing:
+    """A server with a session whose tools change when a test says so."""
+
+    def __init__(self) -> None:
+        self.lists: list[tuple[Any, str | None]] = []
+        self.has_changed, self.is_listed_again = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "GET":
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            await self.has_changed.wait()
+            await response.write(event(CHANGED))
+            await self.is_listed_again.wait()
+            return response
+        message = await request.json() if request.can_read_body else {}
+        match message.get("method"):
+            case "initialize":
+                hello = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}}
+                return web.json_response(hello, headers={"Mcp-Session-Id": "s"})
+            case "tools/list":
+                self.lists.append((message["id"], request.headers.get("Mcp-Session-Id")))
+                if len(self.lists) > 1:
+                    self.is_listed_again.set()
+                return web.json_response({**listed("work"), "id": message["id"]})
+            case "tools/call":
+                return web.json_response(failing(id=message["id"]))
+        return web.Response(status=202)
+
+
+def test_tools_that_changed_are_listed_again_at_once_for_the_client_of_a_stream() -> None:
+    async def run() -> tuple[Changing, bytes]:
+        server = Changing()
+        async with scripted(server) as url, gateway(url + "/mcp") as base, ClientSession() as session:
+            await post(base, LIST, Mcp_Session_Id="s")
+            async with session.get(base, headers={**ACCEPT, "Mcp-Session-Id": "s"}) as stream:
+                server.has_changed.set()
+                passed = await stream.read()
+            await server.is_listed_again.wait()
+            await post(base, call(id=3), Mcp_Session_Id="s")
+            return server, passed
+
+    server, passed = asyncio.run(run())
+
+    assert passed == event(CHANGED)
+    assert server.lists == [(2, "s"), ("failwell-tools-1", "s")]
+
+
+def test_tools_that_changed_are_listed_again_at_once_for_a_client_on_standard_input() -> None:
+    async def run() -> tuple[Changing, list[Any]]:
+        server = Changing()
+        async with scripted(server) as url:
+            host = Host(url + "/mcp")
+            await host.ask(INITIALIZE)
+            host.write(INITIALIZED)
+            await host.ask(LIST)
+            server.has_changed.set()
+            changed = await host.read()
+            await server.is_listed_again.wait()
+            return server, [changed, await host.ask(call(id=3)), *(await host.end())[1]]
+
+    server, (changed, answer) = asyncio.run(run())
+
+    assert changed == CHANGED
+    assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
+    assert server.lists == [(2, "s"), ("failwell-tools-1", "s")]

@@ -10,7 +10,7 @@ import pytest
 import failwell as fw
 from failwell.proxy import conversation as conversations
 from failwell.proxy import rewriter as rewriters
-from failwell.proxy.bounds import MAX_PENDING
+from failwell.proxy.bounds import MAX_PENDING, MIN_TOOL_LIST_INTERVAL
 from failwell.proxy.messages import encode
 from failwell.proxy.stdio.effects import EffectRunner
 from failwell.proxy.stdio.loader import ConversationLoader
@@ -241,3 +241,82 @@ def counted(function: Callable[..., Any], counts: Counter[str]) -> Callable[...,
         return function(*args, **more)
 
     return call
+
+
+LIST = b'{"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"_meta":{"client":"a"}}}\n'
+CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\r\n'
+
+
+def listed(id: Any, *names: str) -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "result": {"tools": [{"name": name} for name in names]}}) + b"\n"
+
+
+def listing_client() -> Ends:
+    """The ends of a session whose client has listed the tools."""
+    ends = Ends(tools=())
+    ends.runner.from_client(LIST)
+    ends.runner.from_server(listed(0, "look"))
+    return ends
+
+
+def test_tools_that_changed_are_listed_again_at_once_in_the_name_of_the_client() -> None:
+    ends = listing_client()
+
+    passed = ends.runner.from_server(CHANGED)
+    ends.pass_time()
+    [asked] = ends.to_server
+    answered = ends.runner.from_server(listed(json.loads(asked)["id"], "seek"))
+
+    assert passed == CHANGED
+    assert json.loads(asked) == {**json.loads(LIST), "id": "failwell-tools-1"}
+    assert answered == b""  # the client asked for nothing
+    assert ends.runner.conversation.tools.names() == ("seek",)
+    assert ends.to_client == []
+
+
+def test_a_failure_after_the_new_list_waits_for_nothing() -> None:
+    ends = listing_client()
+    ends.runner.from_server(CHANGED)
+    ends.pass_time()
+    ends.runner.from_server(listed("failwell-tools-1", "look"))
+
+    ends.runner.from_client(call(1))
+
+    assert is_rewritten(ends.runner.from_server(failing(1)))
+    assert len(ends.to_server) == 1
+
+
+def test_a_server_that_says_each_time_that_its_tools_changed_is_not_asked_without_end() -> None:
+    ends = listing_client()
+
+    for _ in range(10):
+        ends.runner.from_server(CHANGED)
+        ends.pass_time()
+    at_once = len(ends.to_server)
+    ends.now += MIN_TOOL_LIST_INTERVAL
+    ends.runner.from_server(CHANGED)
+    ends.pass_time()
+
+    assert (at_once, len(ends.to_server)) == (1, 2)
+
+
+def test_tools_that_were_asked_for_in_vain_are_asked_for_again_when_they_are_needed() -> None:
+    ends = listing_client()
+    ends.runner.from_server(CHANGED)
+    ends.pass_time()
+    ends.runner.from_server(b'{"jsonrpc":"2.0","id":"failwell-tools-1","error":{"code":-32603,"message":"busy"}}\n')
+
+    ends.runner.from_client(call(1))
+    ends.runner.from_server(failing(1))
+    ends.pass_time()
+
+    assert [json.loads(line)["id"] for line in ends.to_server] == ["failwell-tools-1", "failwell-tools-2"]
+
+
+def test_the_tools_of_a_client_that_never_listed_them_are_not_listed_for_a_change() -> None:
+    ends = Ends()
+
+    passed = ends.runner.from_server(CHANGED)
+    ends.pass_time()
+
+    assert (passed, ends.to_server) == (None, [])

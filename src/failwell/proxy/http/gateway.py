@@ -189,8 +189,8 @@ class Gateway:
         self._began: dict[str, float] = {}
         self._streams: dict[str, dict[bytes, ListeningStream]] = {}
         self._open_streams: Counter[bytes] = Counter()
-        lister = ToolLister(upstream)
-        self._effects = AsyncEffectRunner(report, list_tools=lambda pending, wait: lister.learn(pending.route, wait))
+        self._lister = ToolLister(upstream)
+        self._effects = AsyncEffectRunner(report, list_tools=self._lister.learn)
         self._stream_effects = AsyncEffectRunner(report)  # whose client lists the tools itself
         self._running = RunningExchanges()
         basic = upstream.server_url.authorization
@@ -288,6 +288,7 @@ class Gateway:
         conversation, headers = request.session.conversation, response.headers.items()
         learn = partial(conversation.learn, is_page=request.posted.is_page)
         safe = redacting(reply, answers=request.posted.id, is_off=self._dry_run)
+        conversation.note_list(request.posted.body, route=request)
         if response.content_type == "application/json":
             data = await read_body(response.content, share, most=MAX_ANSWER)
             learn(data)
@@ -296,9 +297,10 @@ class Gateway:
         await safe.start(response.status, to_client(headers))
         async for events in read_events(response, EventSplitter(share)):
             for event in events:
-                conversation.note_notification(data_of(event))
                 learn(data_of(event))
                 await safe.write(event)
+                if (listing := conversation.note_notification(data_of(event), time.monotonic())) is not None:
+                    self._lister.start(listing.request)
 
     async def _pass_other(self, request: web.BaseRequest, headers: Headers, reply: HttpReply, share: BodyShare) -> None:
         """Pass on what is not posted: streams that are opened, sessions that are ended, and all else."""
@@ -348,7 +350,7 @@ class Gateway:
             session,
             reply,
             upstream=self._upstream,
-            effects=self._stream_effects,
+            effects=self._stream_effects if key is None else self._effects,
             is_resumed="Last-Event-ID" in headers,
         )
         await reply.start(response.status, to_client(response.headers.items()))

@@ -22,6 +22,7 @@ from failwell.proxy.bounds import (
     MAX_RESUMPTIONS,
     SESSION_END_TIMEOUT,
 )
+from failwell.proxy.conversation import PendingRequest
 from failwell.proxy.failures import ANSWER_TOO_LONG, CONNECTION_LOST, PROXY_FULL
 from failwell.proxy.http.bodies import BodyTooLong, TooManyBodies
 from failwell.proxy.http.effects import AsyncEffectRunner
@@ -33,7 +34,7 @@ from failwell.proxy.http.reply import ClientGone, Headers, LineWriter, StdioRepl
 from failwell.proxy.http.server import CANNOT_SERVE, Setup
 from failwell.proxy.http.sessions import HttpSession, PostedBody, UpstreamRequest
 from failwell.proxy.http.streams import ListeningStream
-from failwell.proxy.http.tools import answer_in
+from failwell.proxy.http.tools import ToolLister, answer_in
 from failwell.proxy.http.upstream import BROKEN, ServerUrl, Upstream
 from failwell.proxy.messages import Id, decode, encode
 from failwell.proxy.options import ProxyOptions, tell_operator
@@ -341,7 +342,8 @@ class RemoteSession:
     ) -> None:
         self.code = 0
         self._upstream = upstream
-        self._effects = AsyncEffectRunner(setup.report)
+        self._effects = AsyncEffectRunner(setup.report, list_tools=self._list_tools)
+        self._lister = ToolLister(upstream)
         self._dry_run = setup.settings.dry_run
         self._output = output
         basic = upstream.server_url.authorization
@@ -417,7 +419,7 @@ class RemoteSession:
         reply = StdioReply(
             self._output,
             posted.id,
-            on_message=self._note_initialized if method == "initialize" else self._conversation.note_notification,
+            on_message=self._note_initialized if method == "initialize" else self._note_notification,
         )
         work = self._answer(posted, message, reply)
         if posted.id is None or method == "initialize":
@@ -488,7 +490,7 @@ class RemoteSession:
                         body, self._request_headers, self._make_headers, self._effects.report
                     )
                 if posted.is_list:
-                    await self._pass_tools(posted, response, reply)
+                    await self._pass_tools(posted, headers, response, reply)
                 else:
                     await self._pass_on(response, reply)
             finally:
@@ -505,9 +507,13 @@ class RemoteSession:
             self.code = CANNOT_SERVE
         await reply.fail(f"failwell: {sentence}")
 
-    async def _pass_tools(self, posted: PostedBody, response: ClientResponse, reply: StdioReply) -> None:
+    async def _pass_tools(
+        self, posted: PostedBody, headers: Headers, response: ClientResponse, reply: StdioReply
+    ) -> None:
         """Pass on an answer to `tools/list`, and learn the tools."""
         on_message = reply.on_message
+        route = UpstreamRequest(posted, self._streams.url, headers, self._session, is_tracked=True)
+        self._conversation.note_list(posted.body, route=route)
 
         def learn(data: bytes) -> None:
             on_message(data)
@@ -536,7 +542,7 @@ class RemoteSession:
     async def _listen(self) -> None:
         """Pass on the server's own messages, for as long as the client reads."""
         with self._until_client_gone():
-            await self._streams.listen(StdioReply(self._output, None, on_message=self._conversation.note_notification))
+            await self._streams.listen(StdioReply(self._output, None, on_message=self._note_notification))
 
     async def _is_older_transport(self, body: bytes, reply: StdioReply) -> bool:
         """Use the older transport from now on, if the server does."""
@@ -566,4 +572,18 @@ class RemoteSession:
         version = result.get("protocolVersion") if is_object(result) else None
         if isinstance(version, str):
             self._request_headers.version = version
-        self._conversation.note_notification(data)
+        self._note_notification(data)
+
+    def _note_notification(self, data: bytes) -> None:
+        listing = self._conversation.note_notification(data, self._effects.clock())
+        if listing is not None and self._lists_tools:
+            self._lister.start(listing.request)
+
+    @property
+    def _lists_tools(self) -> bool:
+        """Whether the proxy lists tools again that the client listed: the older transport would answer the client."""
+        return self._streams.stream is None and self._conversation.lister is not None
+
+    async def _list_tools(self, request: PendingRequest, seconds: float) -> None:
+        if self._lists_tools:
+            await self._lister.learn(request, seconds)

@@ -238,25 +238,28 @@ class EffectRunner:
             self._parked[steps] = request
 
     def _list_tools(self, steps: Steps, effect: ListTools, to_server: Send | None) -> bool:
-        """Ask for the tools, unless that was done, and have steps go on with the answer or without it.
+        """Ask for the tools, unless that was done, and return whether steps wait: they go on, with the answer or not.
 
         With *to_server* the request goes where the call would have gone, after what the client sent before it.
         """
         with self.lock:
             listing = self.conversation.listing
+            is_first = listing is None
             if listing is None:
                 listing = self.conversation.listing = _Listing()
             elif listing.is_over:
                 return False
-            listing.waiting.append(steps)
-            is_first = len(listing.waiting) == 1
-        self._park(steps, effect.request)
+            if effect.is_awaited:
+                listing.waiting.append(steps)
+        if effect.is_awaited:
+            self._park(steps, effect.request)
         if is_first and to_server is not None:
             self._ask_for_tools(effect.request, listing, send=to_server)
         elif is_first:
             self._schedule(0.0, partial(self._ask_for_tools, effect.request, listing))
-        self._schedule(effect.wait(self.clock()), partial(self._stop_waiting, steps, listing))
-        return True
+        if effect.is_awaited:
+            self._schedule(effect.wait(self.clock()), partial(self._stop_waiting, steps, listing))
+        return effect.is_awaited
 
     def _ask_for_tools(
         self, request: PendingRequest, listing: "_Listing", cursor: str | None = None, *, send: Send | None = None
@@ -276,6 +279,8 @@ class EffectRunner:
             return
         listing.is_over = True
         waiting, listing.waiting = listing.waiting, []
+        if not waiting and self.conversation.tools.is_empty and self.conversation.listing is listing:
+            self.conversation.listing = None  # nobody waited in vain for it yet: who needs the tools asks again
         for steps in waiting:
             self._schedule(0.0, partial(self._resume, steps))
 
