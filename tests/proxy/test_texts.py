@@ -1,7 +1,10 @@
 """What the model reads through the proxy: the server's own text, whole, then what it does not say."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from tests.proxy.conversations import Ends, settings
 
@@ -13,9 +16,15 @@ TOOLS: tuple[dict[str, Any], ...] = (
 )
 
 
-def answered(answer: dict[str, Any], *, tool: str = "query", arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+def answered(
+    answer: dict[str, Any],
+    *,
+    tool: str = "query",
+    arguments: dict[str, Any] | None = None,
+    tools: Sequence[dict[str, Any]] = TOOLS,
+) -> dict[str, Any]:
     """Return what the client gets for a failing answer to a call."""
-    ends = Ends(tools=TOOLS)
+    ends = Ends(tools=tools)
     call = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -145,7 +154,7 @@ def after_a_change(**wanted: Any) -> tuple[Ends, dict[str, Any]]:
     """Return the ends of a session whose tools changed, and the call of one that was listed before."""
     schema = {"type": "object", "properties": {"path": {"type": "integer"}}, "required": ["path"]}
     ends = Ends(settings(**wanted), tools=[{"name": "read", "inputSchema": schema, "outputSchema": {"type": "object"}}])
-    ends.runner.conversation.note_notification(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+    ends.runner.from_server(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
     params = {"name": "read", "arguments": {"path": "/a", "depth": 1}}
     return ends, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
@@ -179,3 +188,37 @@ def test_a_schema_that_may_have_changed_refuses_nothing() -> None:
 def result_with(text: str, **more: Any) -> dict[str, Any]:
     result = {"content": [{"type": "text", "text": text}], "isError": True, **more}
     return {"jsonrpc": "2.0", "result": result}
+
+
+def test_a_refusal_sent_as_an_invalid_request_is_structured_if_it_blames_an_argument() -> None:
+    error = {"code": -32600, "message": "Path not found: reports"}
+
+    result = answered({"error": error}, tool="list_files", arguments={"path": "reports"})["result"]
+
+    assert result["isError"] is True
+    assert result["content"][0]["text"].startswith("Path not found: reports")
+    assert result["_meta"]["dev.failwell/failure"]["code"] == "FILE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("message", ["Invalid Request", "Session not found", "Server not initialized"])
+def test_an_invalid_request_that_blames_no_argument_stays_one(message: str) -> None:
+    error = {"code": -32600, "message": message}
+
+    assert answered({"error": error}, tool="list_files", arguments={"path": "reports"})["error"] == error
+
+
+def test_a_tool_that_always_creates_the_same_does_not_create_what_is_missing() -> None:
+    takes_path = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tools = [
+        {"name": "set_project_path", "inputSchema": takes_path},
+        {"name": "create_temp_directory", "inputSchema": {"type": "object", "properties": {}}},
+        {"name": "create_directory", "inputSchema": takes_path},
+    ]
+
+    def actions(*listed: dict[str, Any]) -> Any:
+        said = result_with("Path does not exist: /none")
+        found = answered(said, tool="set_project_path", arguments={"path": "/none"}, tools=listed)
+        return found["result"]["_meta"]["dev.failwell/failure"].get("actions")
+
+    assert actions(*tools[:2]) is None
+    assert actions(*tools) == ["create_directory"]

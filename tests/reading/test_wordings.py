@@ -107,11 +107,13 @@ def test_a_limit_on_how_many_there_may_be_is_not_waited_out() -> None:
         ('Anchor "Q" not found in book.md', {"anchor": "Q", "file": "book.md"}, ["anchor"]),
         ("Passage not found in book.md", {"file": "book.md", "old": "x y"}, []),
         ("lane is required when cardId is given", {"cardId": 1}, ["lane"]),
+        ("lane is required unless cardId is given", {}, ["lane"]),
+        ("lane is required for this board (except when cardId='5')", {}, ["lane"]),
         ("Folder /a/b does not exist. Pass makeParents: true to create it", {"folder": "/a/b"}, ["folder"]),
     ],
 )
 def test_the_argument_that_is_spoken_of_is_blamed(text: str, arguments: dict[str, Any], blamed: list[str]) -> None:
-    names: dict[str, Any] = {name: {} for name in (*arguments, *blamed, "makeParents")}
+    names: dict[str, Any] = {name: {} for name in (*arguments, *blamed, "makeParents", "cardId")}
 
     assert paths(read(text, arguments=arguments, input_schema={"properties": names})) == blamed
 

@@ -21,7 +21,7 @@ from failwell.advice import Hints, advised, decide, is_guess
 from failwell.dialects._placement import META_KEY, UNFLAGGED_KEY, write_result, write_whole
 from failwell.event import CallArguments, Event, Kind
 from failwell.failure import FIELDS, Failure, is_certain
-from failwell.phrases.rpc_codes import METHOD_NOT_FOUND, PROTOCOL_ERRORS
+from failwell.phrases.rpc_codes import INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_ERRORS
 from failwell.proxy.bounds import MAX_ERROR_TEXT_CHARACTERS, MAX_ORIGINAL_CHARACTERS
 from failwell.proxy.calls import ListedTool, ListedTools, ProxiedCall
 from failwell.proxy.channels import is_failing, redacted, redacted_part
@@ -162,6 +162,12 @@ class Rewriter:
         if is_about_tool(call, message):
             found = self._read(call, message) or _UNREADABLE
             return AnswerReading(message, found.failure, "failure", found.cleaned)
+        if not call.is_task and is_object(error := message.get("error")) and error.get("code") == INVALID_REQUEST:
+            # Servers send it for whatever they refuse: it is about the tool if it is clearly about an argument.
+            refused = self._read(call, message)
+            if refused is not None and refused.failure.fields and not is_guess(refused.failure):
+                return AnswerReading(message, refused.failure, "failure", refused.cleaned)
+            return AnswerReading(message)
         is_flipped = self.flips(call.tool)
         is_read = self.reads_unflagged or self.marks_unflagged or is_flipped
         if not is_read or not _has_succeeded(message) or _content(message) is None:
@@ -343,8 +349,16 @@ class Rewriter:
         from failwell.schema.tool_names import helpful_tools  # only now: most failures have no use for other tools
 
         fields = [problem.path for problem in failure.fields]
-        found = helpful_tools(call.tool, self.tools.names(), text=failure.message, fields=fields)
+        names = [name for name in self.tools.names() if not self._creates_the_same(name)]
+        found = helpful_tools(call.tool, names, text=failure.message, fields=fields)
         return failure.replace(actions=found) if found else failure
+
+    def _creates_the_same(self, tool: str) -> bool:
+        """Return whether a tool creates something and takes no argument that would say what: not what is missing."""
+        from failwell.schema.tool_names import ToolName
+
+        schema = self.tools.get(tool).input_schema
+        return is_object(schema) and schema.get("properties") == {} and ToolName(tool).kind == "create"
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""

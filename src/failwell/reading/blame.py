@@ -27,6 +27,7 @@ _TOGETHER_SIGNS = ("both", "either", "simultan", "mutual", "together")
 # Refusals of a place or a command blame it only if they quote it; to name an argument is not to blame it then.
 _QUOTED_ONLY = frozenset(("FORBIDDEN", "LEGALLY_BLOCKED", "METHOD_NOT_ALLOWED"))
 _ADDRESS_ONLY = frozenset((401, 403, 407))
+_EXCEPTION = lazy_pattern(r"\b(?:unless|except (?:when|if|for|where))\b[^.;)\n]{0,200}", re.IGNORECASE)
 
 
 def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[list[str | int]]:
@@ -42,6 +43,10 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         return [keys for keys in _quoted_values(text, context)[:1] if _is_address(context, keys)]
     if code in _QUOTED_ONLY:
         return _best_quoted(text, context, found)
+    # What an exception names need not be sent: `value is required unless value_type is null`.
+    rule = _EXCEPTION.sub("", text) if code == "MISSING_REQUIRED_FIELD" else text
+    if rule != text and (blamed := find_blamed_arguments(rule, context, found)):
+        return blamed
     if written := _written_blamed(text, context, code):
         return written[:_MOST]
     spoken = _spoken_names(text, context)

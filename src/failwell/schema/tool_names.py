@@ -125,6 +125,10 @@ def closest_tools(name: str, names: Iterable[str], *, most: int = 3) -> list[str
         for one, part in fitting.items()
         if len(sought) > 1 and (sought <= part.stems.keys() or (len(part.words) > 1 and part.stems.keys() <= sought))
     ]
+    if prefix and len(sought) == 1 and wanted.text != normalised(name):
+        # One word beside what all tools begin with: it tells a tool if no other has it.
+        holders = [one for one, part in fitting.items() if sought <= part.stems.keys()]
+        wider = holders if len(holders) == 1 else []
     near = (by_text[text] for text in closest(wanted.text, by_text, most=most))
     alike = [one for one in near if _is_same_thing(wanted, parts[one])]
     exact = [one for one in alike if parts[one].stems.keys() == sought]
