@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from failwell.check.advice import REMEDIES, detect_sdk
+from failwell.check.advice import REMEDIES, best_changes, detect_sdk
 from failwell.check.grades import GRADES
+from failwell.check.report import SERVER, GradeResult, ProbeResult, ToolReport
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
 
@@ -37,13 +38,51 @@ def test_signs_tell_the_sdk(
     assert detect_sdk(hello, [tool], [text], command) == sdk
 
 
-def test_every_grade_is_cured_by_one_remedy() -> None:
-    cured = [grade for remedy in REMEDIES for grade in remedy.cures]
+@pytest.mark.parametrize("name", ["search", SERVER])
+def test_every_grade_is_cured_by_one_remedy(name: str) -> None:
+    row = ToolReport(name=name, read_only=False, score=None, grade=None, probes=())
+
+    cured = [grade for remedy in REMEDIES if remedy.is_for(row) for grade in remedy.cures]
 
     assert sorted(cured) == sorted(grade.name for grade in GRADES)
 
 
-@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: remedy.cures[0])
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("search", "Name the wrong field, and say what it should be"),
+        (SERVER, "Name the tools there are to a caller of one that does not exist"),
+    ],
+)
+def test_calls_of_tools_that_do_not_exist_have_advice_of_their_own(name: str, title: str) -> None:
+    passed = GradeResult(grade="flagged", channel="call", passed=True, weight=1, reason="")
+    failed = GradeResult(grade="lists_options", channel="text", passed=False, weight=1, reason="")
+    probe = ProbeResult(
+        id="p",
+        probe="p",
+        tool="x",
+        violates="",
+        field=None,
+        arguments={},
+        schema_violation=False,
+        ending="refused",
+        text="",
+        better="",
+        code=None,
+        failure=None,
+        repaired=None,
+        seconds=0.0,
+        score=50.0,
+        grades=(passed, failed),
+    )
+    row = ToolReport(name=name, read_only=False, score=50.0, grade="D", probes=(probe,))
+
+    [change] = best_changes([row], "mcp")
+
+    assert (change.title, change.tools) == (title, (name,))
+
+
+@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: f"{remedy.cures[0]}, {remedy.rows}")
 @pytest.mark.parametrize("sdk", ["fastmcp", "mcp", "typescript", "unknown"])
 def test_every_remedy_has_code_for_every_sdk(remedy: object, sdk: str) -> None:
     snippet = remedy.snippet(sdk)  # type: ignore[attr-defined]

@@ -112,6 +112,7 @@ VALIDATORS = [
      {"path": "a", "mode": "x"}, [("mode", "enum")]),
     ("✖ Invalid input: expected string, received undefined\n  → at path", {}, [("path", "missing")]),
     ('Validation error: Required at "path"', {}, [("path", "missing")]),
+    ("Invalid arguments: path (Required)", {}, [("path", "missing")]),
     ("Input validation error: 'path' is a required property", {}, [("path", "missing")]),
     ("Input validation error: 'x' is not of type 'integer'", {"path": "a", "limit": "x"}, [("limit", "type")]),
     ("5 is not of type 'string'", {"path": "a", "items": [{"sku": 5}]}, [("items[0].sku", "type")]),

@@ -5,7 +5,7 @@ The code needs no library but the server's own: what failwell does for this serv
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,13 +23,24 @@ class Snippet(NamedTuple):
     code: str
 
 
+Rows = Literal["all", "tools", "server"]
+
+
 class Remedy(NamedTuple):
-    """One change to a server: what it cures, why it matters, and how it is made."""
+    """One change to a server: what it cures, why it matters, and how it is made.
+
+    It cures calls of the server's tools, calls of tools that it does not have (`server`), or all of them.
+    """
 
     title: str
     why: str
     cures: tuple[str, ...]
     snippets: Mapping[str, Snippet]
+    rows: Rows = "all"
+
+    def is_for(self, tool: ToolReport) -> bool:
+        """Return whether it changes what is said of this tool."""
+        return self.rows == "all" or (self.rows == "server") == (tool.name == report.SERVER)
 
     def snippet(self, sdk: str) -> Snippet:
         """Return the code for an SDK, or what is due on the wire."""
@@ -114,6 +125,28 @@ if (!parsed.success)
 {"isError": true, "content": [{"type": "text", "text": "hours: must be an integer from 1 to 8, not 'two'."}]}
 """),
         },
+        rows="tools",
+    ),
+    Remedy(
+        "Name the tools there are to a caller of one that does not exist",
+        "A model that misspelt a name finds the right one in the list.",
+        ("names_field", "says_expected", "lists_options", "repairable"),
+        {
+            **_both("""
+# where calls are dispatched: in your own handler, or in a middleware if the SDK dispatches them
+if name not in tools:
+    raise ValueError(f"There is no tool {name!r}. There are: {', '.join(sorted(tools))}.")
+"""),
+            "typescript": _typescript("""
+// where calls are dispatched
+if (!tools.has(name))
+  return fail("UNKNOWN_TOOL", `There is no tool ${name}. There are: ${[...tools.keys()].join(", ")}.`);
+"""),
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "There is no tool list_task. There are: list_tasks, add_task."}]}
+"""),
+        },
+        rows="server",
     ),
     Remedy(
         "Say what to do next, and whether to try again",
@@ -189,7 +222,7 @@ process.on("unhandledRejection", (reason) => console.error(reason));  // and che
         },
     ),
 )  # fmt: skip
-"""Every grade is cured by one of these; a test says so."""
+"""Every grade of a row is cured by one of these; a test says so."""
 
 MOST_CHANGES = 3
 
@@ -200,7 +233,7 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
     now = report.server_score(tools)
     found: list[ProposedChange] = []
     for remedy in REMEDIES:
-        affected = tuple(tool.name for tool in tools if _failed(tool) & set(remedy.cures))
+        affected = tuple(tool.name for tool in tools if remedy.is_for(tool) and _failed(tool) & set(remedy.cures))
         gain = round(report.server_score(_with_remedy(tool, remedy) for tool in tools) - now, 1)
         if affected and gain > 0:
             snippet = remedy.snippet(sdk)
@@ -224,6 +257,8 @@ def _failed(tool: ToolReport) -> set[str]:
 
 
 def _with_remedy(tool: ToolReport, remedy: Remedy) -> ToolReport:
+    if not remedy.is_for(tool):
+        return tool
     grades = (result for probe in tool.probes for result in probe.grades)
     corrected = (replace(result, passed=True) if result.grade in remedy.cures else result for result in grades)
     return replace(tool, score=report.score(corrected))

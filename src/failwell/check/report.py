@@ -90,7 +90,10 @@ class NotProbed(Struct, frozen=True, kw_only=True):
 
 
 class ProposedChange(Struct, frozen=True, kw_only=True):
-    """One change to the server that raises its score: by how much, what it cures, and code for the SDK in use."""
+    """One change to the server that raises its score: by how much, what it cures, and code for the SDK in use.
+
+    `tools` are the names of the tools that it is for, and `SERVER` if it is for calls to tools that do not exist.
+    """
 
     title: str
     why: str
@@ -100,6 +103,11 @@ class ProposedChange(Struct, frozen=True, kw_only=True):
     sdk: str
     language: str
     snippet: str
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is for, in words."""
+        return tuple("calls to tools that do not exist" if tool == SERVER else tool for tool in self.tools)
 
 
 class MeasuredProxy(Struct, frozen=True, kw_only=True):

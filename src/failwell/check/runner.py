@@ -47,8 +47,10 @@ _MOST_NAMES = 20
 _CHANNELS: tuple[Channel, ...] = ("call", "text", "machine")
 _PROXY, _VALIDATING_PROXY = "failwell proxy", "failwell proxy --validate"
 _AS_TASK = "runs only as a task, not as a call"
-_PASSED_ON = "may change something, and passes calls on to an HTTP API that may carry out what the schema forbids"
-_NOT_REFUSED = "may change something, and what it was sent so far was not refused as wrong input: nothing more was sent"
+_PASSED_ON = (
+    "the tool may change something, and passes calls on to an HTTP API that may carry out what the schema forbids"
+)
+_NOT_REFUSED = "the tool may change something, and did not refuse an earlier call as wrong input: nothing more was sent"
 
 
 class CheckPlan(Struct, frozen=True, kw_only=True):

@@ -321,8 +321,8 @@ def _print_regressions(console: Console, report: Report) -> None:
 
 def _print_change(console: Console, number: int, change: ProposedChange) -> None:
     console.print(Text.assemble((f"{number}. {change.title}", "bold"), (f"  up to +{change.gain:g}", "green")))
-    tools = ", ".join(change.tools[:_MOST_NAMED])
-    more = f" and {len(change.tools) - _MOST_NAMED} more" if len(change.tools) > _MOST_NAMED else ""
+    tools = ", ".join(change.subjects[:_MOST_NAMED])
+    more = f" and {len(change.subjects) - _MOST_NAMED} more" if len(change.subjects) > _MOST_NAMED else ""
     console.print(Padding(Text(f"{change.why} For {tools}{more}."), (0, 0, 0, 3)))
     for line in change.snippet.splitlines():
         console.print(Text(f"      {line}", "cyan"), soft_wrap=True)  # code that is wrapped cannot be copied

@@ -438,6 +438,9 @@ _ZOD_LINE = lazy_pattern(
     r"(?:^|[\n:] ?)((?:Invalid|Expected|Required|Too|Unrecognized|String|Number|Array|Must)\b[^\n]{0,200}?)"
     r" at ([A-Za-z_$][\w$.\[\]-]{0,80})(?=\n|$)"
 )
+_ZOD_BRACKETS = lazy_pattern(
+    r"(?:^|[\s,;:])([A-Za-z_$][\w$.\[\]-]{0,80}) \(((?:Required|(?:Invalid|Expected|String|Number) [^()\n]{1,200}))\)"
+)
 _ZOD_ARROW = lazy_pattern(r"✖ ([^\n]{1,300})\n\s{0,8}→ at ([\w$.\[\]-]{1,80})")
 _ZOD_KEYS = lazy_pattern(r"Unrecognized keys?(?:\(s\) in object)?:? ((?:[\"'][^\"'\n]{1,80}[\"'](?:, )?){1,20})")
 _RECEIVED = lazy_pattern(
@@ -452,6 +455,7 @@ _ZOD_FORMS: tuple[tuple[str, re.Pattern[str], int, int], ...] = (
     (' at "', _ZOD_AT, 1, 2),
     (" at ", _ZOD_LINE, 1, 2),
     (": ", _ZOD_PAIR, 2, 1),
+    (" (", _ZOD_BRACKETS, 2, 1),
 )
 
 

@@ -382,7 +382,7 @@ def _proxied(report: Report) -> Markup | None:
 
 def _change(place: int, change: ProposedChange) -> Markup:
     snippet = f"fix-{place}"
-    tools = f"{', '.join(change.tools[:5])}{' and others' if len(change.tools) > 5 else ''}"
+    tools = f"{', '.join(change.subjects[:5])}{' and others' if len(change.subjects) > 5 else ''}"
     gain = tag("span", f"up to +{number(change.gain)}", visually_hidden(" points"), class_="gain")
     caption = (tag("span", f"{change.language} · {change.sdk}"), copy_button(snippet, f"the code: {change.title}"))
     code = tag("pre", tag("code", change.snippet), id=snippet)
