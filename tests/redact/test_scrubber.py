@@ -663,12 +663,16 @@ HOSTILE = [
         "insert into a (password) values (",
         "insert into a (",
         "insert into a (password) values ('a',",
+        "insert into a (b, password) values (1, 'a'), (",
+        "(1, 'a,b'), (f(1), 'c'), ",
         "identified by ",
     ),
     *("(password) values (?)] [parameters: ((", "a/b@", "a/b@c:1521/", "a:bcd@", "ORA-00001 ", "thin:a/"),
     *(
         "mysql ",
         "mysql -",
+        " -p",
+        " -c a -w ",
         "sshpass -p",
         "login -u a ",
         "curl -u",
@@ -689,8 +693,35 @@ HOSTILE = [
         "1000.",
         "00",
     ),
-    *("api_live.", "access_token$production$", "perm:", "A3-", "re_", "2/1234567890123456/", "sk-a1-", "aA0", "a.b-c_"),
+    *(
+        "aaaaaaaaaaaaaaa:",
+        "a1b2c3d4e5f6a7b8:",
+        "api_live.",
+        "access_token$production$",
+        "perm:",
+        "A3-",
+        "re_",
+        "2/1234567890123456/",
+        "sk-a1-",
+        "aA0",
+        "a.b-c_",
+    ),
 ]
+
+
+def test_passwords_go_from_plain_rows_and_from_rows_with_quotes_and_calls() -> None:
+    rows = "(1, '{}', 'a'), (2, '{}', 'b'), (lower('x'), N'{}', 'c'), (4,\"{}\",'d') , (5, crypt('{}', 8), 'e')"
+    statement = f"insert into users (id, password, name) values {rows}; commit"
+
+    safe = scrub(statement.format("kilo42x", "li,ma42", "mike42x", "nov42x", "oscar42x"))
+
+    assert safe == statement.format(*["[redacted:password]"] * 5)
+
+
+@pytest.mark.parametrize("between", [" ", " -v " * 40])
+def test_a_flag_is_found_behind_its_command_and_not_behind_others(between: str) -> None:
+    assert scrub(f"cc -c a.c && mysql{between}-pkilo42x -w") == f"cc -c a.c && mysql{between}-p[redacted:password] -w"
+    assert scrub(f"cc{between}-pkilo42x -c a.c") == f"cc{between}-pkilo42x -c a.c"
 
 
 def seconds(text: str) -> float:

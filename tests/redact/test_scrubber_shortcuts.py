@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from failwell.redact import scrubber
 from failwell.redact.scrubber import has_gate, has_token, is_plain, scrub
 from failwell.redact.secrets import may_name_a_secret
-from failwell.redact.values import SHORTEST_TOKEN, classes_of, has_digits_of_a_card
+from failwell.redact.values import SHORTEST_TOKEN, has_digits_of_a_card
 from tests.redact.test_scrubber import CARRIERS, FORMS, LONG, TOKENS, dangerous
 from tests.strategies import examples
 
@@ -38,8 +38,7 @@ SENTENCES = st.lists(
 
 def is_harmless(text: str) -> bool:
     data = text.encode("ascii", "replace")
-    classes = classes_of(data)
-    is_alarm = may_name_a_secret(text) or has_gate(text) or has_token(data, classes) or has_digits_of_a_card(classes)
+    is_alarm = may_name_a_secret(text) or has_gate(text) or has_token(data) or has_digits_of_a_card(data)
     return not is_alarm
 
 

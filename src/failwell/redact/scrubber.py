@@ -6,7 +6,7 @@ result is a fixed point, so both ends of a connection and a proxy between them m
 
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -36,6 +36,7 @@ from failwell.redact.secrets import (
     PAIR,
     PARAMETERS,
     PASSPHRASE,
+    PLAIN_ROW,
     QUERY_NAMES,
     QUOTED,
     QUOTED_WAYS,
@@ -61,13 +62,13 @@ from failwell.redact.values import (
     SHORTEST_TOKEN,
     classes_of,
     has_digits_of_a_card,
-    has_long_word,
     is_generated,
     is_innocent,
     is_random,
     is_token,
     is_unusual,
     is_wording,
+    long_words,
     may_hold_a_token,
 )
 
@@ -171,12 +172,12 @@ def _scrubbed(text: str) -> str:
     names_a_secret = may_name_a_secret(text)
     if has_gate(text):
         text = _replace_gated(_shapes(), text)
-    text = _scrub_commands(text)
+    if "-" in text:
+        text = _scrub_commands(text)
     data = text.encode("ascii", "replace")
-    classes = classes_of(data)
-    if has_token(data, classes):
+    if has_token(data):
         text = _token().sub(_replace_token, f"\n{text}")[1:]
-    if has_digits_of_a_card(classes):
+    if has_digits_of_a_card(data):
         text = _compiled(CARD.pattern).sub(_replacement(CARD.kind), text)
     if _PRIVATE_KEY in text:
         text = _compiled(MORE_OF_A_KEY).sub(r"\1", text)
@@ -237,13 +238,22 @@ def _replace_gated(groups: list[Gated], text: str) -> str:
     return text
 
 
+_FARTHEST_FLAG: Final = 200  # characters from a command to its flag
+_LONGEST_COMMAND: Final = max(len(command) for commands, _ in COMMANDS for command in commands.split())
+
+
 @cache
 def _flags() -> dict[str, re.Pattern[str]]:
     return {
-        command: _compiled(rf"""[^\n|;&]{{0,200}}?[\s"',]{flag}{ARGUMENT}""")
+        command: _compiled(rf"""[^\n|;&]{{0,{_FARTHEST_FLAG}}}?[\s"',]-{flag}{ARGUMENT}""")
         for commands, flag in COMMANDS
         for command in commands.split()
     }
+
+
+@cache
+def _any_flag() -> re.Pattern[str]:
+    return _compiled(rf"""-(?<=[\s"',]-)(?:{"|".join(flag for _, flag in COMMANDS)})""")
 
 
 @cache
@@ -251,17 +261,15 @@ def _command() -> re.Pattern[str]:
     return _compiled(any_of(_flags(), r"(?![\w-])"))
 
 
-def _has_flags(text: str) -> bool:
-    return "-" in text and (" -" in text or "'-" in text or '"-' in text)
-
-
 def _scrub_commands(text: str) -> str:
     """Replace passwords on command lines, behind the short flags of well-known programs."""
-    if not _has_flags(text):
-        return text
     pieces: list[str] = []
     done = at = 0
-    while command := _command().search(text, at):
+    # Many programs have flags of these letters, and few texts have any: so the flag is looked for first.
+    while flag := _any_flag().search(text, at):
+        command = _command().search(text, max(at, flag.start() - _FARTHEST_FLAG - _LONGEST_COMMAND))
+        if not command:
+            break
         at = command.end()
         found = _flags()[command[0]].match(text, at)
         if found and found.lastgroup and not is_innocent(found[found.lastgroup]):
@@ -410,9 +418,32 @@ def _scrub_rows(text: str) -> str:
         secret = {place: named for place, named in enumerate(columns) if named}
         if insert.end() < done or not secret:
             continue
-        depth = column = 0
         parameters = _compiled(PARAMETERS).match(text, insert.end())
-        for item in _compiled(ROW_ITEM).finditer(text, (parameters or insert).end()):
+        for start, end, column in _secret_items(text, (parameters or insert).end(), secret):
+            body = text[start:end]
+            if body and _looks_secret(secret[column], body) and not _is_no_value(body):
+                pieces += text[done:start], placeholder(secret[column].kind)
+                done = end
+    return "".join(pieces) + text[done:]
+
+
+def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tuple[int, int, int]]:
+    """Find the values of these *columns* in the rows that start *at*: start, end and column of each."""
+    while True:
+        while row := _compiled(PLAIN_ROW).match(text, at):
+            at = row.end()
+            items = row["items"].split(",")
+            for column in columns:
+                if column < len(items):
+                    item = items[column]
+                    body = item.strip()
+                    if body.endswith(("'", '"')):
+                        body = body.split(body[-1])[1]
+                    start = row.start("items") + sum(map(len, items[:column])) + column + item.rfind(body)
+                    yield start, start + len(body), column
+        depth = column = 0
+        for item in _compiled(ROW_ITEM).finditer(text, at):
+            at = item.end()
             way = item.lastgroup
             if way == "comma":
                 column += depth == 1
@@ -420,16 +451,16 @@ def _scrub_rows(text: str) -> str:
                 depth, column = depth + 1, 0 if depth == 0 else column
             elif way == "closing":
                 depth -= 1
+                if depth <= 0:
+                    break
             elif way is None:
                 continue
             elif depth == 0 or (way == "bare" and item["bare"].lower() in ("insert", "replace")):
-                break
-            elif depth == 1 and (named := secret.get(column)):
-                body = item[way]
-                if body and _looks_secret(named, body) and not _is_no_value(body):
-                    pieces += text[done : item.start(way)], placeholder(named.kind)
-                    done = item.end(way)
-    return "".join(pieces) + text[done:]
+                return
+            elif column in columns and (way != "bare" or (depth == 1 and text[at : at + 1] != "(")):
+                yield *item.span(way), column  # also what is given to a function: crypt('…', gen_salt('bf'))
+        else:
+            return
 
 
 def _replace_spoken(match: re.Match[str]) -> str:
@@ -646,29 +677,30 @@ def _is_sentence(body: str) -> bool:
 # Shortcuts: they tell that a text surely holds no secret in a fraction of the time that looking for secrets takes. Each
 # answer is certain where it says so; else one has to look.
 
-# Many messages are only words. A short one without a digit, a quote or a sign is no value, whatever it follows.
+# Most messages are plain: short printable words, none with a sign that joins a name to a value, no groups of digits. No
+# secret can be written that way, unless it follows one of a few words.
+_PLAIN: Final = r"(?:[!-#&-9;<?A-~]{0,14}+ (?![0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?A-~]{0,14}+\Z"
+# Many are only words. One without a digit, a quote or a sign is no value, whatever it follows.
 _WORDS: Final = r"(?:[A-Za-z_.,;]{0,14}+ )*+[A-Za-z_.,;]{0,14}+\Z"
-# Most are plain: short printable words, none with a sign that joins a name to a value, no groups of digits. No secret
-# can be written that way, unless it follows one of a few words.
-_PLAIN: Final = r"(?!-)(?:[!-#&-9;<?A-~]{0,14}+ (?!-|[0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?A-~]{0,14}+\Z"
 
 
 def is_plain(text: str) -> bool:
     """Tell whether a text consists of short words that surely are no secret, and of nothing that is not seen."""
-    if _compiled(_WORDS).match(text):
-        low = text.lower()
-        return not (
-            ("PASS " in text or "AUTH " in text or "bearer" in low or "basic" in low)
-            or ("login" in low or "identified" in low or "rabbitmqctl" in low)
-        )
     if not _compiled(_PLAIN).match(text):
         return False
     low = text.lower()
-    return not (
-        ("pass" in low or "pw" in low or "token" in low or "secret" in low or "key" in low or "cred" in low)
-        or ("login" in low or "identified" in low or "code" in low)
-        or ("otp" in low or "pin " in low or "ssn " in low or "cv" in low or "net user" in low or "rabbitmqctl" in low)
-        or ("bearer" in low or "basic" in low or "auth" in low or "cookie" in low or "'-" in low or '"-' in low)
+    if not (
+        ("cre" in low or "key" in low or "code" in low or "auth" in low or "pw" in low or "cv" in low or "otp" in low)
+        or ("ss" in low and ("pass" in low or "ssn " in low))
+        or ("ok" in low and ("token" in low or "cookie" in low))
+        or ("-" in low and (low[0] == "-" or " -" in low or "'-" in low or '"-' in low))
+        or ("login" in low or "pin " in low or "bearer" in low or "basic" in low)
+        or ("identified" in low or "net user" in low or "rabbitmqctl" in low)
+    ):
+        return True  # "cre" is in secret and in credentials
+    return bool(_compiled(_WORDS).match(text)) and not (
+        ("PASS " in text or "AUTH " in text or "bearer" in low or "basic" in low)
+        or ("login" in low or "identified" in low or "rabbitmqctl" in low)
     )
 
 
@@ -683,24 +715,31 @@ def has_gate(text: str) -> bool:
     return False
 
 
+_RAREST_FIRST: Final = "qzxjkvbgpwyfcmudlhrsnioate"  # letters of English
+
+
 @cache
 def _gates() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the gates of all shapes, grouped by a sign in them: to look for one character is twenty times as fast."""
+    """Return the gates of all shapes, grouped by their rarest sign: to look for one character is much faster."""
     every = {gate for shape in SHAPES for gate in shape.gates}
     found: dict[str, list[str]] = {}
     for gate in sorted(every):
         if not any(other in gate for other in every - {gate}):
-            found.setdefault(next((char for char in gate if not char.isalnum() and char != " "), ""), []).append(gate)
+            found.setdefault(min(gate.replace(" ", ""), key=_RAREST_FIRST.find), []).append(gate)
     return tuple((sign, tuple(gates)) for sign, gates in found.items())
 
 
-def has_token(text: bytes, classes: str) -> bool:
+def has_token(text: bytes) -> bool:
     """Tell whether a word of a text holds what begins like a token and may go on like one."""
-    if not has_long_word(text) or not may_hold_a_token(text, classes):
+    words = long_words(text)
+    if not words or not _are_odd(b" ".join(words)):
         return False
-    long = {word for word in text.split() if len(word) >= SHORTEST_TOKEN}
-    words = b" ".join((b"", *long))
-    return may_hold_a_token(words, classes_of(words)) and _token().search(words.decode()) is not None
+    odd = b" ".join((b"", *filter(_are_odd, words)))
+    return _token().search(odd.decode()) is not None
+
+
+def _are_odd(words: bytes) -> bool:
+    return may_hold_a_token(words, classes_of(words))
 
 
 @cache

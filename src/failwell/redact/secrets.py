@@ -182,25 +182,25 @@ _NO_ARGUMENT: Final = r"""["']?(?:\[redacted|\$[A-Z{(]|<|-|\*\*\*|…)"""
 _APART: Final = r"""["']?[=,\s]{1,3}(?=\S)"""
 _EITHER: Final = rf"""(?:{_APART}|(?=[A-Za-z0-9]|["'][^\s,"'\]]))"""
 
-# Programs that take a password behind a short flag, and the way to it.
+# Programs that take a password behind a short flag, and the way to it behind the dash.
 COMMANDS: Final = (
     (
         "mysql mysqldump mysqladmin mysqlimport mysqlcheck mariadb mariadb-dump 7z 7za 7zr",
-        r"""-p(?=[^\s,"']|["'][^\s,\]])""",
+        r"""p(?=[^\s,"']|["'][^\s,\]])""",
     ),
-    ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh rdesktop twine login", f"-p{_EITHER}"),
-    ("redis-cli valkey-cli", f"(?:-a|--pass){_APART}"),
+    ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh rdesktop twine login", f"p{_EITHER}"),
+    ("redis-cli valkey-cli", f"(?:a|-pass){_APART}"),
     (
         "ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn ldapexop ldap_bind",
-        f"-w{_EITHER}",
+        f"w{_EITHER}",
     ),
-    ("snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap", f"-c{_APART}"),
-    ("sqlcmd bcp osql isql zip unzip ipmitool mosquitto_pub mosquitto_sub", f"-P{_EITHER}"),
-    ("curl", r"""-u["']?[\w.@+-]{1,64}:"""),
-    ("lftp", r"""-u["']?\s{0,3}[\w.@+-]{1,64},"""),
-    ("smbclient rpcclient", r"""-U["',\s]{0,4}[\w.\\/-]{1,64}%"""),
-    ("openssl keytool", r"""-pass(?:in|out)?["',\s]{1,4}pass:"""),
-    ("htpasswd", r"-\w{0,5}b\w{0,5} \S{1,128} \S{1,64} "),
+    ("snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap", f"c{_APART}"),
+    ("sqlcmd bcp osql isql zip unzip ipmitool mosquitto_pub mosquitto_sub", f"P{_EITHER}"),
+    ("curl", r"""u["']?[\w.@+-]{1,64}:"""),
+    ("lftp", r"""u["']?\s{0,3}[\w.@+-]{1,64},"""),
+    ("smbclient rpcclient", r"""U["',\s]{0,4}[\w.\\/-]{1,64}%"""),
+    ("openssl keytool", r"""pass(?:in|out)?["',\s]{1,4}pass:"""),
+    ("htpasswd", r"\w{0,5}b\w{0,5} \S{1,128} \S{1,64} "),
 )
 ARGUMENT: Final = rf"""(?!{_NO_ARGUMENT})(?:'(?P<single>[^'\n]++)|"(?P<double>[^"\n]++)|(?P<bare>[^\s"',|;&]++))"""
 
@@ -581,6 +581,9 @@ ROW_ITEM: Final = (
     r"""\s{0,8}+(?:(?P<comma>,)|(?P<opening>\()|(?P<closing>\))|[NEBb]?'(?P<single>(?:[^'\\]|\\.|'')*+)'"""
     r"""|"(?P<double>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,()'"]++))|\s++"""
 )
+# Most rows are plain: no quote or comma within a value, and no brackets.
+_PLAIN_ITEM: Final = r"""\s{0,8}+(?:[NEBb]?(?:'[^'",\\]*+'|"[^'",\\]*+")|[^\s,()'"\\]*+)\s{0,8}+"""
+PLAIN_ROW: Final = rf"""[\s,]{{0,16}}+\((?P<items>{_PLAIN_ITEM}(?:,{_PLAIN_ITEM})*+)\)"""
 
 
 @cache
@@ -726,8 +729,8 @@ def may_name_a_secret(text: str) -> bool:
     if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low):
         return True
     if not _usual_parts().search(low) and not (
-        ("bearer" in low or "mnemonic" in low or "webhook" in low or "userpin" in low)
-        or ("user_pin" in low or "user-pin" in low or "user pin" in low)
+        ("bearer" in low or "mnemonic" in low or "webhook" in low)
+        or ("user" in low and ("userpin" in low or "user_pin" in low or "user-pin" in low or "user pin" in low))
     ):
         return False
     # A name may be written with anything between its letters: API-Key, api_key, "api key".

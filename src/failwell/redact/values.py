@@ -87,15 +87,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def is_innocent(body: str) -> bool:
     """Tell whether a value stands for one: a placeholder, a mask, a parameter, a piece of code."""
-    return len(body) < _LONGEST_STANDIN and bool(_compiled(_INNOCENT).fullmatch(body))
+    if len(body) >= _LONGEST_STANDIN:
+        return False
+    if body.isalnum() and not body.isalpha() and "xxxxxx" not in body.lower():
+        return False  # one word with a digit is none of them, unless it is masked
+    return bool(_compiled(_INNOCENT).fullmatch(body))
 
 
 def is_wording(body: str) -> bool:
     """Tell whether a value is a statement in one word (string_too_short), or the name of a secret (client_secret)."""
-    words = _compiled(r"[A-Za-z]+").findall(body)
-    if len(words) < 2 or not _compiled(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)+(?:=\d+)?[.,;:!?)\]]*").fullmatch(body):
+    if not _compiled(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)+(?:=\d+)?[.,;:!?)\]]*").fullmatch(body):
         return False
-    low = {word.lower() for word in words}
+    low = {word.lower() for word in _compiled(r"[A-Za-z]+").findall(body)}
     return low <= PROSE or low <= NAME_WORDS
 
 
@@ -122,15 +125,28 @@ SHORTEST_TOKEN: Final = 15
 
 _LONG_WORD: Final = b"." * SHORTEST_TOKEN
 _LONG_RUN: Final = b"." * 16
+_LETTERS_AND_DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 # Letters and digits become one sign, all else white space.
-_RUNS: Final = bytes(46 if chr(char).isalnum() and char < 128 else 32 for char in range(256))
-# White space stays white space, all else becomes one sign.
-_INK: Final = bytes(32 if char in b" \t\n\r\x0b\x0c" else 46 for char in range(256))
+_RUNS: Final = bytes(46 if char in _LETTERS_AND_DIGITS else 32 for char in range(256))
+# The same with the signs that tokens are written with, and with those of an escape that may stand before one.
+_TOKEN_SIGNS: Final = bytes(46 if char in _LETTERS_AND_DIGITS + b"_.+/=~$-\\%" else 32 for char in range(256))
+_COLON: Final = ord(":")
+_BEFORE_A_COLON: Final = 48  # a few kinds of tokens have a colon, with less than this before it and a long part behind
 
 
-def has_long_word(text: bytes) -> bool:
-    """Tell whether any word is long enough for a token."""
-    return _LONG_WORD in text.translate(_INK)
+def long_words(text: bytes) -> set[bytes]:
+    """Return every run of signs that is long enough for a token, with what stands before a colon."""
+    marks = text.translate(_TOKEN_SIGNS)
+    found: set[bytes] = set()
+    start = marks.find(_LONG_WORD)
+    while start >= 0:
+        end = marks.find(b" ", start)
+        end = len(text) if end < 0 else end
+        if text[start - 1] == _COLON:
+            start = max(0, start - _BEFORE_A_COLON)
+        found.add(text[start:end])
+        start = marks.find(_LONG_WORD, end)
+    return found
 
 
 def classes_of(text: bytes) -> str:
@@ -138,9 +154,10 @@ def classes_of(text: bytes) -> str:
     return text.translate(_CLASSES).decode()
 
 
-def has_digits_of_a_card(classes: str) -> bool:
+def has_digits_of_a_card(text: bytes) -> bool:
     """Tell whether two groups of four digits follow one another, as in the number of every card."""
-    return "0000" in classes and ("00000000" in classes or "0000 0000" in classes or "0000.0000" in classes)
+    classes = text.translate(_CLASSES)
+    return b"0000" in classes and (b"00000000" in classes or b"0000 0000" in classes or b"0000.0000" in classes)
 
 
 def may_hold_a_token(text: bytes, classes: str) -> bool:
