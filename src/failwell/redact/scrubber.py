@@ -22,6 +22,7 @@ from failwell.redact.secrets import (
     COMMANDS,
     FIELD,
     FIRST_WORD,
+    FOREIGN,
     INNOCENT_ENDINGS,
     INSERT,
     JOINS,
@@ -172,6 +173,8 @@ def _scrubbed(text: str) -> str:
     names_a_secret = may_name_a_secret(text)
     if has_gate(text):
         text = _replace_gated(_shapes(), text)
+    if not text.isascii():
+        text = _compiled(FOREIGN).sub(_replace_foreign, text)
     if "-" in text:
         text = _scrub_commands(text)
     data = text.encode("ascii", "replace")
@@ -405,6 +408,14 @@ def _replace_named(match: re.Match[str]) -> str:
         return match[0]
     start, end = match.start(way) - match.start(), match.end(way) - match.start()
     return match[0][:start] + placeholder(named.kind) + match[0][end:]
+
+
+def _replace_foreign(match: re.Match[str]) -> str:
+    """Replace a value behind a foreign name, unless it is a word: that may begin a statement about the password."""
+    value = match["value"].rstrip(".,:;!?)]}")
+    if _is_no_value(value) or not (is_unusual(value) or is_random(value)):
+        return match[0]
+    return match[0][: match.start("value") - match.start()] + placeholder("password") + match["value"][len(value) :]
 
 
 def _scrub_rows(text: str) -> str:

@@ -131,6 +131,9 @@ SECRET_WORDS: Final = {
 # The same, if the value is a code of digits: a pin may also be one of a board.
 DIGIT_WORDS: Final = {"pin": "security_code"}
 
+# The same in other languages, if the value is no word: what is said of the password is in that language too.
+FOREIGN_WORDS: Final = dict.fromkeys(("contrasena", "senha", "passe", "parola"), "password")
+
 # Last words of names whose value is secret only if it looks random: MAPS_KEY=…, but not cache_key=users.
 WEAK_WORDS: Final = {"key": "key", "keys": "key", "pat": "token", "salt": "secret", "session": "token"}
 # What the name of an environment variable may hold in its middle: AWS_BEARER_TOKEN_BEDROCK. A random value is secret.
@@ -165,7 +168,7 @@ NEUTRAL_ENDINGS: Final = (
 )
 
 # Parameters that are secret only in a URL's query, if their value looks random: ?code=404 is no OAuth code.
-QUERY_NAMES: Final = ("key", "code", "sid")
+QUERY_NAMES: Final = ("key", "code", "sid", "appid")
 
 
 class Shape(NamedTuple):
@@ -200,6 +203,7 @@ COMMANDS: Final = (
     ("lftp", r"""u["']?\s{0,3}[\w.@+-]{1,64},"""),
     ("smbclient rpcclient", r"""U["',\s]{0,4}[\w.\\/-]{1,64}%"""),
     ("openssl keytool", r"""pass(?:in|out)?["',\s]{1,4}pass:"""),
+    ("ssh-keygen", rf"[NP]{_APART}(?=\S{{0,60}}[\d!@#$%^&*])"),
     ("htpasswd", r"\w{0,5}b\w{0,5} \S{1,128} \S{1,64} "),
 )
 ARGUMENT: Final = rf"""(?!{_NO_ARGUMENT})(?:'(?P<single>[^'\n]++)|"(?P<double>[^"\n]++)|(?P<bare>[^\s"',|;&]++))"""
@@ -339,6 +343,12 @@ SHAPES: Final = (
         r"|pbkdf2_sha\d{1,3}\$[\w./$=,+-]{8,}+|scrypt\$[\w./$=,+-]{8,}+|bcrypt_sha256\$[\w./$=,+-]{8,}+",
     ),
 )
+# What passwords are called in languages with other letters, and what follows. For texts that are not only ASCII.
+FOREIGN: Final = (
+    r"""(?:[Cc]ontraseña|CONTRASEÑA|[Ll]ösenord|LÖSENORD|[Hh]asło|HASŁO|[Пп]ароль|ПАРОЛЬ|密码|密碼|口令|パスワード|비밀번호"""
+    r"""|סיסמה|كلمة المرور|รหัสผ่าน)["'”]?[ \t\xa0\u3000]{0,4}(?:[:=\uff1a\uff1d]|\bes\b|是|は)"""
+    r"""[ \t\xa0\u3000]{0,4}["'“]?(?P<value>[!#-&(-;=?-~]{3,128}+)"""
+)
 # Applied after the tokens: one of them may hold a number that a card could have.
 CARD: Final = Shape(
     "card_number",
@@ -397,10 +407,14 @@ NUMBERED: Final = (
 # A name, then what separates it from its value: a sign, the space after a --flag, a <tag>, a space before a quote.
 # The twelve digits are the account in an AWS ARN, where "secret:" is followed by a name.
 _WIDE_BLANK: Final = r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]"
+# How a value is written, or which of two it is, between its name and the sign: "secret key (hex): …".
+_FORM: Final = (
+    "(?i:hex|base64|b64|raw|plain|plaintext|text|utf-?8|encoded|decoded|decrypted|jwt|pem|again|new|old|current)"
+)
 _PAIR: Final = (
     r"(?:(?P<escape>%[0-9A-Fa-f]{2}|\\[nrt])|(?<![\w.-])(?<!\d{12}:))"
     r"""(?:(?P<flag>--?[A-Za-z][\w-]*+)["']?,?[ \t]{1,4}|(?P<name>[\w.-]++)(?:"""
-    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*CURLY]{1,2})?+[\])]?+BLANK{0,8}+"""
+    r"""(?P<sign>(?:\\*+["']|&quot;|&\#3[49];|[`*CURLY]{1,2})?+[\])}]?+(?:[ ]\(""" + _FORM + r"""\))?+BLANK{0,8}+"""
     r"""(?:SIGN:=|=>|->|={1,3}+|:(?!//|:)|%3[DdAa]|\\u003[DdAa])(?:\*\*(?=[ \t]))?+)"""
     r"""|(?P<tag>>)(?=\s{0,20}(?:<!\[CDATA\[)?[^<>]{1,512}(?:</|>))|(?P<item>["'],)(?=[ \t]?[bu]?["'])"""
     r"""|[ \t](?=[bu]?["'])))"""
@@ -416,7 +430,8 @@ JOINS: Final = r"""[-:=>"'%\\\uff1a\uff1d]"""
 # Ways to write a value, one group each. QUOTED opens the alternatives, one of the three below it closes them.
 QUOTED: Final = (
     rf"""(?:\s{{0,20}}(?=[bBuUrRfF]{{0,2}}["'\\&])|{_WIDE_BLANK}{{0,8}})"""
-    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["'])|\[\s?(?="[^\s"]{1,200}"\s?\]))?(?:"""
+    r"""(?:(?:string\(\d{1,5}\) |[bBuUrRfFN]{1,2})(?=["'])"""
+    r"""|!{1,2}(?:binary|str|string|vault|secret|env)[ ]{1,3}(?=[^\s|>])|\[\s?(?="[^\s"]{1,200}"\s?\]))?(?:"""
     r"""\\+"((?:[^"\\\n]|\\++(?!"))*+)|\\+'((?:[^'\\\n]|\\++(?!'))*+)|\"{3}([^"]*+)|'{3}([^']*+)"""
     r"""|"((?:[^"\\\n]|\\.)*+)|'((?:[^'\\\n]|\\.)*+)|(?:&quot;|&\#3[49];)((?:[^&\n]|&(?!quot;|\#3[49];))*+)"""
 )
@@ -638,6 +653,8 @@ def secret_name(name: str) -> SecretName | None:
         return SecretName(SECRET_WORDS[last])
     if last in DIGIT_WORDS:
         return SecretName(DIGIT_WORDS[last], "digits")
+    if last in FOREIGN_WORDS:
+        return SecretName(FOREIGN_WORDS[last], "unusual")
     if flat.endswith("key") or last in WEAK_WORDS:
         return SecretName(WEAK_WORDS.get(last, "key"), "generated" if name.lower() == "key" else "random")
     if name.isupper() and _secret_name_pattern(WEAK_MIDDLES).search(name):
@@ -676,7 +693,7 @@ _NOT_IN_A_FLAT_NAME: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstu
 
 
 def _whole_words() -> Iterable[str]:
-    return (f"{word}(?![a-z])" for word in (*SECRET_WORDS, *DIGIT_WORDS, *WEAK_WORDS))
+    return (f"{word}(?![a-z])" for word in (*SECRET_WORDS, *DIGIT_WORDS, *FOREIGN_WORDS, *WEAK_WORDS))
 
 
 @cache
@@ -713,7 +730,7 @@ def _flat_names() -> re.Pattern[str]:
 
 @cache
 def _last_words() -> re.Pattern[str]:
-    return re.compile(any_of((*SECRET_WORDS, *DIGIT_WORDS), "(?![a-z])"))
+    return re.compile(any_of((*SECRET_WORDS, *DIGIT_WORDS, *FOREIGN_WORDS), "(?![a-z])"))
 
 
 @cache
@@ -726,7 +743,7 @@ def _weak_words() -> re.Pattern[str]:
 def may_name_a_secret(text: str) -> bool:
     """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
     low = text.lower()
-    if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low):
+    if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low or "appid" in low):
         return True
     if not _usual_parts().search(low) and not (
         ("bearer" in low or "mnemonic" in low or "webhook" in low)
@@ -737,7 +754,7 @@ def may_name_a_secret(text: str) -> bool:
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
     if _flat_names().search(flat):
         return True
-    for word in (*SECRET_WORDS, *DIGIT_WORDS):
+    for word in (*SECRET_WORDS, *DIGIT_WORDS, *FOREIGN_WORDS):
         if word in low:
             if _last_words().search(low):
                 return True
