@@ -36,6 +36,19 @@ def test_check_shows_no_secret_of_an_address(scheme: str, authority: str, rest: 
     assert SECRET not in ran.out + ran.err
 
 
+@pytest.mark.parametrize("words", [["check"], ["check", "--"]])
+@pytest.mark.parametrize("authority", [authority for authority in AUTHORITIES if ":" in authority])
+@pytest.mark.parametrize("host", ["example.com", "example.com/mcp", "example.com:8080"])
+def test_an_address_without_a_scheme_is_no_program_and_keeps_its_secret(
+    words: list[str], authority: str, host: str
+) -> None:
+    ran = run(*words, f"{authority}{host}")
+
+    assert ran.code
+    assert f"@{host}" in ran.err
+    assert SECRET not in ran.out + ran.err
+
+
 @pytest.mark.parametrize("authority", AUTHORITIES)
 @pytest.mark.parametrize("rest", ["127.0.0.1:PORT/calls", "127.0.0.1:port/calls", "/calls", "nowhere.invalid/calls"])
 @pytest.mark.parametrize("action", ["list", "summary", "export", "prune"])
@@ -69,6 +82,7 @@ def test_a_store_that_is_none_is_refused_without_its_secret(command: str, addres
         ["--events", "otlp:http://AUTHORITY127.0.0.1:PORT", "--", "true"],
         ["--events", "mysql://AUTHORITY127.0.0.1/x", "--", "true"],
         ["--", "postgresql://AUTHORITY127.0.0.1/no/such/program"],
+        ["--", "bob:AUTHORITYexample.com"],
     ],
     ids=" ".join,
 )

@@ -188,9 +188,9 @@ def _check_installed(option: str, module: str, package: str, *, extra: str) -> N
 
 
 def _cannot_start(program: str, failed: Exception) -> int:
-    from failwell.redact.scrubber import clean  # only now: no server is waiting to be started
+    from failwell.redact.scrubber import clean, scrub_program  # only now: no server is waiting to be started
 
-    sentence = clean(f"cannot start {program}: {_reason(failed)}", _LONGEST_SENTENCE)
+    sentence = clean(f"cannot start {scrub_program(program)}: {_reason(failed)}", _LONGEST_SENTENCE)
     code = _refuse(sentence, _NOT_FOUND if isinstance(failed, FileNotFoundError) else _NOT_EXECUTABLE)
 
     from failwell.proxy.stdio.restarts import refuse_client

@@ -73,7 +73,7 @@ from failwell.redact.values import (
     may_hold_a_token,
 )
 
-__all__ = ["clean", "clean_ends", "is_secret", "is_secret_name", "placeholder", "scrub"]
+__all__ = ["clean", "clean_ends", "is_secret", "is_secret_name", "placeholder", "scrub", "scrub_program"]
 
 
 # Every range is unseen, unassigned for good, or changes how others are seen.
@@ -167,6 +167,12 @@ def clean_ends(text: str, limit: int) -> str:
 def scrub(text: str) -> str:
     """Return *text* with a placeholder for each secret in it, in time linear in its length."""
     return text if is_plain(text) else _scrubbed(text)
+
+
+def scrub_program(name: str) -> str:
+    """Return the name of a program that was to be started, or without its secret an address that was taken for one."""
+    user, at, _ = name.partition("@")
+    return scrub(f"://{name}").removeprefix("://") if at and ":" in user else scrub(name)
 
 
 def _scrubbed(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from failwell._json import is_object
 from failwell.check.peers.peer import ENDED, BadServer, PeerGone, PendingRequests, one_line
 from failwell.phrases.rpc_codes import METHOD_NOT_FOUND
+from failwell.redact.scrubber import scrub_program
 
 _CHUNK = 1 << 16
 _AT_ONCE = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -51,9 +52,9 @@ class StdioPeer:
                 start_new_session=True,
             )
         except OSError as failed:
-            raise BadServer(f"cannot start {command[0]!r}: {failed.strerror or failed}") from None
+            raise BadServer(f"cannot start {scrub_program(command[0])!r}: {failed.strerror or failed}") from None
         except ValueError as failed:
-            raise BadServer(f"cannot start {command[0]!r}: {failed}") from None
+            raise BadServer(f"cannot start {scrub_program(command[0])!r}: {failed}") from None
         return cls(process)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
