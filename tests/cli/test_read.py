@@ -288,6 +288,55 @@ def test_read_shows_the_keys_that_state_something() -> None:
     }
 
 
+def test_the_words_that_read_shows_are_those_that_decided_and_not_what_the_caller_sent() -> None:
+    text = "Error executing tool x: Nothing was found. The note 'not found' does not exist"
+
+    found = shown_evidence(flagged(text), "--tool", "x", "--arguments", '{"note": "not found"}')
+
+    start, end = found["code"]["span"]
+    assert text[start:end] == found["code"]["words"]
+    assert "'not found'" not in text[:start] or start > text.index("'not found'") + 10
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_two_places_that_contradict_each_other_read_shows_the_one_that_is_believed(first: bool) -> None:
+    body = {"code": "E_UPSTREAM", "retryable": first, "retry_after": 5 if first else 9}
+    other = {"code": "E_UPSTREAM", "retryable": not first, "retry_after": 9 if first else 5}
+    result = {**flagged(json.dumps(body)), "structuredContent": other}
+
+    found = shown_evidence(result)
+
+    no, longer = ("structuredContent", "structuredContent") if first else ("content[0].text", "content[0].text")
+    assert (found["retryable"]["value"], found["retryable"]["where"]) == (False, f"{no}.retryable")
+    assert (found["retry_after"]["value"], found["retry_after"]["where"]) == (9, f"{longer}.retry_after")
+
+
+def test_read_shows_the_code_as_the_service_wrote_it() -> None:
+    body = {"error": {"type": "invalid_request_error", "code": "resource_missing", "message": "No such customer"}}
+
+    found = shown_evidence(flagged(f"Error executing tool x: {json.dumps(body)}"))["code"]
+
+    assert (found["value"], found["proof"], found["where"], found["words"]) == (
+        "NOT_FOUND", "key", "content[0].text.error.code", "resource_missing",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "words"),
+    [
+        ("Do not retry: account permanently suspended", "retryable", "Do not retry"),
+        ("Created issue 42, but could not add the label: label not found", "outcome", "Created issue 42, but"),
+        ("Rate limited, try again in 1 hour 20 minutes.", "retry_after", "try again in 1 hour 20 minutes"),
+        ("Moved 3 of 5 files: permission denied", "code", "3 of 5"),
+        ("request failed with status 404", "code", "status 404"),
+    ],
+)
+def test_read_quotes_what_a_claim_rests_on(text: str, claim: str, words: str) -> None:
+    found = shown_evidence(flagged(text))[claim]
+
+    assert (found["words"], text[slice(*found["span"])]) == (words, words)
+
+
 def test_read_shows_what_the_schema_proves(tmp_path: Path) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text('{"type": "object", "properties": {"level": {"type": "integer"}}}')

@@ -21,6 +21,8 @@ TELLS_OF_AN_EFFECT = [
     "2 of 5 rows inserted before the lock was lost: database is locked",
     "Access denied: it failed after the order had been placed",
     "The batch was partially applied: resource busy, try again in 3 s",
+    "Moved 3 of 5 files. Failed: b.txt (permission denied), c.txt (not found)",
+    "4 of the 9 invoices were sent: 401 Unauthorized",
 ]
 
 TELLS_OF_NONE = [
@@ -54,6 +56,14 @@ def test_an_error_that_tells_of_an_effect_is_not_read_as_a_refused_call(text: st
 @pytest.mark.parametrize("text", TELLS_OF_NONE)
 def test_an_error_that_tells_of_no_effect_keeps_the_outcome_of_its_code(text: str) -> None:
     assert read(text).outcome in ("rejected", "not_executed")
+
+
+def test_some_of_many_items_is_a_partial_failure_and_the_third_of_five_attempts_is_none() -> None:
+    partial = read("Moved 3 of 5 files. Failed: b.txt (permission denied)")
+    attempt = read("Attempt 3 of 5 failed: connection refused")
+
+    assert (partial.code, partial.retryable, partial.outcome) == ("PARTIAL_FAILURE", False, "unknown")
+    assert attempt.code == "CONNECTION_REFUSED"
 
 
 @pytest.mark.parametrize(

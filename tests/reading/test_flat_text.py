@@ -384,6 +384,64 @@ def test_words_that_the_caller_sent_are_not_the_servers() -> None:
     assert seen("No notes match 'rate limit exceeded, permission denied'", arguments=arguments).type == "NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("No results for 'connection refused'", "NOT_FOUND"),
+        ("The word 'forbidden' is not in the dictionary", "NOT_FOUND"),
+        ("Invalid label 'rate limit exceeded'", "VALIDATION"),
+        ("Request failed: 'connection refused'", "TRANSIENT"),
+        ('Tool failed with "permission denied"', "PERMISSION"),
+    ],
+)
+def test_quoted_words_are_not_the_servers_if_the_rest_says_what_is_wrong(text: str, type_: str) -> None:
+    assert seen(text).type == type_
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("Rate limit hit, resets at 2027-01-15T08:05:00Z", 300.0),
+        ("Too many requests. x-ratelimit-reset: 1800000060", 60.0),
+        ("Rate limited; Retry-After: Fri, 15 Jan 2027 08:02:00 GMT", 120.0),
+        ("The record is locked, try again at 2027-01-15T08:00:30Z", 30.0),
+    ],
+)
+def test_moments_in_a_text_are_compared_with_the_time_that_the_caller_gives(text: str, delay: float) -> None:
+    assert seen(text, now=1_800_000_000.0).retry_after == delay
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "json: cannot unmarshal string into Go struct field User.id of type int",
+        "System.Text.Json.JsonException: The JSON value could not be converted to Shop.Order. Path: $.id",
+        "Missing key 'choices' in model response",
+        "Response did not match the expected schema",
+    ],
+)
+def test_what_a_decoder_says_is_about_the_answer_unless_something_speaks_for_the_arguments(text: str) -> None:
+    found = seen(text)
+
+    assert (found.type, found.fields) == ("INTERNAL", ())
+    assert fw.decide(found).action != "fix_input"
+
+
+def test_what_a_decoder_says_of_an_argument_is_about_the_input() -> None:
+    text = "unmarshaling arguments: json: cannot unmarshal string into Go struct field Args.id of type int"
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
+
+    found = seen(text, arguments={"id": "x"}, input_schema=schema)
+
+    assert (found.type, [problem.path for problem in found.fields]) == ("VALIDATION", ["id"])
+
+
+def test_the_name_of_an_error_is_no_field() -> None:
+    found = seen("Unauthorized: missing or invalid API key.")
+
+    assert (found.type, found.fields) == ("PERMISSION", ())
+
+
 def test_an_address_is_not_a_status() -> None:
     assert seen("Failed to fetch http://127.0.0.1/status/404 - status code 503").code == "SERVICE_UNAVAILABLE"
 

@@ -930,3 +930,33 @@ def test_the_address_is_shown_that_the_user_must_open(asked: object, shown: str)
     assert failure is not None
     assert failure.message == f"Connect your account.{shown}"
     assert fw.decide(failure).action == "escalate"
+
+
+@pytest.mark.parametrize("number", [-32000, -32002, -32010])
+def test_nothing_is_claimed_of_a_protocol_error_that_nobody_understands(number: int) -> None:
+    found = fw.read(
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": "Frobnication level nine"}}, tool="x"
+    )
+
+    assert found is not None
+    assert (found.code, found.retryable, found.recoverable, found.confidence) == (None, None, True, 0.0)
+    assert found.message == "Frobnication level nine"
+
+
+@pytest.mark.parametrize("before", ["", "Error executing tool x: upstream said: "])
+def test_a_map_of_fields_says_which_were_refused(before: str) -> None:
+    body = {"email": ["Enter a valid email address."], "age": ["This field is required."]}
+
+    found = fw.read({"content": [{"type": "text", "text": before + json.dumps(body)}], "isError": True})
+
+    assert found is not None
+    assert found.type == "VALIDATION"
+
+
+def test_words_do_not_contradict_a_server_that_says_that_a_call_may_be_made_again() -> None:
+    body = {"code": "E_TABS", "message": "Too many tabs open", "retryable": True, "wait": "PT10S"}
+
+    found = fw.read({"content": [{"type": "text", "text": json.dumps(body)}], "isError": True})
+
+    assert found is not None
+    assert (found.type, found.retryable, found.retry_after) == ("TRANSIENT", True, 10)

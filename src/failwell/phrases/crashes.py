@@ -26,10 +26,16 @@ RULES: tuple[Rule, ...] = (
             stack overflow
             maximum call stack
             maximum recursion depth
+            event loop is (closed|already running)
             assertion (error|failed)
             runtime error invalid memory
             is not json serializable
+            (unable to|cannot|could not|failed to) serialize (the|to|as|unknown|result|output|response)
+            error serializing
+            serialization error
+            runtime error (index|slice|integer|hash|makeslice|close)
             panicked at
+            goroutines are asleep
             segmentation fault
             unboundlocalerror
             referenced before assignment
@@ -61,6 +67,17 @@ RULES: tuple[Rule, ...] = (
         """,
         confidence=0.8,
         retryable=None,
+    ),
+    Rule(
+        name="client cannot do it",
+        code="CLIENT_UNSUPPORTED",
+        evidence="MCP SDKs whose client has not the capability that a tool asks for.",
+        phrases="""
+            client does not (support|have) ~ (sampling|elicitation|roots)
+            (sampling|elicitation|roots) (is|are)? not (supported|available|enabled) (by|in|on) (the|this|your)? client
+        """,
+        confidence=0.9,
+        blames=False,
     ),
     Rule(
         name="not implemented",

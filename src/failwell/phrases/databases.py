@@ -11,6 +11,7 @@ RULES: tuple[Rule, ...] = (
             deadlock (detected|found|victim)?
             was deadlocked
         """,
+        unless="goroutines, all threads, all fibers",
         outcome="not_executed",  # the victim is rolled back
     ),
     Rule(
@@ -90,6 +91,7 @@ RULES: tuple[Rule, ...] = (
             queue pool limit
             pool timeout
             timed out ~ connection pool
+            (acquire|obtain|get) (a)? connection from (the)? pool
         """,
     ),
     Rule(
@@ -207,6 +209,8 @@ RULES: tuple[Rule, ...] = (
             function ~ does not exist
             invalid input syntax
             unknown (operator|identifier|variable|function|name)
+            cannot query field
+            (unknown|undefined) (field|argument|type|directive|fragment) ~ on (type|field)
             (variable|function|identifier) ~ is not defined
             undefined (variable|function|name|identifier)
             unrecognized pipeline stage

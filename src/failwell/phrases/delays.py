@@ -248,7 +248,8 @@ def _http_date(text: str) -> datetime:
 _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisoformat)
 
 
-_ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool")  # one is in every text that asks
+# One is in every text that asks.
+_ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool", "allowed", "possible")
 _ASKED = lazy_pattern(
     r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"
     r"|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
@@ -256,8 +257,9 @@ _ASKED = lazy_pattern(
     r"[\"']?[\s:=]{1,3}[\"']?(?:about |at least |approximately |around )?"
     r"|(?:try|retry)(?: this| it| your request| the request)? again (?:in|after|at) "
     r"(?:about |at least |approximately |around )?"
-    r"|wait(?:ing)? (?:for )?(?:about |at least |another |approximately |around |until )?"
-    r"|(?:available|resets?|reset|retry|back|unblocked|unlocked) (?:again )?(?:in|at|after) (?:about |around )?"
+    r"|wait(?:ing)? (?:for |of )?(?:about |at least |another |approximately |around |until )?"
+    r"|(?:available|resets?|reset|retry|back|unblocked|unlocked|allowed|possible) (?:again )?(?:in|at|after) "
+    r"(?:about |around )?"
     r"|cool-?down(?: period)?(?: of|:| is) )"
     rf"(?=[0-9P]|(?:{_WORDS})[ -]|[A-Z][a-z]{{2}}, [0-9])",
     re.IGNORECASE,
@@ -271,30 +273,41 @@ _HTTP_MOMENT = lazy_pattern(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-
 
 def delay_in_text(text: str, *, now: float | None = None) -> float | None:
     """Return the seconds that a text asks to wait, or None if it asks for none."""
+    found = find_delay(text, now=now)
+    return found and found[0]
+
+
+def find_delay(text: str, *, now: float | None = None) -> tuple[float, int, int] | None:
+    """Return the seconds that a text asks to wait, and where it asks; None if it asks for none."""
     if not _may_ask(text.lower()):
         return None
     for asked in _ASKED.finditer(text):
-        delay = _asked_delay(text, asked, now)
+        delay, end = _asked_delay(text, asked, now)
         if delay is not None:
-            return None if delay >= _EPOCH_FROM else delay
+            return None if delay >= _EPOCH_FROM else (delay, asked.start(), end)
     return None
 
 
-def _asked_delay(text: str, asked: re.Match[str], now: float | None) -> float | None:
+def _asked_delay(text: str, asked: re.Match[str], now: float | None) -> tuple[float | None, int]:
     start = asked.end()
     for moment in (_ISO_MOMENT, _HTTP_MOMENT):
         if match := moment.match(text, start):
-            return delay_in_date(match[0].replace(" UTC", "Z"), now=now) or None
+            return delay_in_date(match[0].replace(" UTC", "Z"), now=now) or None, match.end()
     total, end = _sum_of_amounts(text, start)
     if end > start:
-        return seconds(total)
+        return seconds(total), end
     if (match := _ISO_DURATION.match(text, start)) and match.end() > start + 1:
-        return _iso_duration(match[0])
+        return _iso_duration(match[0]), match.end()
+    if (match := _CLOCK.match(text, start)) and match[1]:
+        return _clock_time(match[0]), match.end()
     number = _NUMBER.match(text, start)
-    if number is None or asked["key"] is None or text[number.end() : number.end() + 1].isalpha():
-        return None
+    if number is None or asked["key"] is None:
+        return None, start
+    behind = text[number.end() : number.end() + 2]
+    if behind[:1].isalpha() or behind.strip(":").isdecimal():  # another unit, or a time of day
+        return None, start
     delay = parse_delay(number[0], unit=(asked["unit"] or "").lower(), now=now)
-    return None if delay == 0 and float(number[0]) >= _EPOCH_FROM else delay
+    return None if delay == 0 and float(number[0]) >= _EPOCH_FROM else delay, number.end()
 
 
 def _may_ask(low: str) -> bool:

@@ -5,6 +5,7 @@ the "but" decide the code; these decide that nobody may call it rejected.
 """
 
 import re
+from typing import NamedTuple
 
 from failwell._lazy import lazy_pattern
 
@@ -29,44 +30,113 @@ _BROKE_OFF = r"(?:failed|timed out|lost|crashed|interrupted|aborted|disconnected
 # Who misses something is often told that it may have been moved or deleted by somebody else.
 _GONE = r"(?:archived|closed|deleted|modified|moved|removed|renamed|updated)"
 
-# The call may have worked: nobody knows.
-_UNCERTAIN = (
-    r"\b(?:may|might)(?: or (?:may|might) not)?(?: already| also| still)? have "
-    r"(?:already |also |still |partially |partly )?"
-    rf"(?:been (?:already |partially |partly )?(?!{_GONE}){_DONE}|{_WENT_WELL}|gone through|taken effect|happened)\b"
-    r"|\b(?:can(?:no|')t|could(?: not|n't)|unable to|do(?: not|n't)|failed to|impossible to|not) "
-    rf"(?:tell|confirm|determine|establish|know|say) (?:if|whether) {_WITHIN}\b(?:{_DONE}|{_WENT_WELL})\b"
-    r"|\b(?:status|outcome|result|state|fate) (?:of [^\n.]{1,60} )?(?:is|remains) (?:unknown|uncertain|unclear)\b"
-    r"|\b(?:status|outcome|state) (?:of [^\n.]{1,60} )?could(?: not|n't) be (?:determined|confirmed)\b"
+# Before a verb, seen from behind its first letter.
+_UNSURE = r"(?:(?<=not .)|(?<=n't .)|(?<=\bunable to .)|(?<=\bfailed to .)|(?<=\bimpossible to .))"
+_OF_IT = r"(?:of [^\n.]{1,60} )?"
+
+
+class _Sign(NamedTuple):
+    """A wording: what a text must hold some of, so that most texts need no closer look, and how the wording goes."""
+
+    parts: tuple[str, ...]
+    pattern: re.Pattern[str]
+    earlier: re.Pattern[str] | None = None  # what must stand before it in the same line
+
+
+_SOMETHING_DONE = lazy_pattern(rf"{_NEGATED}\b(?:{_DONE}|{_WENT_WELL})\b(?!['\"`]){_WITHIN}\Z")
+# What matches begins with a letter, and the pattern looks behind it then: to search for letters is fast.
+_SIGNS: tuple[_Sign, ...] = (
+    # The call may have worked: nobody knows.
+    _Sign(
+        (" have ",),
+        lazy_pattern(
+            r"m(?<!\wm)(?:ay|ight)(?: or (?:may|might) not)?(?: already| also| still)? have "
+            r"(?:already |also |still |partially |partly )?"
+            rf"(?:been (?:already |partially |partly )?(?!{_GONE}){_DONE}|{_WENT_WELL}|gone through|taken effect"
+            r"|happened)\b"
+        ),
+    ),
+    _Sign(
+        (" if ", " whether "),
+        lazy_pattern(
+            rf"[tcdeks]{_UNSURE}(?:ell|onfirm|etermine|stablish|now|ay) (?:if|whether) "
+            rf"{_WITHIN}\b(?:{_DONE}|{_WENT_WELL})\b"
+        ),
+    ),
+    _Sign(
+        (" unknown", " uncertain", " unclear"),
+        lazy_pattern(rf"(?:status|outcome|result|state|fate) {_OF_IT}(?:is|remains) (?:unknown|uncertain|unclear)\b"),
+    ),
+    _Sign(
+        (" be determined", " be confirmed"),
+        lazy_pattern(rf"(?:status|outcome|state) {_OF_IT}could(?: not|n't) be (?:determined|confirmed)\b"),
+    ),
+    # One part worked, then another failed.
+    _Sign(
+        ("but", "however", "although", "yet"),
+        lazy_pattern(rf"[bhay](?<!\w.)(?:ut|owever|lthough|et)\b(?={_WITHIN}{_WRONG})"),
+        _SOMETHING_DONE,
+    ),
+    _Sign(("before",), lazy_pattern(rf"b(?<!\w.)efore\b(?={_WITHIN}\b{_BROKE_OFF}\b)"), _SOMETHING_DONE),
+    _Sign(
+        ("succeeded", "complete", "successful", "finished", "went through"),
+        lazy_pattern(rf"(?=[scfw]){_NEGATED}\b{_WENT_WELL}[,;] {_WITHIN}\b{_WRONG}"),
+    ),
+    _Sign(("successfully ",), lazy_pattern(rf"successfully {_DONE}\b{_WITHIN}[,;.] {_WITHIN}\b{_WRONG}")),
+    _Sign(("partially ",), lazy_pattern(rf"partially (?:{_DONE}|{_WENT_WELL})\b")),
+    _Sign(
+        (" after ", " once "),
+        lazy_pattern(
+            rf"{_BROKE_OFF} (?:after|once) {_WITHIN}\b(?:was|were|had been|has been|have been) (?:already )?{_DONE}\b"
+        ),
+    ),
 )
-# One part worked, then another failed.
-_PARTLY = (
-    rf"{_NEGATED}\b(?:{_DONE}|{_WENT_WELL})\b(?!['\"`])"
-    rf"(?:{_WITHIN}\b(?:but|however|although|yet)\b{_WITHIN}{_WRONG}|{_WITHIN}\bbefore\b{_WITHIN}\b{_BROKE_OFF}\b)"
-    rf"|{_NEGATED}\b{_WENT_WELL}[,;] {_WITHIN}\b{_WRONG}"
-    rf"|\bsuccessfully {_DONE}\b{_WITHIN}[,;.] {_WITHIN}\b{_WRONG}"
-    rf"|\bpartially (?:{_DONE}|{_WENT_WELL})\b"
-    rf"|\b{_BROKE_OFF} (?:after|once) {_WITHIN}\b(?:was|were|had been|has been|have been) (?:already )?{_DONE}\b"
-)
-_EFFECT = lazy_pattern(f"{_UNCERTAIN}|{_PARTLY}", re.IGNORECASE)
-# Most texts have none of these words, and need not be looked at closely.
-_SIGNS = (
-    "may", "might", "whether", "if", "but", "however", "although", "yet", "after", "once", "before", "partially",
-    "partly", "unknown", "uncertain", "unclear", "determined", "confirmed", "succe", "complete", "finished", "through",
-)  # fmt: skip
-_SIGN = lazy_pattern(
-    r"\b(?:may|might|whether|if|but|however|although|yet|after|once|before|partially|partly|unknown|uncertain"
-    r"|unclear|determined|confirmed|successfully|succeeded|completed?|successful|finished|through)\b",
-    re.IGNORECASE,
-)
+_COUNT = lazy_pattern(r"(\d{1,6}) (?:out )?of (?:the |all )?(\d{1,6})\b")
+_DONE_BEFORE = lazy_pattern(rf"\b{_DONE} (?:only |just )?\Z")
+_DONE_BEHIND = lazy_pattern(rf" (?:[\w-]{{1,40}} ){{0,4}}(?:{_DONE}|{_WENT_WELL}|failed|could not be)\b")
+# Three of five items, and not the third of five attempts.
+_NUMBERED = ("attempt ", "try ", "page ", "step ", "part ", "chunk ", "phase ", "stage ", "line ", "batch ", "#", ".")
 _LONGEST = 4000
+_REACH = 120  # how far before a sign something done may stand: a word, and what is within
 
 
 def tells_of_effect(text: str) -> bool:
     """Return whether an error text says that the call had an effect, or may have had one."""
-    text = text[:_LONGEST]
-    low = text.lower()
+    return find_effect(text) is not None
+
+
+def find_effect(text: str) -> str | None:
+    """Return the words by which an error text says that the call had an effect, or may have had one."""
+    low = text[:_LONGEST].lower()
     for sign in _SIGNS:
-        if sign in low:  # as a part of a word, perhaps
-            return _SIGN.search(text) is not None and _EFFECT.search(text) is not None
-    return False
+        for part in sign.parts:
+            if part in low:  # as a part of a word, perhaps
+                if (words := _matched(sign, low)) is not None:
+                    return words
+                break
+    return find_some(low)
+
+
+def find_some(text: str) -> str | None:
+    """Return the words by which an error text says that some of many items were done: `3 of 5` of `Moved 3 of 5`."""
+    if " of " not in text:
+        return None
+    low = text[:_LONGEST].lower()
+    for count in _COUNT.finditer(low):
+        start, end = count.span()
+        if not 0 < int(count[1]) < int(count[2]) or low[:start].endswith(_NUMBERED):
+            continue
+        if _DONE_BEFORE.search(low, max(0, start - _REACH), start) or _DONE_BEHIND.match(low, end):
+            return count[0]
+    return None
+
+
+def _matched(sign: _Sign, low: str) -> str | None:
+    if sign.earlier is None:
+        found = sign.pattern.search(low)
+        return found and found[0]
+    for found in sign.pattern.finditer(low):
+        at = found.start()
+        if (done := sign.earlier.search(low, max(0, at - _REACH), at)) is not None:
+            return low[done.start() : found.end()]
+    return None

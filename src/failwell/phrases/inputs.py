@@ -4,6 +4,16 @@ from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        name="field cannot be set",
+        code="INVALID_ARGUMENT",
+        evidence="Trackers, databases and APIs whose records have fields that a caller may not set, or not there.",
+        phrases="""
+            (field|fields|property|attribute|column) ~ (cannot|can not) be (set|changed|edited|modified|updated|used)
+            not on the appropriate screen
+        """,
+        confidence=0.85,
+    ),
+    Rule(
         name="input not understood",
         code="PARSE_ERROR",
         evidence="Date, number, document and expression parsers of all languages.",
@@ -42,7 +52,9 @@ RULES: tuple[Rule, ...] = (
             (date|time) ~ does not match format
             not a zip file
             parse error
+            (is|are|appears|seems|file) (to be)? (corrupt|corrupted|damaged|truncated)
         """,
+        unless="(database|index|cache|disk|filesystem|lock) ~ (corrupt|corrupted|damaged)",
         confidence=0.85,
     ),
     Rule(
@@ -61,6 +73,7 @@ RULES: tuple[Rule, ...] = (
             required (argument|arguments|parameter|parameters|field|fields)
             required (property|properties|input|value|param|params)
             (is|are) (a)? required
+            (is|are) mandatory
             (must|should) be (provided|specified|given|supplied|set|present|included)
             (must|should) (provide|specify|include|supply|contain|pass)
             (must|should|need to) have
@@ -100,7 +113,7 @@ RULES: tuple[Rule, ...] = (
             no such
             (configuration|config|settings|environment variable|environment variables|env var|env vars)
         """,
-        confidence=0.85,
+        confidence=0.75,
     ),
     Rule(
         name="value out of range",
@@ -115,7 +128,14 @@ RULES: tuple[Rule, ...] = (
             (less|greater|more|fewer|larger|smaller) than (the)? (minimum|maximum|allowed|or equal|limit)
             exceeds (the)? (maximum|limit|max|allowed|size)
             exceeded (the)? (maximum|max)
+            exceeds (the)? ~ limit
+            (longer|shorter|larger|smaller|older) than ~ (characters|minutes|seconds|hours|bytes|mb|kb|gb|pixels|days)
+            (max|maximum|at most) ~ (items|characters|entries|rows|files|tags|words|pages|elements)
+            (end|finish|stop|until|to) (date|time)? before (start|begin|from)
             too (long|short|large|small|big|high|low|many|few|deep|old)
+            (dimensions|size|length|width|height|amount|count|number|total|value|duration) ~ (exceed|exceeds)
+            (amount|transaction|transfer|withdrawal|order|payment|size|length|item) limit ~ exceeded
+            limit exceeded ~ at most
             exceeds ~ (characters|bytes|tokens|words|mb|kb|length|elements|entries|pages)
             maximum (context|content|input|message|prompt)? length
             in the (past|future)
@@ -127,6 +147,8 @@ RULES: tuple[Rule, ...] = (
         """,
         unless="""
             (try|retry) again (later|in|after|shortly|soon)
+            took too long
+            (failed)? (login|logins|attempts)
             (retries|attempts|tries) ~ (exceeded|reached|exhausted)
             (exceeded|reached|exhausted) ~ (retries|attempts|tries)
         """,

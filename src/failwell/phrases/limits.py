@@ -15,7 +15,10 @@ RULES: tuple[Rule, ...] = (
         code="QUOTA_EXHAUSTED",
         evidence="Billing limits of APIs, which no short wait lifts.",
         phrases="""
-            insufficient (quota|credit|credits|balance|funds)
+            insufficient (api|account|prepaid)? (quota|credit|credits|balance|funds)
+            out of (quota|credit)
+            budget (has been|was|is)? (exhausted|used up|exceeded|spent)
+            (seat|user|member|project|license|licence|device|workspace) limit (has been|was|is)? (reached|exceeded)
             (quota|credits|credit balance|allowance) (has been)? (exhausted|used up|depleted|too low)
             exceeded your (current)? quota
             (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
@@ -28,6 +31,9 @@ RULES: tuple[Rule, ...] = (
             not enough credits
             credit balance is too low
             usage limit (reached|exceeded)
+            quota resets
+            (hit|reached|exceeded|exceeds) ~ usage limit
+            (limit|cap|allowance) (for|of|on) (your|this|the) ~ (plan|tier|subscription)
             quota ~ plan
             maximum number of ~ reached
             billing (hard limit|not active|is not active|account)
@@ -49,10 +55,14 @@ RULES: tuple[Rule, ...] = (
             throttling
             provisioned throughput exceeded
             slow down
+            (going|calling|requesting|sending) too (fast|quickly|often)
+            limited to ~ per (second|minute|hour)
             request limit exceeded
             resource (has been|was|is)? exhausted
-            flood wait
+            flood (wait|control)
             too many (calls|attempts|queries|messages)
+            (concurrent|concurrency|parallel|simultaneous) ~ (limit|limits) (exceeded|reached|hit)
+            too many (concurrent|parallel|simultaneous)
             over query limit
             rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)

@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
             could not resolve to
             (has|have) no
             (did|does|could|cannot|can) not resolve
-            not a (property|field|member|column) (that|of)
+            not a (property|field|column) (that|of)
             column ~ not in
             no ~ (with|by) (the|this|that)? (id|idx|index|name|key|number|identifier|title|slug)
             no ~ (with|by|under) (the|this|that)? (alias|handle|email|username|code|hash|uuid|uri|url|path|tag|label)
@@ -61,7 +61,6 @@ RULES: tuple[Rule, ...] = (
             (is|was|were) not (defined|in the|listed|on the|part of)
             (is|was|are|were) not (associated|linked|assigned|attached|subscribed) (with|to)
             no (user|account|member|customer|person|channel|chat|group|item|record|entity) has
-            unavailable
             nonexistent
             non existent
             unknown (issue|task|note|ticket|order|item|document|file)
@@ -75,8 +74,33 @@ RULES: tuple[Rule, ...] = (
             (has been|was) (deleted|removed)
             gone
             (did not|does not|do not) match (any|anything)
-            (did not|does not|do not) (contain|have) (any)?
+            (did not|does not|do not) contain
+            (did not|does not|do not) have (any|a|an|such)
             nothing (matched|matches|found|was found)
+            (cannot|can not|could not) be (found|located)
+            (does|do|did) not (appear|seem) to exist
+            no (trace|record|sign) of
+            (is|was) (absent|delisted)
+            (does|do|did) not (correspond|point|refer|lead) to (any|a|an)
+            (was|were|is|are) not there
+            not a known
+            no ~ under (that|this|the|your)
+            unrecogni* (ticker|symbol|city|country|place|location|user|name|id)
+            (record|item|user|id|entry|key|document|object|order) ~ is unknown
+            (manifest|name|blob|tag|repository) unknown
+            unable to resolve reference
+            no match
+            (matched|matches) (no|none|nothing)
+            not (present)? in (scene|graph|index|list|catalog|schema|workspace|project|registry|cache|database)
+            not present in
+            unknown database
+            no rule to make
+            (is|are) in the (trash|recycle bin|bin)
+            link is (dead|broken)
+            missing file
+        """,
+        unless="""
+            no match* (for|of) (type|signature|overload)
         """,
         confidence=0.85,
     ),
@@ -88,11 +112,22 @@ RULES: tuple[Rule, ...] = (
             (try|retry) again (later|shortly|soon|in)
             (service|server|api|upstream|backend|system|site|endpoint|database|cluster|provider) ~ unavailable
             (try|retry) (later|shortly|again later)
+            (try|retry) (operation|request|it|this|the operation|the request|your request) later
+            come back (later|soon|in)
+            (service|server|api|site|backend|upstream|cluster|database) (is)? down
+            (was|were|been|is|are) (preempted|evicted)
+            still (starting|booting|initializing)
+            leader election
+            (wait|pause) (for)? ~ (second|seconds|minute|minutes) (before|and|then|to)?
+            (runner|agent|worker|device|printer|camera|player) (is)? (offline|disconnected)
+            (replication|replica|consumer) (lag|is lagging)
             (please|you can|you may) retry (in|after|at)
+            retry (in|after) ~ (second|seconds|minute|minutes|hour|hours)
             retry (your|the) request
             temporary (failure|error|problem|issue)
             transient (error|failure|problem|issue)
-            (device|server|service|host|node|database) is offline
+            (device|server|service|host|node|database|printer|camera) ~ is offline
+            (device|server|service|host|node|database|printer|camera) is offline
         """,
         confidence=0.85,
     ),

@@ -44,7 +44,7 @@ RULES: tuple[Rule, ...] = (
             err connection refused
             actively refused
             refused (the|to)? connect*
-            connection to ~ was refused
+            connection to ~ (was)? refused
             connect call failed
         """,
         confidence=0.95,
@@ -55,6 +55,7 @@ RULES: tuple[Rule, ...] = (
         evidence="EAI_AGAIN of C libraries, in numbers and words: the resolver asks for another try.",
         phrases="""
             eai again
+            dns (failure|error|lookup failed)
             temporary failure in name resolution
             (dns|resolver|name server|nameserver|name resolution) ~ (timed out|timeout|temporar*|try again|servfail)
         """,
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
             enotfound
             getaddrinfo (failed|error|enotfound|eai*)?
             name or service not known
+            could not translate host name
             no address associated with hostname
             nodename nor servname
             name resolution (failed|error|failure)

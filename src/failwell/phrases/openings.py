@@ -29,6 +29,7 @@ MARK = r"(?::\w{1,20}: )?[^\w\[\](){}\"'`<|]{0,8}"
 STRONG: tuple[str, ...] = (
     # Error: …, Database error: …, **Error**: …, API error (429): …
     (
+        r"(?!(?:\w{1,20} ){1,3}[Ee]rrors?: ?(?:[Nn]one|null|n/a|-?\d[\d.,]{0,20}%?)\s{0,4}(?:$|\n))"  # a figure
         r"\[?(?:(?!(?:the|a|an|no|this|that) )[A-Za-z][\w.-]{0,40} ){0,3}"
         rf"{ERROR_NAMES}(?:\]|\*\*|\)| \(\d{{3}}\))?\s?[:\uff1a\-\u2013—]"
     ),
@@ -40,7 +41,10 @@ STRONG: tuple[str, ...] = (
     r"(?:[a-z_]\w{0,40}\.){1,6}[A-Z]\w{2,60}: ",
     r"Traceback \(most recent call last\)",
     # Error fetching x: …, Error while reading: …, Error 1045: …
-    r"Error (?:[a-z]+ing|in|from|while|during|occurred|\d{3,5})\b[^\n]{0,200}?:",
+    (
+        r"Error (?!(?:handling|reporting|logging|tracking|checking|monitoring)(?: in | with | for | and |:))"
+        r"(?:[a-z]+ing|in|from|while|during|occurred|\d{3,5})\b[^\n]{0,200}?:"
+    ),
     rf"Error (?:{_GERUNDS})\b[^\n.]{{0,100}}\. [A-Z]",
     r"Error (?:response|reply) from ",
     (
@@ -57,9 +61,11 @@ STRONG: tuple[str, ...] = (
     (
         r"(?:Access|Permission|Authentication|Authorization|Request|Query|Command|Connection|Operation|Validation|Tool)"
         r" (?:is |was |has |execution |call )?(?:denied|failed|refused|required|timed out|not allowed|error)"
-        r"(?: ?[:.,!(\u2013—-]| for | to | by | after |$)"
+        r"(?: ?[:.,!\u2013—-]| \((?=\d|(?i:code|error|http|status|reason|no |not |need|missing))"
+        r"| for | to | by | after |$)"
     ),
     r"(?:Security|Policy|Access) violation: ",
+    r"(?:Unauthorized|Forbidden|Bad Request|Conflict|Internal Server Error|Service Unavailable|Too Many Requests): ",
     r"(?:fatal|error|panic): ",
     r"MCP error -\d",
     r"getaddrinfo E[A-Z]+",

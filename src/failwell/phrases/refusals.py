@@ -9,7 +9,7 @@ RULES: tuple[Rule, ...] = (
         evidence="Hand-written checks of servers in any language.",
         phrases="""
             invalid
-            not (a)? valid
+            not (a|an)? (valid|recognized|recognised)
             not one of
             must (be|match|not|start|end|only|use|contain|equal)
             should (be|match|not|start|end|contain)
@@ -25,6 +25,10 @@ RULES: tuple[Rule, ...] = (
             unrecogni* (operation|operator|option|argument|value|key|field|type|format|command|token)
             (cannot|can not|must not|may not) (contain|include|start|end|begin|be longer|be shorter|have|refer)
             cannot be made (of|on|for|to)
+            not a (number|date|string|boolean|list|file|directory|folder|url)
+            (passed|gave|set|sent|specified|provided) both
+            cannot use ~ (with|without|together)
+            (address|date|name|input|query|form|data|value) (is)? incomplete
             (specified|given|provided|requested|chosen) ~ (is|are) not (enabled|available|supported|usable)
             expecting ~ (but|got|found)
             (illegal|incorrect|improper|inappropriate) (argument|arguments|value|values|parameter)
@@ -71,7 +75,11 @@ RULES: tuple[Rule, ...] = (
             contains (whitespace|spaces|blanks)
             (same|identical) (as|to) the (original|old|current|existing|source)
         """,
-        unless="(unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)",
+        unless="""
+            (unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)
+            should (not|never) happen
+            invariant (violation|violated|failed)
+        """,
         confidence=0.82,
     ),
 )

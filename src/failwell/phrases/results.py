@@ -49,9 +49,13 @@ RULES: tuple[Rule, ...] = (
             (returned|sent|answered with|received) (html|non json)
             (html|text|xml) instead of json
             (response|result|output|reply) validation
+            (response|reply|answer|output) (does|did) not (match|conform|satisfy|fit)
             (response|reply|answer) ~ (missing|lacks|lacked|without) (the|a|an|any|its)?
             no ~ returned (from|by) (the|a)? ~ (api|endpoint|server|service|backend|upstream)
             no ~ in (the)? (response|reply|answer)
+            missing ~ in ~ (response|reply|answer)
+            (unexpected|unsupported|invalid|wrong) content type ~ (from|returned|received|in)
+            (returned|sent|answered with|received) garbage
         """,
         unless="""
             (response|reply) (status|code|time|timeout)
@@ -85,6 +89,7 @@ RULES: tuple[Rule, ...] = (
             extra data line
             invalid character ~ (looking for|after top level|after object|after array)
             cannot unmarshal
+            json value could not be converted
             (expected|missing|unknown|invalid|trailing) ~ at line ~ column
             (json|jsondecode) (decode|parse) (error|exception)
             unexpected character (code|<)

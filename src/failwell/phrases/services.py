@@ -12,6 +12,8 @@ RULES: tuple[Rule, ...] = (
             (declined|rejected|denied|refused) by (the|a)? (user|human|operator)
             (elicitation|confirmation|approval|consent) ~ (declined|rejected|denied|refused)
             (user|human|operator) did not (approve|confirm|consent|accept|agree|grant|allow)
+            (user|human|operator) said no
+            not granted by (the|a)? (user|human|operator)
             without (user|human)? (approval|confirmation|consent)
         """,
         unless="denied (for|to) user",
@@ -92,7 +94,8 @@ RULES: tuple[Rule, ...] = (
             bad credentials
             invalid (credential|credentials|login|password|username|user name|auth|session)
             (password|username) (is)? (incorrect|invalid|wrong)
-            incorrect (password|username)
+            (incorrect|wrong|bad) (password|username|passphrase|passcode|pin)
+            (two factor|2fa|mfa|multi factor|second factor|otp|one time) ~ (required|needed|enabled)
             password authentication failed
             access denied for user
             (token|session|credentials|jwt|signature) (has|is|was)? (been)? (expired|revoked|invalid)
@@ -101,6 +104,8 @@ RULES: tuple[Rule, ...] = (
             invalid (grant|client|signature|x api key)
             (authorization|authorisation|consent|grant|access) (has been|was|is) (revoked|withdrawn)
             (sign|log) in again
+            (key|token|certificate|credential|session) (has been|was|is) (revoked|withdrawn|invalidated)
+            access key id ~ does not exist
             (sign|log) back in
             (reauthorize|reauthorise|reauthenticate)
             re (authorize|authorise|authenticate)
@@ -169,6 +174,7 @@ RULES: tuple[Rule, ...] = (
             not whitelisted
             not in (the)? (allowlist|whitelist|allow list)
             blocked by (policy|robots|the)
+            (rejected|refused|declined|denied|disallowed|prevented) ~ by ~ (policy|policies)
             robots ~ (not allowed|disallow|disallows|disallowed|specifies|forbids|blocked|prohibits)
             (not allowed|disallowed|forbidden|prohibited|blocked) ~ robots
             (can|may) only (read|write|run|access|use|open|list|edit|delete|execute) ~ (in|within|inside|under|from)
@@ -219,8 +225,20 @@ RULES: tuple[Rule, ...] = (
             not authorised
             authorization failed
             insufficient (permission|permissions|scope|scopes|privilege|privileges|rights|access)
-            (does|do) not have (the)? (permission|permissions|access|rights|privileges|sufficient|required)
-            (lacks|lack|missing|without) (the|required|sufficient|any)? (permission|permissions|scope)
+            (does|do) not have (the|sufficient|required)? (permission|permissions|access|rights|privileges|scope|scopes)
+            (does|do) not have required
+            (lacks|lack|missing|without) (the|required|sufficient|any)? (permission|permissions|scope|right|rights)
+            (permission|permissions|scope|scopes|privilege|privileges) (is|are)? (missing|lacking|required|needed)
+            scope ~ (is)? (missing|required)
+            (requires|needs) (an)? (admin|administrator|owner|root|superuser|sudo)
+            (plan|tier|subscription) does not (include|support|allow|cover)
+            you (cannot|can not|may not) do (that|this)
+            has not been used in project
+            (terms|agreement|conditions|license) ~ not (accepted|agreed|signed)
+            (is|are) password protected
+            (row level|column level|field level) security
+            (nsfw|unsafe|harmful|inappropriate|explicit|prohibited) content
+            (permission|access|consent|authorization) ~ not granted
             (lacks|lack|missing|without) (the|required|sufficient|any)? (scopes|privileges)
             (no|requires|required) (the|required|sufficient|any)? (permission|permissions|scope|scopes|privileges)
             must have (admin|write|push|read)
@@ -228,7 +246,9 @@ RULES: tuple[Rule, ...] = (
             resource not accessible
             (account|user|subscription|workspace) ~ (suspended|banned|deactivated|revoked)
             (organization|organisation|access) ~ (suspended|banned|deactivated|revoked)
-            (account|subscription|workspace|organization|access) ~ (been)? (disabled|blocked|terminated)
+            (account|subscription|workspace|organization|access) ~ (been)? (disabled|blocked|terminated|locked)
+            suspended (account|user|workspace|organization)
+            cannot (send|post|write) ~ to this (user|person|channel|chat|group|number)
             permission ~ denied
             (admin|administrator|write|owner) (access|rights|permission|permissions|role) ~ (required|needed)
             (root|elevated|premium) (access|rights|permission|permissions|role) ~ (required|needed)
@@ -250,11 +270,20 @@ RULES: tuple[Rule, ...] = (
         blames=False,
     ),
     Rule(
+        name="not a member",
+        code="FORBIDDEN",
+        evidence="Workspaces, chats and repositories that only members may use.",
+        phrases="(is|are|am) not (a|an) (member|collaborator|participant|subscriber|admin|owner) (of|in|on)",
+        confidence=0.75,
+        blames=False,
+    ),
+    Rule(
         name="service unavailable",
         code="SERVICE_UNAVAILABLE",
         evidence="HTTP 503 in words, maintenance pages, starting services.",
         phrases="""
             service (is)? (temporarily|currently)? unavailable
+            status code unavailable
             temporarily (unavailable|down|disabled|overloaded|out of service|rejected|deferred)
             currently unavailable
             under maintenance
@@ -263,7 +292,7 @@ RULES: tuple[Rule, ...] = (
             maintenance (in progress|mode|window|until|break|is in progress)
             no healthy (upstream|upstreams|instances|backends|hosts|targets)
             server is (starting|starting up|loading|not ready|shutting down|restarting)
-            (is|are) (still|currently)? (starting up|loading|initializing)
+            (is|are) (still|currently)? (starting up|loading|initializing|warming up|booting)
             server selection error
             no servers available
             (daemon|docker|service|server|cluster) (is)? not (running|reachable|responding)
@@ -280,7 +309,10 @@ RULES: tuple[Rule, ...] = (
             (server|service|system) (is)? (too)? busy
             (over|at) (max|maximum|full)? capacity
             all (workers|servers|agents|slots|instances|runners) are (currently)? (busy|in use|occupied)
-            no capacity
+            (no|insufficient|sufficient|not enough) (instance)? capacity
+            (under|too) (heavy|much) load
+            too busy
+            (model|server|service|index|dataset) (is)? (loading|starting)
             high (load|demand|traffic)
             try again when
             (queue|buffer|pool) (is)? full

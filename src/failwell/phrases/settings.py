@@ -1,8 +1,23 @@
-"""How checks word a refused value whose name sounds like a failure: a rate limit of -1 is no rate limit reached."""
+"""Settings: a value whose name sounds like a failure, and what the server itself is set up with.
+
+A rate limit of -1 is no rate limit reached, and a broken settings file is no broken input.
+"""
 
 from failwell.phrases.language import Rule
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        name="server's own settings",
+        code="CONFIG_ERROR",
+        evidence="Servers that cannot read their settings, or miss a variable of their environment.",
+        phrases="""
+            failed to load (the)? (config|configuration|settings)
+            (missing from|not set in|not defined in|not found in|absent from) (the|your)? (environment|env)
+        """,
+        unless="(environment|env) (named|with|id)",
+        confidence=0.8,
+        blames=False,
+    ),
     Rule(
         name="value of a setting refused",
         code="INVALID_ARGUMENT",

@@ -54,6 +54,39 @@ RULES: tuple[Rule, ...] = (
             (has|have) been modified
             (is|are|was) not (mergeable|mergable|draft|editable|cancellable|refundable|eligible)
             cannot (merge|rebase|fast forward)
+            (updates|push) (was|were) rejected
+            failed to push some refs
+            non fast forward
+            (is|are) (unavailable|not available) (during|between)
+            (is|are) (unavailable|not available) on (monday|tuesday|wednesday|thursday|friday|saturday|sunday|that day)
+            (branch|copy|version|state|file|lockfile|document) ~ out of date
+            (review|reviews|approval|approvals) (is|are|was|were)? (required|needed|pending|not given)
+            (confirmation|consent) (is|are|was|were)? (required|needed|pending|not given)
+            nothing (is|was)? selected
+            (slot|seat|name|time|room|number|date|spot|position) (is)? taken
+            (someone|somebody) (else)? (edited|changed|modified|updated|deleted)
+            (record|file|page|document|item|row|object|note) (was)? changed since
+            stale (version|revision|data|object|state|read)
+            (has|have|with) (merge)? conflicts
+            (is|are) (completed|complete|finished|final|done) and (cannot|can not)
+            (close|start|stop|finish|save|commit|open|run|select|create|publish|handle) (the|your|this|a|it) ~ first
+            (was|were|is|are) not ~ first
+            (is|are) checked out (by|to)
+            cannot (delete|remove|archive|close|move|rename) ~ (while|it has|has children|it contains|they have)
+            wrong state
+            (is|are) (currently)? (halted|paused|frozen|terminating|rebuilding|hidden)
+            (was|were|is|are|been) destroyed
+            unsaved changes
+            circular reference
+            (is|are) being (deleted|created|rotated|migrated|moved|rebuilt|restored|provisioned|updated)
+            (cycle|circular dependency|circular reference|loop) (was)? detected
+            create a (cycle|loop)
+            not (exportable|downloadable|shareable|deletable|removable|modifiable|transferable|renewable)
+            archived ~ (cannot|can not) be
+            (unable to resolve|conflicting) (peer)? dependency
+            cannot (delete|remove|drop|archive|close|deactivate) ~ with (active|open|existing|running|pending|unpaid)
+            cannot (delete|remove|drop|archive|close|deactivate) ~ with (dependent|associated|remaining|outstanding)
+            (was|were|is|are|been) (cancelled|canceled|voided|finalized|finalised|paid) and (cannot|can not)
             no commits between
             nothing to (do|undo|redo|update|merge|push|save|change)
             conflict occurred
@@ -138,6 +171,7 @@ RULES: tuple[Rule, ...] = (
             (appears|occurs|found|matches) ~ (times|places)
             found ~ (matches|occurrences)
             may refer to
+            more than one ~ matches
         """,
         unless="found (0|no|zero)",
         confidence=0.8,

@@ -23,6 +23,9 @@ RULES: tuple[Rule, ...] = (
             cannot find package
             could not find ~ executable
             please install
+            (must|should|has to|needs to) be (in|on) (your|the)? path
+            dependency (is)? missing
+            not available on this (machine|system|platform|host|server|computer)
             (is|are) not installed
             not installed
             (pip|pip3|npm|pnpm|yarn|brew|apt|apt get|conda|cargo|gem|uv|dnf|choco) (install|add)
@@ -126,7 +129,8 @@ RULES: tuple[Rule, ...] = (
             enospc
             disk quota exceeded
             edquot
-            disk (is)? full
+            (disk|volume|drive|partition|filesystem|storage) (is)? full
+            table ~ is full
             errno 28
             os error 28
             not enough space

@@ -38,7 +38,7 @@ TRANSLATIONS: tuple[Translation, ...] = (
     Translation(
         "not signed in",
         "de",
-        "nicht (angemeldet|authentifiziert|eingeloggt), "
+        "nicht (angemeldet|authentifiziert|eingeloggt|autorisiert), "
         "(anmeldung|authentifizierung) (erforderlich|fehlgeschlagen), "
         "ungültige (anmeldedaten|zugangsdaten)",
     ),

@@ -26,6 +26,8 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             connection (error|failed|failure|problem)
             no response (from|received)
+            did not (respond|answer|reply)
+            (stream|response|transfer) ended (unexpectedly|early|prematurely)
         """,
         confidence=0.8,
         retryable=None,
@@ -101,25 +103,45 @@ RULES: tuple[Rule, ...] = (
         confidence=0.8,
     ),
     Rule(
+        name="deprecated",
+        code="DEPRECATED",
+        evidence="Services that name what replaces an operation or a model.",
+        phrases="(is|are|was|were|has been|have been) (deprecated|discontinued|retired|sunset|decommissioned)",
+        confidence=0.75,
+    ),
+    Rule(
         name="something refused",
         code="FORBIDDEN",
         evidence="Programs that refuse something and give no reason.",
-        phrases="denied, blocked, prohibited, banned",
+        phrases="""
+            denied
+            blocked
+            prohibited
+            banned
+            (contact|consult|ask) (with)? (your|the|an) (system|site|network|workspace)? (administrator|admin)
+        """,
         confidence=0.75,
         blames=False,
+    ),
+    Rule(
+        name="something unavailable",
+        code="NOT_FOUND",
+        evidence="Pages, videos and items that are not to be had; that it will change, nobody says.",
+        phrases="unavailable",
+        confidence=0.75,
     ),
     Rule(
         name="too late or too early",
         code="PRECONDITION_FAILED",
         evidence="Programs with a state that say no more than that it has changed.",
-        phrases="already, no longer, in progress, not yet",
+        phrases="already, no longer, in progress, not yet, is full",
         confidence=0.72,
     ),
     Rule(
         name="other than expected",
         code="INVALID_ARGUMENT",
         evidence="Checks that name what they expected.",
-        phrases="expected, mismatch",
+        phrases="expected, mismatch, mismatched",
         confidence=0.72,
     ),
     Rule(
@@ -157,6 +179,22 @@ RULES: tuple[Rule, ...] = (
         confidence=0.7,
     ),
     Rule(
+        name="another try asked for",
+        code="UPSTREAM_ERROR",
+        evidence="Texts that ask for another try and do not say why: with the same input, or with another.",
+        phrases="please (try again|retry)",
+        confidence=0.7,
+        retryable=None,
+    ),
+    Rule(
+        name="nothing but a refusal",
+        code="FORBIDDEN",
+        evidence="Programs that refuse something in two words.",
+        phrases="read only",
+        confidence=0.75,
+        blames=False,
+    ),
+    Rule(
         name="internal error",
         code="INTERNAL_ERROR",
         evidence="Programs that say no more than that they broke.",
@@ -164,10 +202,16 @@ RULES: tuple[Rule, ...] = (
             internal (error|failure)
             (unexpected|unknown) (server|system)? (error|exception|failure|problem)
             failed to (initialize|initialise|start up)
-            failed to load (the)? (config|configuration|settings)
             unhandled (exception|error|rejection)
             an error occurred
-            something went wrong
+            something (went wrong|broke)
+            should (not|never) happen
+            invariant (violation|violated|failed)
+            null pointer
+            segfault
+            (ssl|tls) error
+            cannot import
+            produced no (output|result)
         """,
         confidence=0.75,
         retryable=None,

@@ -453,7 +453,13 @@ def complete_finding(found: Finding, text: str, context: Context) -> Finding:
 
 def is_final(text: str) -> bool:
     """Tell whether a text says that the same call is never worth another try."""
-    return any(map(text.__contains__, _FINAL_WORDS)) and _FINAL.search(text) is not None
+    return find_final(text) is not None
+
+
+def find_final(text: str) -> str | None:
+    """Return the words by which a text says that the same call is never worth another try."""
+    found = _FINAL.search(text) if any(map(text.__contains__, _FINAL_WORDS)) else None
+    return found and found[0]
 
 
 def _completed(found: Finding, text: str, context: Context) -> Finding:
@@ -475,7 +481,7 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
         return msgspec.structs.replace(refused, fields=(problem(context, keys, "A name in it is not defined"),))
     changes: dict[str, Any] = {}
     if type_ == "CONFLICT":
-        changes["retry_after"] = delay_in_text(text)
+        changes["retry_after"] = delay_in_text(text, now=context.now)
     if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
         changes["fields"] = _blamed_fields(found, text, context)
     return msgspec.structs.replace(found, **changes) if changes else found
@@ -520,7 +526,7 @@ def _transient(found: Finding, text: str, context: Context) -> Finding:
     if (found.code == "DNS_TEMPORARY" or found.rule == _UNRESOLVED) and _RESERVED_HOST.search(text):
         lost = msgspec.structs.replace(found, code="HOST_NOT_FOUND", retryable=False)
         return msgspec.structs.replace(lost, fields=_blamed_fields(lost, text, context))
-    changes: dict[str, Any] = {"retry_after": delay_in_text(text)}
+    changes: dict[str, Any] = {"retry_after": delay_in_text(text, now=context.now)}
     if found.code in _ON_THE_WAY and (_sent_address(context) or (found.rule == _UNRESOLVED and not context.is_known)):
         changes["retryable"] = None
     return msgspec.structs.replace(found, **changes)

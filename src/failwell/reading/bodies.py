@@ -73,7 +73,7 @@ CATEGORIES: dict[str, str] = {
 
 _RETRY_OBJECTS = listed("retry retryinfo retrypolicy retryadvice")
 _CATEGORY_OF = {word: meaning for words, meaning in CATEGORIES.items() for word in words.split()}
-_RETRY_WORDS: dict[Any, bool] = {
+RETRY_WORDS: dict[Any, bool] = {
     True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "never": False, "none": False,
     "always": True, "safe": True,
 }  # fmt: skip
@@ -247,6 +247,8 @@ def stated_in(payload: Any, *, now: float | None = None) -> Stated:
         if stated.codes or stated.statuses or stated.category:
             break
         _collect(carrier, stated, [], depth=2, now=now)
+    if is_object(payload) and not (stated.texts or stated.is_telling) and all(map(is_array, payload.values())):
+        _note_field_map(payload, stated)
     return stated
 
 
@@ -383,7 +385,7 @@ def _note(
             if not _note_status(value, stated, kinds):
                 stated.rest.setdefault(key, value)
         case "retry" | "final":
-            said = _RETRY_WORDS.get(value.lower() if isinstance(value, str) else value)
+            said = RETRY_WORDS.get(value.lower() if isinstance(value, str) else value)
             if said is not None and isinstance(value, bool | str):
                 stated.note_retryable(value=said if role == "retry" else not said)
             else:

@@ -44,9 +44,16 @@ class Context:
     """The call that an error text answers; every part may be unknown."""
 
     def __init__(
-        self, tool: str | None = None, arguments: Any = None, input_schema: Any = None, annotations: Any = None
+        self,
+        tool: str | None = None,
+        arguments: Any = None,
+        input_schema: Any = None,
+        annotations: Any = None,
+        *,
+        now: float | None = None,
     ) -> None:
         self.tool = tool
+        self.now = now  # what moments in a text are compared with; None: the clock
         self.arguments: dict[str, Any] = arguments if is_object(arguments) else {}
         self.schema: dict[str, Any] = input_schema if is_object(input_schema) else {}
         self.annotations: dict[str, Any] = annotations if is_object(annotations) else {}
@@ -201,3 +208,4 @@ class Finding(Struct, frozen=True, kw_only=True):
     retry_after: float | None = None
     span: tuple[int, int] | None = None
     blames: bool = True  # whether an argument can be at fault
+    words: str | None = None  # by which the rule knows it, as it compares them

@@ -1,22 +1,26 @@
-"""What each claim of a reading rests on: a rule and its words, a key of the payload, the schema, or the catalog."""
+"""What each claim of a reading rests on: a rule and its words, a key of the payload, the schema, or the catalog.
+
+A reading says by which rule and which words it knows a failure, or which part of the payload holds it; here is only
+looked up where they stand.
+"""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from failwell import codes
 from failwell._json import is_array, is_object
-from failwell._lazy import lazy_pattern
 from failwell.failure import Failure, FieldProblem, path_keys
-from failwell.phrases import texts
+from failwell.phrases.delays import find_delay, parse_delay
+from failwell.phrases.effects import find_effect
 from failwell.phrases.keys import delay_key, role_of, squashed
-from failwell.phrases.language import plain
 from failwell.phrases.vendor_codes import known_code
-from failwell.reading.bodies import find_json
+from failwell.reading.blame import ADDRESS, find_final
+from failwell.reading.bodies import RETRY_WORDS, find_json
 from failwell.reading.context import Context
-from failwell.reading.flat_text import Reading
+from failwell.reading.flat_text import BY_SCHEMA, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
 from failwell.redact.scrubber import clean
 
@@ -87,6 +91,9 @@ class _Leaf(NamedTuple):
     value: Any
 
 
+_NO_LEAF = _Leaf("", "", None)
+
+
 def find_evidence(what: Any, reading: Reading, context: Context) -> tuple[ClaimEvidence, ...]:
     """Return what a reading of a payload rests on, claim by claim. Never raises."""
     try:
@@ -98,16 +105,15 @@ def find_evidence(what: Any, reading: Reading, context: Context) -> tuple[ClaimE
 def _find(what: Any, reading: Reading, context: Context) -> Iterator[ClaimEvidence]:
     raw = parse_result(what) or RawResult()
     failure = reading.failure
-    source = _Source(raw)
+    source = _Source(raw, context, reading.place)
     yield _of_failure(raw, reading)
-    code = _of_code(failure, reading, source, context)
-    yield code
-    stated = source.stating(failure.retryable, "retry", "final")
-    yield stated("retryable") if stated else _derived("retryable", failure.retryable, failure)
+    yield _of_code(failure, reading, source, context)
+    stated = source.stating_retryable(failure)
+    yield stated or _of_retryable(failure, reading, source)
     if failure.retry_after is not None:
-        yield _of_delay(failure.retry_after, source)
-    stated = source.stating(failure.outcome, "outcome")
-    yield stated("outcome") if stated else _derived("outcome", failure.outcome, failure)
+        yield _of_delay(failure.retry_after, source, context.now)
+    stated = source.stating_outcome(failure)
+    yield stated or _of_outcome(failure, reading, source)
     for problem in failure.fields:
         yield _of_field(problem, source, context)
 
@@ -126,39 +132,64 @@ def _of_failure(raw: RawResult, reading: Reading) -> ClaimEvidence:
 
 def _of_code(failure: Failure, reading: Reading, source: "_Source", context: Context) -> ClaimEvidence:
     claimed: dict[str, Any] = {"claim": "code", "value": failure.code or failure.type}
-    if leaf := source.leaf_with_code(failure):
-        return ClaimEvidence(**claimed, proof="key", rule=reading.rule, words=_shown(str(leaf.value)), where=leaf.path)
     if reading.rule is None and failure.code is None and not failure.confidence and failure.origin == "inferred":
         return ClaimEvidence(claim="code", value=None, proof="none")
+    if reading.rule == BY_SCHEMA:
+        return ClaimEvidence(**claimed, proof="schema", rule=reading.rule, words=_schema_words(context))
+    leaf = source.leaf_with(reading.words) if reading.words else source.leaf_with_code(failure)
+    if leaf is not None:
+        return ClaimEvidence(**claimed, proof="key", rule=reading.rule, words=_shown(str(leaf.value)), where=leaf.path)
     if reading.rule is None:
         return ClaimEvidence(**claimed, proof="key", where="the payload", words=_shown(claimed["value"]))
-    if reading.rule == "arguments against schema":
-        return ClaimEvidence(**claimed, proof="schema", rule=reading.rule, words=_schema_words(context))
-    words, span = _words_of_rule(reading.rule, source.text)
-    return ClaimEvidence(**claimed, proof="rule", rule=reading.rule, words=words, where=_TEXT, span=span)
+    words, where, span = source.find_words(reading.words) if reading.words else (None, _TEXT, None)
+    return ClaimEvidence(**claimed, proof="rule", rule=reading.rule, words=words, where=where, span=span)
 
 
-def _derived(claim: str, value: Any, failure: Failure) -> ClaimEvidence:
-    """Return that a claim follows from the code, or from the type."""
+def _of_retryable(failure: Failure, reading: Reading, source: "_Source") -> ClaimEvidence:
+    """Return why the same call may, or may not, be made again, where no key says so."""
+    value = failure.retryable
+    if value is False and (final := find_final(failure.message)):
+        words, where, span = source.find_words(final)
+        return ClaimEvidence(claim="retryable", value=value, proof="text", words=words, where=where, span=span)
+    return _derived("retryable", value, failure, reading, codes.derive(failure.code, failure.type).retryable)
+
+
+def _of_outcome(failure: Failure, reading: Reading, source: "_Source") -> ClaimEvidence:
+    """Return why the call had, or had not, an effect, where no key says so."""
+    value = failure.outcome
+    if value == "unknown" and (effect := find_effect(failure.message)):
+        words, where, span = source.find_words(effect)
+        return ClaimEvidence(claim="outcome", value=value, proof="text", words=words, where=where, span=span)
+    return _derived("outcome", value, failure, reading, codes.derive(failure.code, failure.type).outcome)
+
+
+def _derived(claim: str, value: Any, failure: Failure, reading: Reading, of_code: Any) -> ClaimEvidence:
+    """Return that a claim follows from the code or the type; if those say something else, the rule does."""
     if value is None or (claim == "outcome" and value == "unknown"):
         return ClaimEvidence(claim=claim, value=value, proof="none")
+    if value != of_code and reading.rule is not None:
+        return ClaimEvidence(claim=claim, value=value, proof="rule", rule=reading.rule)
     return ClaimEvidence(claim=claim, value=value, proof="catalog", words=failure.code or failure.type)
 
 
-_DELAY_WORDS = lazy_pattern(
-    r"(?:retry|try again|wait|available|reset)[^\n]{0,60}?\d[^\n,;)]{0,30}?(?=[\s.,;)]|$)"
-    r"|\d+(?:\.\d+)? ?(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b",
-    re.IGNORECASE,
-)
+_SLACK = 5.0
+"""Seconds that may pass between reading a moment and looking it up."""
 
 
-def _of_delay(delay: float, source: "_Source") -> ClaimEvidence:
+def _of_delay(delay: float, source: "_Source", now: float | None) -> ClaimEvidence:
     claimed: dict[str, Any] = {"claim": "retry_after", "value": delay}
+    stated: list[tuple[float, _Leaf]] = []
     for leaf in source.leaves:
-        if delay_key(squashed(leaf.key)) is not None and not isinstance(leaf.value, bool):
-            return ClaimEvidence(**claimed, proof="key", words=_shown(str(leaf.value)), where=leaf.path)
-    if found := _DELAY_WORDS.search(source.text):
-        return ClaimEvidence(**claimed, proof="text", words=_shown(found[0]), where=_TEXT, span=found.span())
+        unit = None if isinstance(leaf.value, bool) else delay_key(squashed(leaf.key))
+        found_delay = None if unit is None else parse_delay(leaf.value, unit=unit, now=now)
+        stated += [] if found_delay is None else [(abs(found_delay - delay), leaf)]
+    difference, leaf = min(stated, key=lambda one: one[0], default=(_SLACK, _NO_LEAF))
+    if difference < _SLACK:
+        return ClaimEvidence(**claimed, proof="key", words=_shown(str(leaf.value)), where=leaf.path)
+    for where, text in source.texts():
+        if (found := find_delay(text, now=now)) is not None:
+            _, start, end = found
+            return ClaimEvidence(**claimed, proof="text", words=_shown(text[start:end]), where=where, span=(start, end))
     return ClaimEvidence(**claimed, proof="none")
 
 
@@ -188,35 +219,14 @@ def _schema_words(context: Context) -> str:
     return "; ".join(f"{problem.path}: {problem.message}" for problem in context.problems[:3])
 
 
-_NUMBER = lazy_pattern(r"-?\d{3,5}")
-
-
-def _words_of_rule(rule: str, text: str) -> tuple[str | None, tuple[int, int] | None]:
-    """Return the words of a text by which a rule knows it, and where they stand."""
-    name = rule.partition(", of the server's own")[0]
-    said = plain(text)
-    for match in texts.table().all(said):
-        if match.rule.name == name:
-            words = said[match.start : match.end]
-            span = _span_of(words, text)
-            return _shown(text[span[0] : span[1]] if span else words), span
-    if found := _NUMBER.search(name):
-        words = found[0]
-    elif name.startswith("code "):
-        words = name.removeprefix("code ")
-    else:
-        return None, None
-    span = _span_of(words, text)
-    return (_shown(words), span) if span else (None, None)
-
-
-def _span_of(words: str, text: str) -> tuple[int, int] | None:
+def _span_of(words: str, text: str, *, most_between: int = 8) -> tuple[int, int] | None:
     """Return where words stand in a text, whatever its case and whatever stands between them."""
     if not words.strip():
         return None
     text = text[:_LONGEST_TEXT]
     parts = re.findall(r"\w+", words[:_LONGEST_WORDS])
-    patterns = [rf"(?<!\w){re.escape(words)}(?!\w)", re.escape(words), r"[\W_]{0,8}".join(map(re.escape, parts))]
+    apart = rf"[\W_]{{0,{most_between}}}".join(map(re.escape, parts))
+    patterns = [rf"(?<!\w){re.escape(words)}(?!\w)", re.escape(words), apart]
     found = (re.search(pattern, text, re.IGNORECASE) for pattern in patterns if pattern)
     return next((match.span() for match in found if match), None)
 
@@ -226,11 +236,26 @@ def _shown(words: str) -> str:
 
 
 class _Source:
-    """The texts and the values of a payload, to look for what a claim rests on."""
+    """The texts and the values of a payload, to look for what a claim rests on.
 
-    def __init__(self, raw: RawResult) -> None:
+    *place* is the part of it that was read, if only one was.
+    """
+
+    def __init__(self, raw: RawResult, context: Context, place: str | None) -> None:
         self.text = "\n".join(raw.texts) or str((raw.rpc_error or {}).get("message") or "")
-        self.leaves = list(_leaves(raw))
+        self.masked = _masked(self.text, context)
+        self.leaves = [leaf for leaf in _leaves(raw) if place is None or leaf.path.startswith(place)]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield where each text stands, and the text: values in objects, then the text itself."""
+        for leaf in self.leaves:
+            if isinstance(leaf.value, str):
+                yield leaf.path, leaf.value
+        yield _TEXT, self.text
+
+    def leaf_with(self, words: str) -> _Leaf | None:
+        """Return the value that is what a reading was known by: a code or a status."""
+        return next((leaf for leaf in self.leaves if str(leaf.value) == words), None)
 
     def leaf_with_code(self, failure: Failure) -> _Leaf | None:
         """Return the value that states the code, the type or the status."""
@@ -244,17 +269,49 @@ class _Source:
                 return leaf
         return None
 
-    def stating(self, value: Any, *roles: str) -> Callable[[str], ClaimEvidence] | None:
-        """Return what makes the evidence for a value that a key states; None if no key does."""
+    def find_words(self, words: str) -> tuple[str, str, tuple[int, int] | None]:
+        """Return words as they stand in the text, or in a value, where that is, and where in it."""
+        if span := _span_of(words, self.masked, most_between=_LONGEST_WORDS):
+            return _shown(self.text[span[0] : span[1]]), _TEXT, span
+        for where, text in self.texts():
+            if span := _span_of(words, text):
+                return _shown(text[span[0] : span[1]]), where, span
+        return _shown(words), _TEXT, None
+
+    def stating_retryable(self, failure: Failure) -> ClaimEvidence | None:
+        """Return the evidence of a key that says the same as a failure of whether the call may be made again."""
+        value = failure.retryable
         for leaf in self.leaves:
-            name = squashed(leaf.key)
-            is_same = leaf.value == value or (isinstance(leaf.value, bool) and isinstance(value, bool))
-            if is_same and (name in roles or role_of(name) in roles):
-                words = _shown(str(leaf.value).lower())
-                return lambda claim, leaf=leaf: ClaimEvidence(  # type: ignore[misc]  # the default binds the leaf
-                    claim=claim, value=value, proof="key", words=words, where=leaf.path
-                )
+            role = role_of(squashed(leaf.key))
+            if value is None or role not in ("retry", "final") or not isinstance(leaf.value, bool | str):
+                continue
+            said = RETRY_WORDS.get(leaf.value.lower() if isinstance(leaf.value, str) else leaf.value)
+            if said is not None and (said if role == "retry" else not said) is value:
+                return self._stated("retryable", value, leaf)
         return None
+
+    def stating_outcome(self, failure: Failure) -> ClaimEvidence | None:
+        """Return the evidence of a key that states the outcome."""
+        found = (leaf for leaf in self.leaves if squashed(leaf.key) == "outcome" and leaf.value == failure.outcome)
+        leaf = next(found, None)
+        return self._stated("outcome", failure.outcome, leaf) if leaf else None
+
+    @staticmethod
+    def _stated(claim: str, value: Any, leaf: _Leaf) -> ClaimEvidence:
+        words = _shown(str(leaf.value).lower())
+        return ClaimEvidence(claim=claim, value=value, proof="key", words=words, where=leaf.path)
+
+
+def _masked(text: str, context: Context) -> str:
+    """Return a text of the same length with blanks for what reading does not look at: prefixes, addresses, values."""
+    prefix = len(text) - len(without_prefixes(text))
+    text = " " * prefix + text[prefix:]
+    text = ADDRESS.sub(lambda found: " " * len(found[0]), text)
+    sent = [value for _, value in context.values if isinstance(value, str)]
+    for value in (context.tool, *sent):
+        if value and len(value) > 3:
+            text = text.replace(value, " " * len(value))
+    return text
 
 
 _CODE_ROLES = frozenset(("code", "kind", "category", "status", "error"))

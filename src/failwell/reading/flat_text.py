@@ -14,7 +14,7 @@ from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import results, texts
-from failwell.phrases.effects import tells_of_effect
+from failwell.phrases.effects import find_some, tells_of_effect
 from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.language import Match, plain
 from failwell.phrases.meanings import fields_of
@@ -44,7 +44,8 @@ class Reading(Struct, frozen=True):
     """A failure, and the rule that found it; the rule is None where the failure carried structure.
 
     `cleaned` is the text that it was read from, if that was cleaned: mostly its message. `attempts` says how often
-    whoever sent it has tried the call, 0 if it does not say.
+    whoever sent it has tried the call, 0 if it does not say. `words` are what the rule knows it by: words, a code, a
+    status. `place` is the part of the payload that holds the whole failure, if one does.
     """
 
     failure: Failure
@@ -52,6 +53,8 @@ class Reading(Struct, frozen=True):
     sign: Any = None
     cleaned: CleanMessage | None = None
     attempts: int = 0
+    words: str | None = None
+    place: str | None = None
 
 
 def read_error_text(text: str, context: Context, found: Finding | None = None) -> Reading:
@@ -62,7 +65,8 @@ def read_error_text(text: str, context: Context, found: Finding | None = None) -
     context.safe_text, said = split_advice(context.safe_text)
     reading = _reading(context, find_cause(split_advice(text)[0], context))
     # Whoever gets nothing but the text is not to make a call again that the text says not to repeat.
-    return Reading(reading.failure.replace(**said, **stated_by(said.get("suggestion", ""))), reading.rule)
+    failure = reading.failure.replace(**said, **stated_by(said.get("suggestion", "")))
+    return Reading(failure, reading.rule, words=reading.words)
 
 
 def safe_message(text: str) -> CleanMessage:
@@ -86,7 +90,7 @@ def _reading(context: Context, found: Finding | None, cleaned: CleanMessage | No
         retryable = False if is_final(message) else None
         unknown = Failure(message=message, tool=context.tool, recoverable=True, retryable=retryable, origin="inferred")
         return Reading(unknown.replace(confidence=0.0), cleaned=cleaned)
-    return Reading(_failure(message, context, found), found.rule, cleaned=cleaned)
+    return Reading(_failure(message, context, found), found.rule, cleaned=cleaned, words=found.words)
 
 
 def _failure(message: str, context: Context, found: Finding) -> Failure:
@@ -127,8 +131,13 @@ def _outcome(found: Finding) -> Outcome:
 _HEAD, _TAIL = 3000, 1000
 _MASK = "<>"
 _VALIDATOR_CONFIDENCE = 0.95
+_WORDED_CONFIDENCE = 0.9  # hand-written checks use the words that others use for something else
 _SCHEMA_CONFIDENCE = 0.85
+_SOME_CONFIDENCE = 0.8
 _CLEAR = 0.88
+_TELLING = 0.85  # enough beside a 400, which many services send for everything
+BY_SCHEMA, SOME_OF_MANY = "arguments against schema", "some of many items"
+"""Rules that say nothing of whether a text is an error: the schema does not read it, and a success may count, too."""
 _RPC = lazy_pattern(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
 
@@ -137,10 +146,18 @@ def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
     if relays_lost_session(text):
-        return Finding(rule="lost session", code="SESSION_LOST", confidence=_STATUS_CONFIDENCE, outcome="unknown")
+        return Finding(
+            rule="lost session", code="SESSION_LOST", confidence=_STATUS_CONFIDENCE, outcome="unknown",
+            words=without_prefixes(text).strip(),
+        )  # fmt: skip
     found = about_result(text, context) or by_validator(text, context)
     if found is not None:
         return found
+    if (counted := find_some(text)) is not None:
+        # Whether those that were done stayed so, words do not say.
+        return Finding(
+            rule=SOME_OF_MANY, code="PARTIAL_FAILURE", confidence=_SOME_CONFIDENCE, outcome="unknown", words=counted
+        )
     body = find_body(text) if "{" in text or "[" in text else None
     said = without_prefixes(body.text if body and body.text else text)
     found = _by_wording(said, text, body, context) or _by_number(text)
@@ -182,11 +199,12 @@ def about_result(text: str, context: Context) -> Finding | None:
     if not any(map(text.__contains__, _RESULT_WORDS)):
         return None
     masked = _masked(without_prefixes(text), context)
-    match = texts.table().first(plain(masked))
+    said = plain(masked)
+    match = texts.table().first(said)
     if match is None or match.rule.name not in _RESULT_RULES:
         return None
     is_certain = match.rule.outcome == "executed"
-    return _finding_of(match) if is_certain or find_status(masked, context) is None else None
+    return _finding_of(match, said) if is_certain or find_status(masked, context) is None else None
 
 
 # What SDKs put before the text of an error. It says nothing about the error itself.
@@ -230,7 +248,9 @@ def by_validator(text: str, context: Context) -> Finding | None:
         fields = tuple(add_schema_facts(problem, context) for problem in problems) or context.problems
         if fields or family.is_certain:
             rule = f"{family.name} text"
-            return Finding(rule=rule, code=_code_of(fields), confidence=_VALIDATOR_CONFIDENCE, fields=fields)
+            code = _code_of(fields)
+            sure = _VALIDATOR_CONFIDENCE if family.is_certain else _WORDED_CONFIDENCE
+            return Finding(rule=rule, code=code, confidence=sure, fields=fields, words=gate.strip())
     return None
 
 
@@ -241,8 +261,9 @@ def _code_of(fields: tuple[FieldProblem, ...]) -> str:
 
 def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Finding | None:
     masked = _masked(said, context)
-    match = texts.table().first(plain(masked))
-    worded = match and _finding_of(match)
+    words = plain(masked)
+    match = _first_match(words)
+    worded = match and _finding_of(match, words)
     if body is None:
         status = find_status(masked, context)
         return worded if status is None else _words_or_status(worded, status)
@@ -255,7 +276,24 @@ def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Fi
     return worded if status is None else _words_or_status(worded, status)
 
 
-def _finding_of(match: Match) -> Finding:
+_QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“«「]([^\"'`\u2018\u2019“”«»「」\n]{2,80})[\"'`\u2019”»」](?!\w)")
+_OF_OTHERS = ("TRANSIENT", "PERMISSION")
+_OF_WHAT_WAS_SENT = ("NOT_FOUND", "VALIDATION", "CONFLICT")
+
+
+def _first_match(said: str) -> Match | None:
+    """Return the rule that decides. Quoted words are not the server's own if the rest says what is wrong with them."""
+    match = texts.table().first(said)
+    if match is None or codes.type_of(match.rule.code) not in _OF_OTHERS:
+        return match
+    quoted = (found.span(1) for found in _QUOTED.finditer(said))
+    if not any(start <= match.start and match.end <= end for start, end in quoted):
+        return match
+    other = texts.table().first(_QUOTED.sub(lambda found: found[0][0] + " " * len(found[1]) + found[0][-1], said))
+    return other if other is not None and codes.type_of(other.rule.code) in _OF_WHAT_WAS_SENT else match
+
+
+def _finding_of(match: Match, said: str) -> Finding:
     rule = match.rule
     return Finding(
         rule=rule.name,
@@ -265,12 +303,13 @@ def _finding_of(match: Match) -> Finding:
         outcome=rule.outcome,
         span=(match.start, match.end),
         blames=rule.blames,
+        words=said[match.start : match.end],
     )
 
 
 def _words_or_status(worded: Finding | None, status: Finding) -> Finding:
     """Return what the words say where they are clearer than the status; else what the status says."""
-    if worded is None or worded.confidence < _CLEAR:
+    if worded is None or worded.confidence < (_TELLING if status.http_status == 400 else _CLEAR):
         return status
     type_ = codes.type_of(worded.code)
     is_finer = worded.code == "QUOTA_EXHAUSTED" or type_ == codes.type_of(status.code)
@@ -284,14 +323,15 @@ def _by_code(stated: tuple[str, ...]) -> Finding | None:
         row = codes.get(codes.screaming(code))
         meant = row.code if row else known_code(code)
         if meant:
-            return Finding(rule=f"code {code[:40]}", code=meant, confidence=0.9)
+            return Finding(rule=f"code {code[:40]}", code=meant, confidence=0.9, words=code)
     return None
 
 
 def _by_number(text: str) -> Finding | None:
-    if _RPC.search(text) is None:
+    found = _RPC.search(text)
+    if found is None:
         return None
-    return Finding(rule=f"JSON-RPC {INVALID_PARAMS}", code=RECEIVED[INVALID_PARAMS], confidence=0.8)
+    return Finding(rule=f"JSON-RPC {INVALID_PARAMS}", code=RECEIVED[INVALID_PARAMS], confidence=0.8, words=found[0])
 
 
 def _by_schema(context: Context) -> Finding | None:
@@ -299,8 +339,7 @@ def _by_schema(context: Context) -> Finding | None:
     wrong = context.proven
     if not wrong:
         return None
-    rule, code = "arguments against schema", _code_of(wrong)
-    return Finding(rule=rule, code=code, confidence=_SCHEMA_CONFIDENCE, fields=wrong, outcome="unknown")
+    return Finding(rule=BY_SCHEMA, code=_code_of(wrong), confidence=_SCHEMA_CONFIDENCE, fields=wrong, outcome="unknown")
 
 
 _KEY_ERROR = lazy_pattern(r"(?:KeyError: ?)?'([^'\n]{1,200})'")
@@ -349,7 +388,7 @@ _COMPOUND_NAME = lazy_pattern(
 # A number is a status if a word before it says so, or if its own reason stands behind it. Other words before it,
 # such as "Order" or "#", make it the number of something.
 _SURELY = (
-    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?|response code|statuscode|errorcode|error code"
+    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?(?: of)?|response code|statuscode|errorcode|error code"
     r"|https?(?:/[\d.]{1,3})?(?: ?error| status| code)?(?: occurred)?)[\s:=#(\[\"']{1,4}"
 )
 _PERHAPS = (
@@ -384,7 +423,7 @@ def find_status(text: str, context: Context) -> Finding | None:
         return None
     for match in _WITH_REASON.finditer(text):
         if (int(match[1]), match[2].lower()) in _REASONS:
-            return finding_of_status(int(match[1]), match.span())
+            return finding_of_status(int(match[1]), match)
     stated = _STATED.search(text)
     if stated is None:
         return None
@@ -393,12 +432,13 @@ def find_status(text: str, context: Context) -> Finding | None:
     if not stated[1] and (is_compared or any(value in (status, str(status)) for _, value in context.values)):
         return None
     if not stated[1] and _MAIL.search(text) and (code := code_of_smtp_reply(status)):
-        return Finding(rule=f"SMTP reply {status}", code=code, confidence=0.85, outcome="rejected", span=stated.span())
-    return finding_of_status(status, stated.span())
+        rule, words = f"SMTP reply {status}", stated[0].strip()
+        return Finding(rule=rule, code=code, confidence=0.85, outcome="rejected", span=stated.span(), words=words)
+    return finding_of_status(status, stated)
 
 
-def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Finding:
-    """Return what an HTTP status means."""
+def finding_of_status(status: int, stated: re.Match[str] | None = None) -> Finding:
+    """Return what an HTTP status means, and where a text states it."""
     meaning = fields_of(meaning_of_status(status))
     return Finding(
         rule=f"HTTP status {status}",
@@ -407,5 +447,6 @@ def finding_of_status(status: int, span: tuple[int, int] | None = None) -> Findi
         outcome=meaning.get("outcome"),
         retryable=None if status == 500 or status > 511 else UNSET,
         http_status=status,
-        span=span,
+        span=stated and stated.span(),
+        words=stated[0].strip() if stated else str(status),
     )

@@ -34,6 +34,9 @@ _TEXT_CARRIERS = frozenset(
         ("anthropic", "ToolError"),
     )
 )
+# A part of a result, and the failure that it holds as a whole.
+_Found = tuple[str, Failure]
+_Tried = tuple[str, Failure | None]
 
 
 @overload
@@ -124,7 +127,7 @@ def explain(
     """
     known_dialect = dialects.get(dialect) if dialect is not None else None
     tool = tool if isinstance(tool, str) else None
-    context = Context(tool, arguments, input_schema, annotations)
+    context = Context(tool, arguments, input_schema, annotations, now=now)
     try:
         reading = _read(what, known_dialect, unflagged=unflagged, now=now, context=context)
     except Exception:
@@ -189,17 +192,20 @@ def _read_result(
         return Reading(failure)
     now = time.time() if now is None else now
     if raw.flag is False:
-        failure = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
-        return (
-            Reading(_specified(failure, context))
-            if failure
-            else _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
-        )
+        found = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
+        if found is not None:
+            return _whole_reading(found, context)
+        return _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
     if raw.flag is None and raw.payload is not None:
-        if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
-            return Reading(_specified(failure, context))
+        if found := _first(_structured(raw, known_dialect, now=now, context=context)):
+            return _whole_reading(found, context)
         return _read_unflagged(raw, now=now, context=context, unflagged=True)
     return _read_error(raw, known_dialect, now=now, context=context)
+
+
+def _whole_reading(found: _Found, context: Context) -> Reading:
+    place, failure = found
+    return Reading(_specified(failure, context), place=place)
 
 
 def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: bool) -> Reading | None:
@@ -227,8 +233,8 @@ _KNOWN_AS_ERROR = 0.4
 
 def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
     """Return the failure in a result that is known to be one."""
-    if failure := _first(_structured(raw, known_dialect, now=now, context=context)):
-        return Reading(_specified(failure, context))
+    if found := _first(_structured(raw, known_dialect, now=now, context=context)):
+        return _whole_reading(found, context)
     if raw.rpc_error is not None:
         reading = from_rpc(raw.rpc_error, context, now=now)
     else:
@@ -280,15 +286,15 @@ _KEPT = (
 
 def _declared(
     raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context, unflagged: bool
-) -> Iterator[Failure | None]:
+) -> Iterator[_Tried]:
     """Yield what says of itself that it is a failure: a dialect that the server speaks, an entry in `_meta`."""
     if known_dialect:
         yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta and unflagged:
         text = raw.texts[0] if raw.texts else ""
-        yield read_whole(raw.meta.get(UNFLAGGED_KEY))
-        yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
-        yield _from_meta(raw, text)
+        yield "_meta", read_whole(raw.meta.get(UNFLAGGED_KEY))
+        yield "_meta", shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
+        yield "_meta", _from_meta(raw, text)
 
 
 def _whole(result: dict[str, Any]) -> Failure | None:
@@ -301,43 +307,43 @@ def _whole(result: dict[str, Any]) -> Failure | None:
 
 def _structured(
     raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context
-) -> Iterator[Failure | None]:
+) -> Iterator[_Tried]:
     """Yield what each way of reading finds, in the order in which they are trusted."""
     text = raw.texts[0] if raw.texts else ""
     if raw.meta:
-        yield shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
+        yield "_meta", shapes.from_tool_failure(raw.meta.get(shapes.TOOL_FAILURE_KEY), text, now=now)
     if known_dialect:
         yield from _from_known_dialect(known_dialect, raw, context)
     if raw.meta:
-        yield _from_meta(raw, text)
+        yield "_meta", _from_meta(raw, text)
     if raw.rpc_error is not None:
-        yield from_rpc_data(raw.rpc_error, context)
-    for text in raw.texts:
+        yield "error", from_rpc_data(raw.rpc_error, context)
+    for number, text in enumerate(raw.texts):
         bare = without_prefixes(text)
         text = bare if bare.lstrip().startswith(("{", "<")) else text
         if "<" in text:
-            yield _xml.decode(Wire(text))
+            yield f"content[{number}].text", _xml.decode(Wire(text))
         payload = parse_object(text)
         if payload is not None:
-            yield from_shape(payload, context)
-    for payload in (raw.payload, raw.structured):
+            yield f"content[{number}].text", from_shape(payload, context)
+    for place, payload in (("", raw.payload), ("structuredContent", raw.structured)):
         if is_object(payload):
-            yield from_shape(payload, context)
+            yield place, from_shape(payload, context)
 
 
 def _from_meta(raw: RawResult, text: str) -> Failure | None:
     return _meta.decode(Wire(text, True, raw.meta)) if own_error(raw.meta) is None else None
 
 
-def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult, context: Context) -> Iterator[Failure | None]:
+def _from_known_dialect(known_dialect: dialects.Dialect, raw: RawResult, context: Context) -> Iterator[_Tried]:
     """Yield what the dialect that the server speaks finds; a result inside a text says itself whether it failed."""
-    for text in raw.texts:
-        yield known_dialect.decode(Wire(text, raw.flag is not False, raw.meta))
+    for number, text in enumerate(raw.texts):
+        yield f"content[{number}].text", known_dialect.decode(Wire(text, raw.flag is not False, raw.meta))
         payload = parse_object(text)
         if payload is not None:
-            yield from_nested_result(payload, context)
+            yield f"content[{number}].text", from_nested_result(payload, context)
     if raw.payload is not None:
-        yield known_dialect.decode(Wire(write_json(raw.payload)))
+        yield "", known_dialect.decode(Wire(write_json(raw.payload)))
 
 
 def _from_exception(
@@ -372,8 +378,11 @@ def _is_group(exc: BaseException) -> bool:
     return isinstance(exc, BaseExceptionGroup)
 
 
-def _first(candidates: Iterator[Failure | None]) -> Failure | None:
-    return next((found for found in candidates if found is not None), None)
+def _first(candidates: Iterator[_Tried]) -> _Found | None:
+    for place, failure in candidates:
+        if failure is not None:
+            return place, failure
+    return None
 
 
 def _is_flagged(what: Any) -> bool:

@@ -189,17 +189,21 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
     elif reading is None or not raw.texts or (reading.failure.confidence or 0.0) >= CERTAIN:
         return reading
     said = flat_text.safe_message("\n".join(raw.texts))  # what is not understood stays as the server wrote it
-    return Reading(reading.failure.replace(message=said or reading.failure.message), reading.rule, cleaned=said)
+    failure = reading.failure.replace(message=said or reading.failure.message)
+    return Reading(failure, reading.rule, cleaned=said, words=reading.words)
 
 
 def _by_validator(text: str, stated: Stated, context: Context) -> Finding | None:
     """Return what a validator's text says with all that it says of the fields, unless its object states a code."""
-    if stated.statuses or stated.category or ((coded := _best_code(stated)) and coded.confidence > _NAMED):
+    if stated.statuses or stated.category:
         return None
-    if (found := flat_text.about_result(text, context)) is not None:
-        return found
-    found = flat_text.by_validator(text, context)
-    return found if found is not None and found.fields else None
+    found = flat_text.about_result(text, context)
+    if found is None:
+        found = flat_text.by_validator(text, context)
+        if found is None or not found.fields:
+            return None
+    coded = _best_code(stated)
+    return found if coded is None or coded.confidence <= _NAMED else None
 
 
 _MOST_FAILED_ITEMS = 50
@@ -257,13 +261,13 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     number, message, data = error["code"], error["message"], error.get("data")
     numbered = _numbered(error)
     if is_session_lost(number, message):
-        return Reading(numbered.replace(code="SESSION_LOST"), "lost session")
+        return Reading(numbered.replace(code="SESSION_LOST"), "lost session", words=message)
     if is_object(data) and "outcome" in data:
         return Reading(numbered)
     if (row := find_sdk_error(number, message)) is not None:
-        return Reading(numbered.replace(code=row.received), f"JSON-RPC {number}, raised by an SDK")
+        return Reading(numbered.replace(code=row.received), f"JSON-RPC {number}, raised by an SDK", words=str(number))
     if context.tool is None and is_missing_resource(number, data):
-        return Reading(numbered.replace(code="NOT_FOUND"), f"JSON-RPC {number}")
+        return Reading(numbered.replace(code="NOT_FOUND"), f"JSON-RPC {number}", words=str(number))
     stated = Stated()
     if is_object(data) or is_array(data):
         if (partial := from_batch(data, context)) is not None:
@@ -282,7 +286,8 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
         reading = _from_words(stated, context)
     if reading is not None and ((reading.failure.confidence or 0.0) >= CERTAIN or number not in RECEIVED):
         failure = reading.failure
-        return Reading(failure.replace(details={**failure.details, "jsonrpc_code": number}), reading.rule)
+        details = {**failure.details, "jsonrpc_code": number}
+        return Reading(failure.replace(details=details), reading.rule, words=reading.words)
     if stated.retryable is not None:
         numbered = numbered.replace(retryable=stated.retryable)
     if stated.delay is not None:
@@ -292,12 +297,20 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     reading = flat_text.read_error_text(stated.message or error["message"], context)
     worded = reading.failure
     if worded.confidence is None or worded.confidence < CERTAIN:
-        return Reading(numbered)
+        is_understood = number in RECEIVED or numbered.code is not None
+        return Reading(numbered if is_understood else _not_understood(numbered, stated))
     if stated.texts and worded.retryable and worded.retry_after is None:  # its own words say something else
         worded = worded.replace(retryable=None)
     if worded.type == numbered.type and not worded.fields and number in RECEIVED:
         return Reading(numbered)
-    return Reading(worded.replace(details=numbered.details, message=numbered.message), reading.rule)
+    failure = worded.replace(details=numbered.details, message=numbered.message)
+    return Reading(failure, reading.rule, words=reading.words)
+
+
+def _not_understood(failure: Failure, stated: Stated) -> Failure:
+    """Return a failure of which only the server's own words are known: to deny another call would be a claim."""
+    recoverable = True if stated.recoverable is None else stated.recoverable
+    return failure.replace(recoverable=recoverable, origin="inferred", confidence=0.0)
 
 
 def _numbered(error: dict[str, Any]) -> Failure:
@@ -366,6 +379,7 @@ class Cause(NamedTuple):
     retry_after: float | None = None
     fields: tuple[FieldProblem, ...] = ()
     stated: str | None = None
+    words: str | None = None
 
     @property
     def effective_type(self) -> Type | None:
@@ -411,7 +425,8 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
     if stated.recoverable is not None:
         values["recoverable"] = stated.recoverable
     given: dict[str, Any] = {name: value for name, value in values.items() if value is not None or name == "retryable"}
-    return Reading(Failure(origin="read", confidence=cause.confidence, **given), cause.rule)
+    failure = Failure(origin="read", confidence=cause.confidence, **given)
+    return Reading(failure, cause.rule, words=cause.stated or cause.words)
 
 
 def _from_words(stated: Stated, context: Context) -> Reading | None:
@@ -420,7 +435,8 @@ def _from_words(stated: Stated, context: Context) -> Reading | None:
         return None
     reading = flat_text.read_error_text(stated.words, context)
     is_certain = (reading.failure.confidence or 0.0) >= CERTAIN
-    return Reading(reading.failure.replace(message=stated.message), reading.rule) if is_certain else None
+    failure = reading.failure.replace(message=stated.message)
+    return Reading(failure, reading.rule, words=reading.words) if is_certain else None
 
 
 def _title(cause: Cause) -> str:
@@ -457,6 +473,8 @@ def _cause(stated: Stated, words: str, context: Context) -> Cause:
         found = worded if worded is not None and is_finer and category.code is None else category
         return found if own is None else _under_own_code(found, own)
     worded = _by_words(words, stated, context)
+    if worded is not None and stated.retryable and worded.effective_type in _LASTING and worded.confidence < _AKIN:
+        worded = None  # words are taken for what they may mean, unless the server says the opposite
     if worded is not None and worded.confidence >= CERTAIN:
         return worded if own is None else _under_own_code(worded, own)
     if stated.retryable or (stated.retryable is None and stated.delay is not None):
@@ -543,7 +561,7 @@ def _by_status(status: int | None, *, is_delayed: bool) -> Cause | None:
     if status is None:
         return None
     meaning = fields_of("RATE_LIMITED" if status == 403 and is_delayed else meaning_of_status(status))
-    return Cause(_NUMBERED, f"HTTP status {status}", meaning["code"], http_status=status)
+    return Cause(_NUMBERED, f"HTTP status {status}", meaning["code"], http_status=status, words=str(status))
 
 
 def _by_category(category: str | None) -> Cause | None:
@@ -568,7 +586,7 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
         return None
     return Cause(
         found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
-        found.retry_after, found.fields,
+        found.retry_after, found.fields, words=found.words,
     )  # fmt: skip
 
 

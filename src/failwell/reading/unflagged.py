@@ -28,10 +28,11 @@ from failwell.phrases.openings import (
     TITLE,
     WEAK,
 )
+from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading.bodies import BAD_STATUS, CARRIERS, GOOD_STATUS, NESTED
 from failwell.reading.context import Context, Finding
-from failwell.reading.flat_text import by_validator, find_cause, without_prefixes
+from failwell.reading.flat_text import BY_SCHEMA, SOME_OF_MANY, by_validator, find_cause, without_prefixes
 from failwell.reading.raw_result import own_error
 from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, lists_records, role_of, tool_words
 
@@ -378,7 +379,7 @@ def _by_sentence(text: str, call: _Call) -> Sign | None:
 def _worded(text: str, context: Context) -> Finding | None:
     """Return what the words of a text say; what only the schema says is no word of the server's."""
     found = find_cause(text, context)
-    return None if found is None or found.rule == "arguments against schema" else found
+    return None if found is None or found.rule in (BY_SCHEMA, SOME_OF_MANY) else found
 
 
 # --- what a command ended with
@@ -672,9 +673,19 @@ def _code_key(payload: dict[str, Any], call: _Call) -> str | None:
     ):
         code = payload.get(key)
         if isinstance(code, str) and 2 < len(code) <= 80 and " " not in code:
-            is_named = key != "code" or type_of(code) is not None or payload.keys() & {"hint", "details", "object"}
+            is_known = type_of(code) is not None or code in ERRNO_NAMES
+            is_named = key != "code" or is_known or payload.keys() & {"hint", "details", "object"}
             return key if is_named else None
     return None
+
+
+def _only_detail(payload: dict[str, Any], call: _Call) -> str | None:
+    """Return the key of a sentence that says what went wrong and stands alone, as frameworks for APIs send it."""
+    detail = payload.get("detail")
+    if len(payload) > 1 or not isinstance(detail, str) or len(detail) > _LONGEST_SENTENCE:
+        return None
+    found = _worded(detail, call.context)
+    return "detail" if found is not None and found.confidence >= _SURE and not _CONFIRMS.search(detail) else None
 
 
 def _dialect_shape(payload: dict[str, Any], call: _Call) -> str | None:
@@ -695,6 +706,7 @@ ENVELOPES: tuple[tuple[str, _Check], ...] = (
     ("errors and nothing else", _errors_key),
     ("an HTTP status and a text", _status_number),
     ("an error code and a text", _code_key),
+    ("a detail and nothing else", _only_detail),
     ("the shape of a dialect", _dialect_shape),
 )
 """How an object says of itself that it is an error, in the order in which they are tried."""

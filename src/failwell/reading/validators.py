@@ -286,6 +286,21 @@ _go = _rows(
     (r"parameter ([\w.-]{1,80}) is not of type", "type"),
     (r"cannot unmarshal [^\n]{1,60} into Go (?:struct field|value) [\w.]{0,80}?\.?(\w{1,80}) of type", "type"),
 )
+_DECODED = ("cannot unmarshal ", "could not be converted to ")
+_OF_INPUT = lazy_pattern(r"\b(?:arguments?|args|parameters?|params|inputs?|request body)\b", re.IGNORECASE)
+
+
+def _is_of_answer(text: str, context: Context) -> bool:
+    """Tell whether a decoder may as well speak of what a service answered: nothing says that it speaks of arguments."""
+    if context.properties or context.is_known or not any(map(text.__contains__, _DECODED)):
+        return False
+    return _OF_INPUT.search(text) is None
+
+
+def _of_arguments(parse: Parser) -> Parser:
+    return lambda text, context: None if _is_of_answer(text, context) else parse(text, context)
+
+
 _serde = _rows(
     (r"missing field `([^`\n]{1,80})`", "missing"),
     (r"unknown field `([^`\n]{1,80})`", "unknown"),
@@ -314,7 +329,9 @@ _java = _rows(
 )
 _THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
 _NAMES = r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
-_ITEM = r"(?:^|[\s,;])[\"'`]?([A-Za-z_][\w.\[\]-]{0,80})[\"'`]?: "
+# What stands before a colon is a field, unless it is the name of an error.
+_ERROR_NAME = r"(?!(?:Unauthori[sz]ed|Forbidden|BadRequest|error|Failed|\w{0,80}(?:Error|Exception))[\"'`]?: )"
+_ITEM = rf"(?:^|[\s,;])[\"'`]?{_ERROR_NAME}([A-Za-z_][\w.\[\]-]{{0,80}})[\"'`]?: "
 _words = _rows(
     (rf"(?i)missing (?:the )?(?:required |mandatory )?{_THING}:? +(?:is |are )?{_NAMES}", "missing", "missing "),
     (rf"(?i)missing required:? +(?!{_THING}\b){_NAMES}", "missing", "missing required"),
@@ -513,7 +530,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "Go",
         ("missing ", "unexpected additional", "/properties/", "not of type", "unmarshal"),
-        _go,
+        _of_arguments(_go),
         "Go's MCP SDK and JSON.",
     ),
     Family("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
@@ -521,7 +538,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "Java and .NET",
         ("required p", "converted to", "Unrecognized field", "deserialize"),
-        _java,
+        _of_arguments(_java),
         "Jackson, Spring, .NET.",
     ),
     Family(
