@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tools import sample_records
 
 import failwell as fw
-from failwell.records import Record, failure_fields
+from failwell.records import Record, Recorder, failure_fields
 from tests.dashboard.agents import AGENTS
 from tests.dashboard.stores import NOW, Serving, some_sessions, write
 
@@ -100,6 +100,10 @@ def opened(browser: Browser, serve: Callable[..., Serving], usual: Serving) -> I
     yield make
     for one in made:
         one.context.close()
+
+
+def down() -> dict[str, Any]:
+    return failure_fields(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
 
 
 def hostile() -> list[Record]:
@@ -191,7 +195,12 @@ def test_a_failure_tells_its_whole_story_and_leads_back(opened: Any) -> None:
 
     expect(page.get_by_role("heading", level=1)).to_have_text("create_pull_request failed: VALIDATION_FAILED")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
-    for heading in ("What the agent was sent", "What it should do", "The call, try by try", "What the agent did next"):
+    for heading in (
+        "What the agent was sent",
+        "What the agent should do",
+        "The call, try by try",
+        "What the agent did next",
+    ):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.locator(".story pre").first).to_contain_text('"recoverable":true')
     expect(page.get_by_text("correct the arguments")).to_be_visible()
@@ -241,21 +250,66 @@ def test_new_failures_appear_by_themselves_and_are_said(opened: Any, store: str)
     page = opened(ordinary()).page
     expect(page.locator("#records")).to_be_visible()
 
-    down = failure_fields(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
-    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
+    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down())])
 
     expect(page.locator("#records li").first).to_contain_text("A new failure.", timeout=15_000)
     expect(page.locator("#said")).to_have_text("1 new event in the list.")
+
+
+def test_a_list_of_failures_takes_in_no_failed_call_that_has_no_verdict_yet(opened: Any, store: str) -> None:
+    page = opened(ordinary(), "?verdict=recovered").page
+    listed = page.locator("#records li").count()
+
+    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down())])
+    with page.expect_response(lambda response: "/api/feed" in response.url and "fresh_tool" in response.text()):
+        pass
+    page.wait_for_function("document.querySelectorAll('#records .fresh').length === 0")
+
+    assert page.locator("#records li").count() == listed
+    assert "fresh_tool" not in page.locator("#records").inner_text()
+
+
+@pytest.mark.parametrize("sort", ["wasted calls", "agent time lost", "median latency"])
+def test_a_cost_leads_to_the_tools_that_cause_it(opened: Any, sort: str) -> None:
+    page = opened(USUAL).page
+
+    page.get_by_role("link", name=re.compile(f"^{sort}: ")).click()
+
+    heading = page.get_by_role("heading", name="Worst first")
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
+    expect(page.locator("th[aria-sort]")).to_have_count(1)
+
+
+def test_events_of_servers_say_what_happened(opened: Any) -> None:
+    page = opened(USUAL, "?show=servers").page
+
+    texts = page.locator("#records .what").all_inner_texts()
+
+    assert [text.partition(",")[0].strip() for text in texts] == [
+        "refund_payment is called again",
+        "refund_payment was suspended after repeated failures",
+        "The server was restarted",
+        "The server exited",
+    ]
+
+
+def test_what_an_empty_store_tells_to_write_runs(opened: Any) -> None:
+    page = opened().page
+
+    for code in page.locator(".commands pre").all_inner_texts()[1:]:
+        name = re.search(r"fw\.[\w.]*Recorder", code)
+        assert name is not None
+        assert eval(name[0], {"fw": fw}) is Recorder
 
 
 def test_who_pauses_is_left_alone(opened: Any, store: str) -> None:
     page = opened(ordinary()).page
 
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Go on")).to_be_focused()
-    down = failure_fields(fw.Failure(code="SERVICE_UNAVAILABLE", message="A new failure."))
-    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down)])
-    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_focused()
+    write(store, [Record(time=NOW, source="proxy", kind="failure", session="n", tool="fresh_tool", call="1", **down())])
+    page.get_by_role("button", name="Resume").click()
 
     expect(page.locator("#records li").first).to_contain_text("A new failure.")
 
@@ -390,8 +444,9 @@ def test_pictures_of_every_size_and_scheme_are_taken(
         ("not recovered", "Failures: not recovered"),
         ("failures recovered", "Failures: recovered"),
         ("moved on", "Failures: agent moved on"),
-        ("turns saved", "Failures: resolved before the model saw it"),
-        ("calls failed", "Latest failed calls"),
+        ("turns saved", "Failures: resolved before the model saw them"),
+        ("failed calls", "Latest failed calls"),
+        ("duplicates avoided", "Failures: possibly done, not repeated"),
     ],
 )
 def test_a_figure_leads_to_what_it_counts(opened: Any, figure: str, title: str) -> None:
@@ -403,6 +458,9 @@ def test_a_figure_leads_to_what_it_counts(opened: Any, figure: str, title: str) 
     expect(page.get_by_role("heading", name=title)).to_be_visible()
     rows = page.locator("#records li")
     assert rows.count() == min(count, 25)
+    heading = page.get_by_role("heading", name=title)
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
 
     rows.first.locator(".what").click()
     expect(page.locator(".story")).to_be_visible()
@@ -421,16 +479,14 @@ def test_every_figure_on_the_page_is_that_of_twenty_known_agents(browser: Browse
     found.context.close()
     serving.close()
 
-    assert (
-        sentence == "58 % of 40 calls failed. Agents recovered from 69 % of 16 failures. After 4 more, they moved on."
-    )
-    assert {name: shown[name] for name in shown if name not in ("agent time lost", "time per call")} == {
-        "calls failed": "23",
+    assert sentence == "58% of 40 calls failed. Agents recovered from 69% of 16 failures. After 4 more, they moved on."
+    assert {name: shown[name] for name in shown if name not in ("agent time lost", "median latency")} == {
+        "failed calls": "23",
         "failures recovered": "11",
         "not recovered": "5",
         "moved on": "4",
         "turns saved": "3",
-        "calls wasted": "15",
+        "wasted calls": "15",
         "duplicates avoided": "1",
     }
 
@@ -441,6 +497,7 @@ def test_a_mark_stands_in_the_charts_and_its_text_is_text(opened: Any) -> None:
 
     assert page.locator(".flag").count() == 2
     assert SCRIPT in (page.locator(".flag title").first.text_content() or "")
+    assert SCRIPT in page.locator(".marks li").inner_text()
     assert page.evaluate("window.pwned") is None
 
 

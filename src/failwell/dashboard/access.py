@@ -12,7 +12,7 @@ COOKIE = "failwell_dashboard"
 SHORTEST_TOKEN = 16
 _NEEDS_TOKEN = (
     "this dashboard needs its token: open its address with ?token=… once, or send the header Authorization: Bearer …; "
-    "who came by a link of another site opens the address once more by hand"
+    "if you followed a link from another site, open the address again by hand"
 )
 _OWN_SITES = ("same-origin", "none")
 
@@ -62,11 +62,11 @@ class Access:
             raise AccessRefused(421, "this host is not served here")
         origin = headers.get("Origin")
         if origin is not None and _host_of(origin) != host.lower():
-            raise AccessRefused(403, "pages from elsewhere may not ask for this")
+            raise AccessRefused(403, "requests from other sites are refused")
         site = headers.get("Sec-Fetch-Site", "none")
         follows_link = path == "/" and headers.get("Sec-Fetch-Mode") == "navigate"
         if site not in _OWN_SITES and not (follows_link and headers.get("Sec-Fetch-Dest") == "document"):
-            raise AccessRefused(403, "pages from elsewhere may not ask for this")
+            raise AccessRefused(403, "requests from other sites are refused")
 
     def check_token(self, headers: Mapping[str, str]) -> None:
         """Check the token of a request, if there is one.

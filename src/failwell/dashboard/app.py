@@ -88,8 +88,8 @@ class App:
         except BadView as bad:
             response = _sentence(400, str(bad))
         except Exception as failed:  # the page shows a sentence, and nobody sees a traceback
-            log.warning("the store of events does not answer: %s", type(failed).__name__)
-            response = _sentence(503, "the store does not answer; trying again in a moment")
+            log.warning("the store of events is not responding: %s", type(failed).__name__)
+            response = _sentence(503, "the store is not responding; trying again in a moment")
         response.headers.update(SECURITY)
         return response
 
@@ -109,13 +109,11 @@ class App:
         if request.method == "POST" and path == _MARK:
             return await self._mark(request)
         if request.method not in ("GET", "HEAD") or path == _MARK:
-            response = _sentence(
-                405, "only marks can be posted, to /api/mark" if path == _MARK else "this can only be read"
-            )
+            response = _sentence(405, "marks must be posted" if path == _MARK else "only GET and HEAD are allowed here")
             response.headers["Allow"] = "POST" if path == _MARK else "GET, HEAD"
             return response
         if request.can_read_body:
-            raise AccessRefused(413, "a request has no body here")
+            raise AccessRefused(413, "requests must not have a body")
         if len(query) > _LONGEST_QUERY:
             raise AccessRefused(414, "the address is too long")
         pairs = _pairs(query)
@@ -130,7 +128,7 @@ class App:
             return await self._data_response(path, parse_view(pairs))
         if path in EXPORTS:
             return await self._export_response(path, parse_view(pairs))
-        raise AccessRefused(404, "there is nothing here")
+        raise AccessRefused(404, "not found")
 
     async def _probe(self, path: str) -> web.Response:
         """Tell a supervisor that the process runs or, at `/readyz`, that the store answers. It needs no token."""
@@ -152,7 +150,7 @@ class App:
         if request.content_type != _JSON:
             raise AccessRefused(415, 'post a mark as application/json: {"text": "billing 2.3 deployed"}')
         if request.content_length is None or request.content_length > _LONGEST_BODY:
-            raise AccessRefused(413, f"a mark has at most {_LONGEST_BODY} bytes, and its length")
+            raise AccessRefused(413, f"a mark needs a Content-Length of at most {_LONGEST_BODY} bytes")
         try:
             text = msgspec.json.decode(await request.read(), type=_PostedMark).text.strip()
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -184,7 +182,7 @@ class App:
 
     async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
         if self._running >= _MOST_RUNNING:
-            raise AccessRefused(503, "too many ask at once; try again in a moment")
+            raise AccessRefused(503, "too many requests at once; try again in a moment")
         self._running += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -199,7 +197,7 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=32)
     except ValueError:
-        raise BadView("this address can't be read") from None
+        raise BadView("this address can't be parsed") from None
 
 
 @cache

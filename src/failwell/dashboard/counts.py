@@ -50,7 +50,7 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
 
-VERSION = 4
+VERSION = 5
 KEY = ("bucket", "source", "server", "tool", "agent", "type", "code")
 LATENCIES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Calls are counted by how long they took: up to so many seconds, and longer."""
@@ -93,6 +93,7 @@ failure_table = Table(
     *(Column(name, String(200), nullable=False) for name in ("session", *KEY[1:], "verdict")),
     Column("began", Double, nullable=False),
     Column("calls", BigInteger, nullable=False),
+    Column("duplicates_avoided", BigInteger, nullable=False),
 )
 """One row for each failure, so that a figure leads to what it counts."""
 Index("failwell_dashboard_failures_began", failure_table.c.began)
@@ -504,7 +505,7 @@ _REOPENED = (
 
 def _failure_row(failure: RecordedFailure) -> dict[str, Any]:
     names = dict(zip(KEY[1:], _names_of(failure), strict=True))
-    about = {"session": failure.session, "verdict": failure.verdict, "began": failure.began, "calls": failure.calls}
+    about = {name: getattr(failure, name) for name in ("session", "verdict", "began", "calls", "duplicates_avoided")}
     return {**names, **about}
 
 
@@ -547,8 +548,8 @@ _LONGEST_SESSION = 5_000
 def session_rows(connection: Connection, session: str, *, unit: int = HOUR) -> list[dict[str, Any]]:
     """Return rows as a table of counts has them, of one session alone."""
     query = select(*_COLUMNS).where(_c.session == session)
-    rows = connection.execute(query.order_by(_c.time.desc(), _c.number.desc()).limit(_LONGEST_SESSION))
-    found = [_record_of(row) for row in rows]
+    rows = connection.execute(query.order_by(_c.time.desc(), _c.number.desc()).limit(_LONGEST_SESSION)).all()
+    found = [_record_of(row) for row in sorted(rows, key=lambda row: row.number)]  # as they were written
     sums = empty_sums()
     count_calls(sums, found, unit=unit)
     count_failures(sums, failures(found), unit=unit)

@@ -17,11 +17,11 @@ except ImportError as missing:
     raise ImportError("this needs sqlalchemy: pip install 'failwell[dashboard]'") from missing
 
 MEANINGS = {
-    "calls": "What agents asked of tools. Retries below a call are part of it.",
-    "failed": "Calls that gave the agent an error instead of a result.",
+    "calls": "Tool calls that agents made. Automatic retries are part of the call.",
+    "failed": "Calls that returned an error to the agent.",
     "failure": (
-        "One or more failed calls of one tool with one code: the same call again, or, if the arguments were wrong, "
-        "attempts to correct them. It ends with a recovery or with the session."
+        "One or more failed calls of a tool with the same code: repeats of the same call or, if the arguments were "
+        "wrong, attempts to correct them. It ends with a recovery or with the session."
     ),
     "recovered": (
         "Failures after which the same call succeeded, a corrected call of the same tool succeeded, or the tool that "
@@ -32,26 +32,27 @@ MEANINGS = {
         "neither for nor against the recovery rate."
     ),
     "not_recovered": (
-        "Failures after which no call of the session has succeeded, or whose call was repeated unchanged three times "
-        "or more in vain."
+        "Failures after which no call of the session has succeeded, or whose call failed three times or more with "
+        "the same arguments and never succeeded."
     ),
     "turns_saved": "Failures that a retry, a repair or a fallback resolved before the model saw them.",
     "calls_wasted": (
-        "Failed calls that led nowhere: all those of a failure without recovery, and each after the first of one "
-        "with a recovery."
+        "Failed calls that didn't help: all calls of a failure that was not recovered, and all but the first of one "
+        "that was."
     ),
-    "time_lost": "Time that agents spent in failed calls and in waiting for the next try.",
-    "latency": "How long calls took, with their retries: estimated from counts by length of time.",
+    "time_lost": "Time that agents spent in failed calls and waiting for retries.",
+    "latency": "How long calls took, including their retries. Percentiles are estimated from a histogram.",
     "duplicates_avoided": (
-        "Calls that may have taken effect, of a tool that may not be safe to run twice, and that were not made again."
+        "Failed calls that may have taken effect, of tools that may not be safe to run twice, and that were not "
+        "repeated."
     ),
-    "lost": "Events that found no room in the buffer of a recorder, so they are missing here.",
+    "lost": "Events that didn't fit into a recorder's buffer. They are missing from all figures.",
 }
 
 VERDICT_WORDS: dict[RecoveryVerdict, str] = {
     "by_retry": "A retry resolved it, and the agent never saw it.",
-    "by_repair": "A call with corrected arguments resolved it, and the agent never saw it.",
-    "by_fallback": "The agent got a result that something else gave in the tool's place.",
+    "by_repair": "Its arguments were corrected automatically, and the agent never saw it.",
+    "by_fallback": "The agent got the result of a fallback instead.",
     "same_call": "The agent made the same call again, and it succeeded.",
     "corrected": "The agent corrected the call, and it succeeded.",
     "named_tool": "The agent used the tool that the failure named, and it succeeded.",

@@ -71,6 +71,8 @@ def _failures(connection: Connection, view: View, now: float, most: int) -> dict
     names = (*_COUNTED_BY, "session")
     where = [c.verdict.in_(sorted(VERDICT_GROUPS[view.verdict])), c.began >= since_time(view, now)]
     where += [c[name] == value for name in names if (value := getattr(view, name))]
+    if view.verdict == "duplicates_avoided":
+        where.append(c.duplicates_avoided > 0)
     query = select(c.session, c.source, c.server, c.tool, c.code, c.began, c.verdict).where(*where)
     found = connection.execute(query.order_by(c.began.desc(), c.session).offset(view.before).limit(most + 1)).all()
     rows: list[dict[str, Any]] = []

@@ -100,7 +100,7 @@ class _PageHandler(web.RequestHandler):
         message: str | None = None,  # noqa: ARG002  # it may hold what was sent
     ) -> web.StreamResponse:
         is_too_long = isinstance(exc, LineTooLong)
-        text = "the request is too long" if is_too_long else "this is no sound request"
+        text = "the request is too long" if is_too_long else "malformed request"
         response = web.json_response({"error": text}, status=431 if is_too_long else 400 if status < 500 else 500)
         response.headers.update(SECURITY)
         response.force_close()

@@ -37,6 +37,7 @@ VERDICT_GROUPS: dict[str, frozenset[RecoveryVerdict]] = {
     "stuck": STUCK,
     "moved_on": frozenset(("moved_on",)),
     "saved": BELOW,
+    "duplicates_avoided": frozenset(VERDICTS),
     **{verdict: frozenset((verdict,)) for verdict in VERDICTS},
 }
 """Verdicts, by the name of the figure that counts them."""
@@ -92,9 +93,9 @@ def parse_view(pairs: Iterable[tuple[str, str]]) -> View:
     values: dict[str, str | int] = {}
     for name, value in pairs:
         if name not in View.__struct_fields__:
-            raise BadView(f"there is nothing called {_shown(name)} to choose by{did_you_mean(name, _all_names())}")
+            raise BadView(f"unknown parameter {_shown(name)}{did_you_mean(name, _all_names())}")
         if name in values:
-            raise BadView(f"{name} stands in the address twice")
+            raise BadView(f"{name} appears twice in the address")
         if value:
             values[name] = _checked(name, value)
     return View(**values)  # type: ignore[arg-type]  # numbers where there should be
@@ -110,7 +111,7 @@ def _checked(name: str, value: str) -> str | int:
             raise BadView(f"{name} must be one of {', '.join(_CHOICES[name])}, not {_shown(value)}")
         return value
     if len(value) > _LONGEST or not value.isprintable():
-        raise BadView(f"{name} must be a name of at most {_LONGEST} characters that can be seen")
+        raise BadView(f"{name} must be at most {_LONGEST} printable characters")
     return value
 
 

@@ -25,7 +25,7 @@ Every failed call belongs to exactly one failure, and every failure has exactly 
 - `unresolved`: no call of the session has succeeded since.
 
 Each call resolved in one of the first three ways is a failure of its own: a turn of the model was *saved*. *Wasted* are
-failed calls that led nowhere: all those of a failure that was not recovered, and each after the first of one that
+failed calls that didn't help: all calls of a failure that was not recovered, and all but the first of one that
 was. Seconds *lost* are those of failed calls; of one that succeeded after retries only those before its last try. A
 *duplicate avoided* is a failed call that may have taken effect, of a tool that may not run twice, and that nobody made
 again.
@@ -103,7 +103,7 @@ class RecordedFailure(Struct, frozen=True, kw_only=True):
 
     @property
     def calls_wasted(self) -> int:
-        """How many failed calls led nowhere: all without a recovery, else each after the first."""
+        """How many failed calls didn't help: all of them without a recovery, else all but the first."""
         return self.calls - 1 if self.has_recovered else self.calls
 
 

@@ -10,6 +10,7 @@ const DEFAULTS = {
 export const FILTERS = ["server", "tool", "type", "code", "source", "agent", "session", "verdict"];
 
 let listener = () => {};
+let target = null;
 
 export function onMove(callback) {
   listener = callback;
@@ -30,18 +31,27 @@ export function href(changes) {
   return `?${new URLSearchParams(chosen)}`;
 }
 
-export function move(changes) {
+export function move(changes, to = null) {
   history.pushState(null, "", href(changes));
+  target = to;
   listener();
 }
 
+// The id of what the last click leads to, once: the page shows it after it has been filled.
+export function takeTarget() {
+  const found = target;
+  target = null;
+  return found;
+}
+
 export function link(changes, attributes, ...children) {
+  const { to = null, ...rest } = attributes ?? {};
   const go = (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    move(changes);
+    move(changes, to);
   };
-  return el("a", { href: href(changes), onclick: go, ...attributes }, ...children);
+  return el("a", { href: href(changes), onclick: go, ...rest }, ...children);
 }
 
 export const cleared = () => Object.fromEntries(FILTERS.map((name) => [name, ""]));

@@ -73,7 +73,7 @@ const mark = (bar, series) => series.seconds < 21600 ? time(bar.time).slice(0, 5
 
 function span(bar, series) {
   if (series.seconds < 3600) return `${whenExactly(bar.time)}, ${counted(series.seconds / 60, "minute")}`;
-  return series.seconds < 86400 ? `${whenExactly(bar.time)}, ${counted(series.seconds / 3600, "hour")}` : `${date(bar.time)}, ${counted(series.seconds / 86400, "day")}`;
+  return series.seconds < 86400 ? `${whenExactly(bar.time)}, ${counted(series.seconds / 3600, "hour")}` : `${whenExactly(bar.time)}, ${counted(series.seconds / 86400, "day")}`;
 }
 
 function nice(value) {
@@ -91,7 +91,7 @@ export function seriesTable(series) {
         el("tbody", null, filled.map(row)))));
 }
 
-// A part of a whole as a bar; its number stands beside it.
+// A share as a bar; its number is beside it.
 export function bar(part, kind) {
   return svg("svg", { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "track", width: 100, height: 4, rx: 2 }),

@@ -1,12 +1,12 @@
 // The page: asks for what the address says, shows it, and keeps it current.
 
-import { Refusal, ask, asked, onMove, view } from "./address.js";
+import { Refusal, ask, asked, onMove, takeTarget, view } from "./address.js";
 import { code, el, notice, refill, say } from "./elements.js";
 import { feed, prepend } from "./feed.js";
 import { draw, figures } from "./figures.js";
 import { filters } from "./filters.js";
 import { story } from "./story.js";
-import { counted } from "./words.js";
+import { counted, happened, subject } from "./words.js";
 
 const LOOK_AGAIN = 3000;
 const COUNT_AGAIN = 12000;
@@ -49,8 +49,16 @@ async function showOverview(signal, keep) {
   refill(bar, filters(found.choices));
   refill(content, el("div", { class: "figures" }, figures(found)), found.totals.calls ? feed(found) : null);
   draw(content, found);
-  if (found.left) notice(`Still counting: ${counted(found.left, "event")} to go. The figures grow meanwhile.`);
+  lead(takeTarget());
+  if (found.left) notice(`Still counting: ${counted(found.left, "event")} to go. The figures will keep growing until then.`);
   if (!keep) say(found.totals.calls ? `${counted(found.totals.calls, "call")}, ${found.totals.failed} failed.` : "Nothing to show.");
+}
+
+// Leads to the part of the page that a figure is about.
+function lead(target) {
+  const heading = target && document.getElementById(target);
+  heading?.focus({ preventScroll: true });
+  heading?.scrollIntoView({ block: "start" });
 }
 
 async function showStory(number, signal) {
@@ -58,7 +66,7 @@ async function showStory(number, signal) {
   shown = null;
   bar.replaceChildren();
   content.replaceChildren(story(found));
-  document.title = `${found.record.tool || "A server"}: the story of a failure`;
+  document.title = `${subject(found.record)} ${happened(found.record)}: failwell dashboard`;
   document.getElementById("title").focus();
   scrollTo(0, 0);
   live();
@@ -67,11 +75,11 @@ async function showStory(number, signal) {
 // A server and a proxy in front of it both report a call.
 function twice({ choices, totals }) {
   const sources = choices?.source ?? [];
-  return sources.length > 1 && !view().source && totals?.calls ? "More than one source reports here, so a call may count twice: choose one under “Seen by”." : "";
+  return sources.length > 1 && !view().source && totals?.calls ? "More than one source writes to this store, so a call may be counted twice. Choose one under “Seen by”." : "";
 }
 
 function complain(failed) {
-  const text = failed instanceof Refusal ? failed.message : "The dashboard does not answer. Is it still running?";
+  const text = failed instanceof Refusal ? failed.message : "The dashboard is not responding. Is it still running?";
   if (shown) {
     notice(text, "poor");
     return;
@@ -82,20 +90,20 @@ function complain(failed) {
 function empty({ address }) {
   const ways = [
     ["A server you can't modify", `failwell proxy --events ${address} -- COMMAND`],
-    ["A server of yours", `fw.protect(server, observers=[fw.Recorder("${address}")])`],
-    ["An agent", `fw.install(hook=fw.Recorder("${address}"))`],
+    ["Your own server", `fw.protect(server, observers=[fw.records.Recorder("${address}")])`],
+    ["An agent", `fw.install(hook=fw.records.Recorder("${address}"))`],
   ];
   return el("section", { class: "empty" }, el("h1", null, "No events yet"),
-    el("p", null, "Record to this store in one of these ways, and make a call. It then appears here by itself."),
+    el("p", null, "Record to this store in one of these ways, and make a call. It will appear here."),
     el("dl", { class: "commands" }, ways.map(([who, how]) => el("div", null, el("dt", null, who), el("dd", null, el("pre", { tabindex: "0" }, code(how)))))));
 }
 
 function live() {
   const place = document.getElementById("live");
   if (view().failure) return place.replaceChildren();
-  const toggle = () => { paused = !paused; live(); say(paused ? "Paused." : "Live again."); if (!paused) show({ keep: true }); };
+  const toggle = () => { paused = !paused; live(); say(paused ? "Paused." : "Resumed."); if (!paused) show({ keep: true }); };
   refill(place, el("span", { class: paused ? "dot off" : "dot", "aria-hidden": "true" }), el("span", null, paused ? "paused" : "live"),
-    el("button", { type: "button", onclick: toggle, "data-key": "pause" }, paused ? "Go on" : "Pause"));
+    el("button", { type: "button", onclick: toggle, "data-key": "pause" }, paused ? "Resume" : "Pause"));
 }
 
 async function lookAgain() {
@@ -122,7 +130,7 @@ async function follow() {
   const isNew = found.newest > newest;
   newest = Math.max(newest, found.newest);
   if (found.reload) return show({ keep: true });
-  const added = found.rows.length && document.getElementById("records") ? prepend(found.rows, Date.now() / 1000) : 0;
+  const added = !view().verdict && found.rows.length && document.getElementById("records") ? prepend(found.rows, Date.now() / 1000) : 0;
   if (added) say(`${counted(added, "new event")} in the list.`);
   if (isNew) shown.isOld = true;
   if (shown.isOld && Date.now() - drawn > COUNT_AGAIN && !content.contains(document.activeElement?.closest("select"))) await show({ keep: true });

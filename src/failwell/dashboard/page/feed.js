@@ -3,10 +3,10 @@
 import { link, view } from "./address.js";
 import { el, unseen } from "./elements.js";
 import { exports } from "./figures.js";
-import { DECISIONS, GOOD, HELPED, KINDS, VERDICTS, VERDICT_COLOURS, VERDICT_GROUPS, instant } from "./words.js";
+import { DECISIONS, GOOD, KINDS, LABELS, VERDICTS, VERDICT_COLOURS, VERDICT_GROUPS, colour, duration, happened, instant, subject } from "./words.js";
 
-const SHOWN = { failures: "failed calls", retries: "retries", servers: "servers and breakers", all: "everything" };
-const TITLES = { failures: "Latest failed calls", retries: "Latest retries and fallbacks", servers: "Servers and breakers", all: "Latest events" };
+const SHOWN = { failures: "failed calls", retries: "retries", servers: "servers, breakers and marks", all: "all events" };
+const TITLES = { failures: "Latest failed calls", retries: "Latest retries and fallbacks", servers: "Servers, breakers and marks", all: "Latest events" };
 const MOST = 100;
 
 export function feed(found) {
@@ -14,14 +14,14 @@ export function feed(found) {
   const title = verdict ? `Failures: ${VERDICT_GROUPS[verdict] ?? VERDICTS[verdict]}` : TITLES[show];
   const rows = found.feed.rows;
   return el("section", { class: "feed" },
-    el("div", { class: "head" }, el("h2", { id: "feed" }, before ? `${title}, earlier` : title),
+    el("div", { class: "head" }, el("h2", { id: "feed", tabindex: "-1" }, before ? `${title}, earlier` : title),
       el("nav", { "aria-label": "Which events" }, el("ul", { class: "tabs" }, Object.entries(SHOWN).map(([name, words]) =>
         el("li", null, link({ show: name, verdict: "" }, { "aria-current": show === name && !verdict ? "true" : null }, words))))),
       exports("records")),
-    rows.length ? null : el("p", { class: "quiet none" }, show === "failures" ? "No failed call. New ones appear here by themselves." : "None. New ones appear here by themselves."),
+    rows.length ? null : el("p", { class: "quiet none" }, verdict ? "None." : show === "failures" ? "No failed calls. New ones will appear here." : "None. New ones will appear here."),
     el("ol", { class: "records", id: "records", "aria-labelledby": "feed" }, rows.map((row) => item(row, found.now))),
     el("p", { class: "pages" }, before ? link({}, null, "Back to the newest") : null,
-      found.feed.older ? link({ before: found.feed.next ?? rows.at(-1).number }, null, "Show earlier ones") : null));
+      found.feed.older ? link({ before: found.feed.next ?? rows.at(-1).number }, null, "Show earlier") : null));
 }
 
 export function prepend(rows, now) {
@@ -36,14 +36,17 @@ export function prepend(rows, now) {
 
 function item(row, now, more = "") {
   if (row.kind === "mark") return marked(row, now, more);
-  const kind = row.verdict ? VERDICT_COLOURS[row.verdict] ?? "good" : GOOD.has(row.kind) ? "good" : HELPED.has(row.kind) ? "fair" : "poor";
+  const kind = row.verdict ? VERDICT_COLOURS[row.verdict] ?? "good" : colour(row);
   return el("li", { "data-number": row.number, class: more },
     el("span", { class: "when" }, instant(row.time, now)),
     el("span", { class: "who" }, el("strong", null, row.tool || "–"), row.server ? el("span", { class: "quiet" }, row.server) : null),
-    el("span", { class: `chip ${kind}` }, row.code ?? row.type ?? KINDS[row.kind] ?? row.kind),
-    link({ failure: row.number }, { class: "what" }, row.message ?? KINDS[row.kind] ?? row.kind, unseen(`, story of ${row.tool || "the server"}`)),
+    el("span", { class: `chip ${kind}` }, row.code ?? row.type ?? LABELS[row.kind] ?? row.kind),
+    link({ failure: row.number }, { class: "what" }, row.message ?? told(row), unseen(`, details of ${subject(row)}`)),
     row.verdict ? el("span", { class: "then" }, VERDICTS[row.verdict]) : row.decision ? el("span", { class: "then" }, "→ ", DECISIONS[row.decision] ?? row.decision) : el("span", { class: "then" }, row.message ? KINDS[row.kind] ?? "" : ""));
 }
+
+// What is said of an event without a message: what happened, and how long it took.
+const told = (row) => `${subject(row)} ${happened(row)}${GOOD.has(row.kind) && row.elapsed !== null ? ` in ${duration(row.elapsed)}` : ""}`;
 
 function marked(row, now, more) {
   return el("li", { "data-number": row.number, class: more }, el("span", { class: "when" }, instant(row.time, now)),

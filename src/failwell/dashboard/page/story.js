@@ -1,11 +1,11 @@
-// The whole story of one failure.
+// The whole story of one event, mostly of a failure.
 
 import { cleared, link } from "./address.js";
 import { code, docs, el, unseen } from "./elements.js";
-import { DECISIONS, GOOD, HELPED, KINDS, SOURCES, counted, duration, whenExactly } from "./words.js";
+import { DECISIONS, SOURCES, colour, counted, duration, happened, subject, whenExactly } from "./words.js";
 
 const OUTCOMES = {
-  not_executed: "the tool did not run", rejected: "the tool refused it, nothing happened",
+  not_executed: "the tool did not run", rejected: "the tool rejected the call without doing anything",
   unknown: "it is unknown whether it took effect", executed: "it took effect",
 };
 
@@ -13,7 +13,7 @@ export function story({ record, call, before, next, resolution, explained }) {
   return el("article", { class: "story" },
     el("p", { class: "back" }, link({}, null, "← Back to all figures")),
     el("header", null,
-      el("h1", { tabindex: "-1", id: "title" }, el("span", { class: "name" }, record.tool || "The server"), ` ${title(record)}`),
+      el("h1", { tabindex: "-1", id: "title" }, el("span", { class: "name" }, subject(record)), ` ${title(record)}`),
       el("p", { class: "quiet" }, whenExactly(record.time), record.server ? [" · ", record.server] : null, " · seen by ", SOURCES[record.source] ?? record.source),
       record.message ? el("p", { class: "message" }, record.message) : record.kind === "mark" ? el("p", { class: "message" }, record.reason) : null),
     ending(resolution),
@@ -23,7 +23,7 @@ export function story({ record, call, before, next, resolution, explained }) {
     whole(record));
 }
 
-const title = (record) => (record.code ?? record.type) ? `failed: ${record.code ?? record.type}` : KINDS[record.kind] ?? record.kind;
+const title = (record) => (record.code ?? record.type) ? `failed: ${record.code ?? record.type}` : happened(record);
 
 function ending(found) {
   if (!found) return null;
@@ -40,17 +40,18 @@ function ending(found) {
 const part = (title, ...rest) => el("section", { class: "card" }, el("h2", null, title), ...rest);
 
 function told(record) {
+  if (!record.type) return null;
   return part("What the agent was sent", record.text === null
-    ? el("p", { class: "quiet" }, "Unknown: the text is recorded where it is made, by a server or a proxy.")
+    ? el("p", { class: "quiet" }, "Unknown: only servers and proxies record this text.")
     : el("pre", { tabindex: "0" }, record.text));
 }
 
 function decided(record) {
   if (!record.decision) return null;
   const said = record.failure?.suggestion;
-  return part("What it should do", el("p", null, el("strong", null, DECISIONS[record.decision] ?? record.decision), " ", code(record.decision)),
+  return part("What the agent should do", el("p", null, el("strong", null, DECISIONS[record.decision] ?? record.decision), " ", code(record.decision)),
     record.advice ? el("p", null, record.advice) : null,
-    el("p", { class: "quiet" }, said ? ["The agent was told: “", said, "”"] : "No next step was added to the message."));
+    el("p", { class: "quiet" }, said ? ["The agent was told: “", said, "”"] : "The message had no next step."));
 }
 
 function tries(call, record) {
@@ -60,43 +61,44 @@ function tries(call, record) {
 }
 
 function around(before, next, record) {
+  if (!record.call && !next.length) return null;
   const row = (one) => step(one, record.time, false, true);
   return [
-    before.length ? part("Before it", el("ol", { class: "line" }, before.map(row))) : null,
+    before.length ? part("What the agent did before", el("ol", { class: "line" }, before.map(row))) : null,
     part("What the agent did next", next.length ? el("ol", { class: "line" }, next.map(row)) : el("p", { class: "quiet" }, "Nothing more was recorded in this session.")),
   ];
 }
 
 function step(one, from, isThis, leads = false) {
-  const kind = GOOD.has(one.kind) ? "good" : HELPED.has(one.kind) ? "fair" : "poor";
+  const kind = colour(one);
   const offset = one.time - from;
   const isRetry = one.kind === "retry";
-  const tool = el("strong", null, one.tool || "the server");
+  const tool = el("strong", null, subject(one));
   return el("li", { class: kind, "aria-current": isThis ? "true" : null },
     el("span", { class: "when" }, offset >= 0 ? `+${duration(offset)}` : `−${duration(-offset)}`),
-    el("span", null, leads && kind === "poor" ? link({ failure: one.number }, null, tool, unseen(", its story")) : tool, ` ${isRetry ? "failed" : KINDS[one.kind] ?? one.kind}`,
+    el("span", null, leads && kind === "poor" ? link({ failure: one.number }, null, tool, unseen(", its details")) : tool, ` ${isRetry ? "failed" : happened(one)}`,
       one.code && kind === "poor" ? [" ", code(one.code)] : null,
-      isRetry ? `, tried again${one.delay === null ? "" : ` after ${duration(one.delay)}`}` : null));
+      isRetry ? `, retried${one.delay === null ? "" : ` after ${duration(one.delay)}`}` : null));
 }
 
 function facts(record, explained) {
   const rows = [
     ["Type and code", [record.type, record.code].filter((one, place, all) => one && all.indexOf(one) === place).join(", ")],
     ["What the code means", explained ? [explained.title, explained.step ? `. ${explained.step}` : "", explained.docs ? [" ", docs(record.code, explained.docs)] : null] : null],
-    ["Did it happen?", OUTCOMES[record.outcome] ?? record.outcome],
+    ["Did it take effect?", OUTCOMES[record.outcome] ?? record.outcome],
     ["Could the same call succeed later?", { true: "yes", false: "no" }[record.retryable] ?? (record.type ? "unknown" : null)],
-    ["Why no other try was made", record.kind === "failure" ? record.reason : null],
+    ["Why it was not retried", record.kind === "failure" ? record.reason : null],
     ["Agent", record.agent],
     ["Took", record.elapsed === null ? null : duration(record.elapsed)],
     ["Arguments", record.names.length ? [record.names.map((name, place) => [place ? ", " : "", code(name)]), el("span", { class: "quiet" }, " (values are never stored)")] : null],
-    ["In the log", record.id ? code(record.id) : null],
+    ["Log id", record.id ? code(record.id) : null],
     ["Session", record.session ? link({ ...cleared(), session: record.session, show: "all", range: "all" }, null, record.session) : null],
     ...Object.entries(record.details).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
   ].filter(([, value]) => value);
-  return part("About it", el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value)))));
+  return part("Details", el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value)))));
 }
 
 function whole(record) {
   if (!record.failure) return null;
-  return el("details", { class: "numbers" }, el("summary", null, "The whole failure, as programs get it"), el("pre", { tabindex: "0" }, JSON.stringify(record.failure, null, 2)));
+  return el("details", { class: "numbers" }, el("summary", null, "The whole failure as JSON"), el("pre", { tabindex: "0" }, JSON.stringify(record.failure, null, 2)));
 }

@@ -12,9 +12,9 @@ export const number = (value) => whole.format(value);
 export const percent = (value) => {
   if (value === null || value === undefined) return "–";
   const shown = Math.round(value * 1e6) / 1e4;
-  if (shown > 0 && shown < 0.1) return "< 0.1 %";
-  if (shown < 100 && shown > 99.9) return "> 99.9 %";
-  return `${shown < 10 && shown > 0 ? shown.toFixed(1) : Math.round(shown)} %`;
+  if (shown > 0 && shown < 0.1) return "< 0.1%";
+  if (shown < 100 && shown > 99.9) return "> 99.9%";
+  return `${shown < 10 && shown > 0 ? shown.toFixed(1) : Math.round(shown)}%`;
 };
 
 export function duration(seconds) {
@@ -33,7 +33,7 @@ export function change(now, before) {
   if (!before) return { text: "new", rose: true };
   const part = now / before - 1;
   if (Math.abs(part) < 0.005) return null;
-  return { text: `${part > 0 ? "▲" : "▼"} ${Math.abs(part) >= 9.995 ? "> 999" : Math.round(Math.abs(part) * 100)} %`, rose: part > 0 };
+  return { text: `${part > 0 ? "▲" : "▼"} ${Math.abs(part) >= 9.995 ? "> 999" : Math.round(Math.abs(part) * 100)}%`, rose: part > 0 };
 }
 
 export const date = (seconds) => day.format(seconds * 1000);
@@ -50,32 +50,44 @@ export const GROUPINGS = { tool: "tool", server: "server", type: "type", code: "
 export const SOURCES = { guard: "the server", client: "the agent", proxy: "the proxy", recorder: "the recorder" };
 
 export const KINDS = {
-  success: "succeeded", recovered: "succeeded after retries", failure: "failed", refused: "was not made",
+  success: "succeeded", recovered: "succeeded after retries", failure: "failed", refused: "was not called",
   cancelled: "was cancelled",
-  unflagged: "was an error reported as a success", flipped: "was an error reported as a success, and made an error",
-  retry: "failed, and was tried again", repaired: "was called again with corrected arguments",
-  verified: "was checked for its effect", fallback: "was answered by something else", breaker: "calls of it are suspended or made again",
-  died: "the server ended", restarted: "the server was started again", dropped: "a line that could not be used",
-  lost: "events found no room", mark: "a mark",
+  unflagged: "returned an error marked as a success", flipped: "returned an error marked as a success, which was turned into an error",
+  retry: "failed and was retried", repaired: "was called again with corrected arguments",
+  verified: "was checked for its effect", fallback: "was answered by a fallback", breaker: "has a breaker that changed",
+  died: "exited", restarted: "was restarted", dropped: "wrote a line that could not be used",
+  lost: "had no room for some events", mark: "was marked",
 };
 
+// What happened, in a word or two, for events that have no code.
+export const LABELS = {
+  success: "success", recovered: "recovered", failure: "failed", refused: "not called", cancelled: "cancelled",
+  unflagged: "hidden error", flipped: "hidden error", retry: "retry", repaired: "repaired", verified: "checked", fallback: "fallback",
+  breaker: "breaker", died: "server exited", restarted: "server restarted", dropped: "line dropped", lost: "events lost", mark: "mark",
+};
+const BREAKER = { opened: "was suspended after repeated failures", closed: "is called again" };
+
+export const subject = (row) => row.tool || (row.source === "recorder" ? "The recorder" : "The server");
+export const happened = (row) => (row.kind === "breaker" && BREAKER[row.reason]) || KINDS[row.kind] || row.kind;
+
 export const GOOD = new Set(["success", "recovered"]);
-export const HELPED = new Set(["repaired", "fallback", "restarted"]);
+const HELPED = new Set(["repaired", "fallback", "restarted"]);
+export const colour = (row) => GOOD.has(row.kind) ? "good" : HELPED.has(row.kind) || (row.kind === "breaker" && row.reason === "closed") ? "fair" : "poor";
 
 export const DECISIONS = {
-  retry: "try the same again", fix_input: "correct the arguments", use: "use another tool",
-  wait: "wait", escalate: "tell a person", verify: "see if it took effect", stop: "stop here",
+  retry: "try the same call again", fix_input: "correct the arguments", use: "use another tool",
+  wait: "wait", escalate: "tell a person", verify: "check whether it took effect", stop: "stop",
 };
 
 export const VERDICTS = {
-  by_retry: "by a retry", by_repair: "by a repair", by_fallback: "by a fallback", same_call: "by the same call, later",
-  corrected: "by a corrected call", named_tool: "by the tool it named", looped: "same call repeated",
+  by_retry: "resolved by a retry", by_repair: "resolved by a repair", by_fallback: "resolved by a fallback", same_call: "same call, later",
+  corrected: "corrected call", named_tool: "the tool it named", looped: "only repeated",
   moved_on: "agent moved on", unresolved: "unresolved",
 };
-export const VERDICT_GROUPS = { recovered: "recovered", stuck: "not recovered", moved_on: "agent moved on", saved: "resolved before the model saw it" };
+export const VERDICT_GROUPS = { recovered: "recovered", stuck: "not recovered", moved_on: "agent moved on", saved: "resolved before the model saw them", duplicates_avoided: "possibly done, not repeated" };
 export const VERDICT_COLOURS = { looped: "poor", moved_on: "neutral", unresolved: "poor" };
 
-// A word with its meaning, which shows itself to who points at it, comes by with the tab key, or listens.
+// A label with its meaning, for mouse, keyboard and screen reader.
 let made = 0;
 export function term(label, meaning) {
   const id = `meaning-${(made += 1)}`;
