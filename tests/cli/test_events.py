@@ -170,11 +170,11 @@ def test_pruning_says_first_what_would_go_and_then_does_it(store: str) -> None:
     summary = run("events", "summary", "--store", store)
     rest = run("events", "prune", "--store", store, "--older-than", "30d", "--yes")
 
-    assert would.out == "2 events would be deleted. Nothing was; to do it, add --yes.\n"
+    assert would.out == "2 events would be deleted. Add --yes to delete them.\n"
     assert kept == [1000.0, 1001.0, 2000.0]
-    assert some.out.startswith("2 events deleted. The store had ")
-    assert summary.out.endswith("2 events up to 1970-01-01 00:16:41 were pruned, and are not in this.\n")
-    assert rest.out.startswith("1 event deleted. The store had ")
+    assert some.out.startswith("2 events deleted. Size of the store: ")
+    assert summary.out.endswith("2 events up to 1970-01-01 00:16:41 were pruned and are not included.\n")
+    assert rest.out.startswith("1 event deleted. Size of the store: ")
     assert listed("--store", store) == []
     assert run("events", "--store", store).out == "There are no events yet.\n"
     assert run("events", "--store", store, "--tool", "x").out == "No events match.\n"
@@ -197,6 +197,23 @@ def test_following_shows_people_a_line_for_each_record(tmp_path: Path, monkeypat
     assert ran.code == 130
     assert [line.split()[0] for line in ran.out.splitlines()] == ["time", *["1970-01-01"] * 3]
     assert ran.out.count("failure") == 2
+
+
+def test_following_keeps_to_the_columns_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = record(1e3, server="warehouse", tool="list_all_open_orders", call="1")
+    store = written(f"jsonl:{tmp_path / 'calls'}", long)
+
+    def nap(seconds: float) -> None:
+        monkeypatch.setattr("time.sleep", interrupt)
+        written(store, record(1001.0, "failure", DOWN, server="w", tool="pay", call="2"))
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", nap)
+    head, first, second = run("events", "tail", "--store", store).out.splitlines()
+
+    assert [head.index("kind"), first.index("success")] == [second.index("failure")] * 2
 
 
 def test_an_older_store_is_read(tmp_path: Path) -> None:
@@ -290,14 +307,14 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
         (["--store", "calls.db"], "records are read from sqlite:///FILE, postgresql://HOST/DATABASE or jsonl:FILE"),
         (["--store", "sqlite:///nowhere.db"], "no events have been written there yet"),
         (["--store", "jsonl:nowhere.jsonl"], "cannot read 'nowhere.jsonl': No such file or directory"),
-        (["--store", "jsonl:x", "--since", "soon"], "--since 'soon' is no time: write it like 24h, 30d or"),
+        (["--store", "jsonl:x", "--since", "soon"], "--since 'soon' is not a time: write it like 24h, 30d or"),
         (["--store", "jsonl:x", "--keep", "3"], "--keep is for prune: failwell events prune --store URL"),
         (["summary", "--store", "jsonl:x", "--yes"], "--yes is for prune: failwell events prune --store URL"),
         (["mark", "--store", "jsonl:x"], "a mark needs its text: failwell events mark"),
         (["list", "again", "--store", "jsonl:x"], "a mark needs its text: failwell events mark"),
-        (["--store", "jsonl:x", "--show", "some"], "--show 'some' is nothing to show: choose one of failures, retries"),
-        (["export", "--store", "jsonl:FILE", "--to", "xml"], "--to 'xml' is no form: choose one of jsonl, csv"),
-        (["prune", "--store", "jsonl:FILE"], "say what may go: --older-than 30d, or --keep 1000000, or both"),
+        (["--store", "jsonl:x", "--show", "some"], "unknown --show 'some': choose one of failures, retries"),
+        (["export", "--store", "jsonl:FILE", "--to", "xml"], "unknown --to 'xml': choose one of jsonl, csv"),
+        (["prune", "--store", "jsonl:FILE"], "say what to delete: --older-than 30d, or --keep 1000000"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores are pruned;"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1", "--tool", "x"], "prune takes no filters"),
         (["prune", "--store", "jsonl:FILE", "--older-than", "long"], "'long' is no span of time"),
@@ -375,7 +392,7 @@ def test_a_terminal_of_80_columns_shows_the_whole_message(tmp_path: Path, narrow
     lines = ran.out.splitlines()
     assert max(map(len, lines)) <= 80
     at = lines[0].index("message")
-    assert " ".join(line[at:].strip() for line in lines[1:]) == LONG.message
+    assert " ".join(line[at:].strip() for line in lines[1:]) == f"SERVICE_UNAVAILABLE: {LONG.message}"
     assert "refund_payment" in lines[1]
 
 
@@ -391,6 +408,7 @@ def test_a_terminal_of_80_columns_shows_how_failures_ended(tmp_path: Path, narro
     assert max(map(len, table)) <= 80
     at = table[0].index("how")
     assert " ".join(line[at:].strip() for line in table[1:]) == "moved on 1, unresolved 1"
+    assert table[1].split()[:3] == ["refund_payment", "SERVICE_UNAVAILABLE", "0%"]
 
 
 def test_a_mark_is_an_event_that_no_figure_counts(store: str) -> None:

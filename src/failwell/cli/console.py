@@ -74,29 +74,54 @@ def list_table(
     drop: Sequence[str] = (),
     right: Container[str] = (),
     has_header: bool = True,
+    before: Iterable[Sequence[Cell]] = (),
 ) -> Table:
     """Return a list with a line for each row, as wide as the terminal allows.
 
     Where it is too wide, columns are left out: those to *drop*, in that order, then the others from the right. The
-    first column says which row it is, and the last one what it means; both stay.
+    first column says which row it is, and the last one what it means; both stay. It continues a list of the rows
+    *before*, with the same columns.
     """
-    cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    needed = [max([len(header), *(row[place].cell_len for row in cells)]) for place, header in enumerate(headers)]
-    shown = list(range(len(headers)))
-    for header in (*drop, *(header for header in reversed(headers[1:-1]) if header not in drop)):
-        if _least_width(needed, shown) > width:
-            shown.remove(headers.index(header))
+    cells = [_as_texts(row) for row in rows]
+    needed = _needed_widths(headers, [*cells, *map(_as_texts, before)])
+    shown = _columns_shown(headers, needed, width=width, drop=drop)
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=has_header)
     for place in shown:
+        is_last = place == shown[-1]
         table.add_column(
             headers[place],
-            no_wrap=place != shown[-1],
-            overflow="fold" if place == shown[-1] else "ellipsis",
+            no_wrap=not is_last,
+            overflow="fold" if is_last else "ellipsis",
             justify="right" if headers[place] in right else "left",
+            min_width=None if is_last or has_header else needed[place],
         )
     for row in cells:
         table.add_row(*(row[place] for place in shown))
     return table
+
+
+def fits(
+    header: str, headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, width: int, drop: Sequence[str] = ()
+) -> bool:
+    """Return whether a list of these rows has a column, or leaves it out."""
+    needed = _needed_widths(headers, [_as_texts(row) for row in rows])
+    return headers.index(header) in _columns_shown(headers, needed, width=width, drop=drop)
+
+
+def _as_texts(row: Sequence[Cell]) -> list[Text]:
+    return [Text(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def _needed_widths(headers: Sequence[str], rows: Sequence[Sequence[Text]]) -> list[int]:
+    return [max([len(header), *(row[place].cell_len for row in rows)]) for place, header in enumerate(headers)]
+
+
+def _columns_shown(headers: Sequence[str], needed: Sequence[int], *, width: int, drop: Sequence[str]) -> list[int]:
+    shown = list(range(len(headers)))
+    for header in (*drop, *(header for header in reversed(headers[1:-1]) if header not in drop)):
+        if _least_width(needed, shown) > width:
+            shown.remove(headers.index(header))
+    return shown
 
 
 def _least_width(needed: Sequence[int], shown: Sequence[int]) -> int:

@@ -1,6 +1,7 @@
 """`failwell events`: list, follow, export, sum up, mark and prune the events of a store."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from failwell._spelling import did_you_mean
 from failwell.cli import completion
-from failwell.cli.console import Cell, list_table, list_width, page
+from failwell.cli.console import Cell, fits, list_table, list_width, page
 from failwell.cli.streams import Misuse, Streams, write_json
 from failwell.event import FAILED, SUCCEEDED
 from failwell.records._addresses import READABLE
@@ -24,13 +25,16 @@ from failwell.records._sink import open_sink
 from failwell.redact.scrubber import clean
 
 _HEADERS = ("time (UTC)", "source", "server", "tool", "kind", "code", "next", "seconds", "message")
-_LESS_IMPORTANT = ("seconds", "source", "next", "server")
+_LESS_IMPORTANT = ("seconds", "source", "next", "server", "code")
 _NUMBERS = frozenset(("seconds", "failures", "recovered", "wasted", "lost"))
-_LESS_IMPORTANT_SUMS = ("lost", "wasted", "server")
+_LESS_IMPORTANT_SUMS = ("lost", "wasted", "server", "failures")
 _COLOURS = {**dict.fromkeys(SUCCEEDED, "green"), **dict.fromkeys(FAILED, "red"), "lost": "red", "died": "red"}
+_CODE = _HEADERS.index("code")
 _LONGEST = 200
 _LONGEST_MARK = 200
 _TAIL = 10
+_MOST_BEFORE = 50
+"""To the columns of how many earlier events `tail` keeps."""
 _MARK = "mark"
 _POLL = 0.5
 _PAGE = 1000
@@ -133,7 +137,7 @@ def events(
         raise Misuse('a mark needs its text: failwell events mark "billing 2.3 deployed" --store URL')
     kinds = SHOWN.get(show)
     if kinds is None:
-        raise Misuse(f"--show {show[:40]!r} is nothing to show: choose one of {', '.join(SHOWN)}")
+        raise Misuse(f"unknown --show {show[:40]!r}: choose one of {', '.join(SHOWN)}")
     wanted = {
         "server": server,
         "tool": tool,
@@ -206,6 +210,7 @@ def _tail(reader: RecordReader, options: _EventsOptions) -> None:
         _write_lines(options, found)
     else:
         _show(stdout, found)
+    before = deque(found, maxlen=_MOST_BEFORE)
     failed = 0
     while True:
         stdout.flush()
@@ -223,7 +228,8 @@ def _tail(reader: RecordReader, options: _EventsOptions) -> None:
         if options.as_json:
             _write_lines(options, news)
         elif news:
-            _show(stdout, news, has_header=False)
+            _show(stdout, news, before=before, has_header=False)
+            before.extend(news)
 
 
 def _mark(store: str, label: str, options: _EventsOptions) -> None:
@@ -255,7 +261,7 @@ def _first_line(failed: Exception) -> str:
 def _export(reader: RecordReader, options: _EventsOptions) -> None:
     writer = _EXPORT_FORMATS.get(options.form)
     if writer is None:
-        raise Misuse(f"--to {options.form[:40]!r} is no form: choose one of {', '.join(_EXPORT_FORMATS)}")
+        raise Misuse(f"unknown --to {options.form[:40]!r}: choose one of {', '.join(_EXPORT_FORMATS)}")
     writer(reader.records(options.which), options)
 
 
@@ -296,12 +302,12 @@ def _summary(reader: RecordReader, options: _EventsOptions) -> None:
         gone: tuple[int, float] | None = getattr(reader, "pruned_before", lambda: None)()
         if gone is not None:
             moment = _format_time(gone[1])
-            options.streams.stdout.write(f"{_event_count(gone[0])} up to {moment} were pruned, and are not in this.\n")
+            options.streams.stdout.write(f"{_event_count(gone[0])} up to {moment} were pruned and are not included.\n")
 
 
 def _prune(reader: RecordReader, options: _EventsOptions) -> None:
     if options.older_than is None and options.keep is None:
-        raise Misuse("say what may go: --older-than 30d, or --keep 1000000, or both")
+        raise Misuse("say what to delete: --older-than 30d, or --keep 1000000 for all but the newest, or both")
     if options.which != RecordFilter():
         raise Misuse("prune takes no filters: it deletes the oldest events, whatever they say")
     prunable: Any = reader
@@ -316,7 +322,7 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
         if options.as_json:
             write_json(stdout, {"would_delete": count, "deleted": 0})
         else:
-            stdout.write(f"{_event_count(count)} would be deleted. Nothing was; to do it, add --yes.\n")
+            stdout.write(f"{_event_count(count)} would be deleted. Add --yes to delete them.\n")
         return
     before: int = prunable.size()
     gone: int = prunable.prune(retention, now)
@@ -324,7 +330,8 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
     if options.as_json:
         write_json(stdout, {"would_delete": gone, "deleted": gone, "bytes_before": before, "bytes_after": after})
     else:
-        stdout.write(f"{_event_count(gone)} deleted. The store had {format_size(before)}, now {format_size(after)}.\n")
+        sizes = f"{format_size(before)} before, {format_size(after)} now"
+        stdout.write(f"{_event_count(gone)} deleted. Size of the store: {sizes}.\n")
 
 
 def _event_count(count: int) -> str:
@@ -345,9 +352,26 @@ _EXPORT_FORMATS: dict[str, Callable[[Iterator[Record], _EventsOptions], None]] =
 _ONLY_FOR = {"to": "export", "older-than": "prune", "keep": "prune", "yes": "prune"}
 
 
-def _show(stdout: TextIO, found: Iterable[Record], *, has_header: bool = True) -> None:
-    """List events, the oldest first."""
-    _print(stdout, _HEADERS, [tuple(_cells(record)) for record in found], drop=_LESS_IMPORTANT, has_header=has_header)
+def _show(stdout: TextIO, found: Iterable[Record], *, before: Iterable[Record] = (), has_header: bool = True) -> None:
+    """List events, the oldest first, in the columns of those *before*. A code without a column is in the message."""
+    rows, earlier = [tuple(_cells(record)) for record in found], [tuple(_cells(record)) for record in before]
+    with page(stdout) as console:
+        width = list_width(stdout, console)
+        if not fits("code", _HEADERS, [*rows, *earlier], width=width, drop=_LESS_IMPORTANT):
+            rows = [(*row[:-1], _joined(row[_CODE], row[-1])) for row in rows]
+        table = list_table(
+            *(_HEADERS, rows),
+            width=width,
+            drop=_LESS_IMPORTANT,
+            right=_NUMBERS,
+            has_header=has_header,
+            before=earlier,
+        )
+        console.print(table)
+
+
+def _joined(code: Cell, message: Cell) -> str:
+    return ": ".join(filter(None, map(str, (code, message))))
 
 
 def _show_summary(stdout: TextIO, found: Summary) -> None:
@@ -433,4 +457,4 @@ def _parse_time(text: str) -> float:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise Misuse(f"--since {text[:40]!r} is no time: write it like 24h, 30d or 2026-11-16T08:00") from None
+        raise Misuse(f"--since {text[:40]!r} is not a time: write it like 24h, 30d or 2026-11-16T08:00") from None
