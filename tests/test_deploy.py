@@ -124,13 +124,46 @@ def test_every_part_of_the_collector_is_defined_and_used() -> None:
 
 def test_prometheus_asks_each_gateway_where_its_metrics_are() -> None:
     found = load("prometheus.yml")
-    (job,) = found["scrape_configs"]
-    (lookup,) = job["dns_sd_configs"]
+    (lookup,) = found["scrape_configs"][0]["dns_sd_configs"]
     mounted = [one.split(":")[1] for one in COMPOSE["prometheus"]["volumes"]]
 
     assert lookup["names"] == ["gateway"]
     assert lookup["port"] == options_of(COMPOSE["gateway"]["command"]).metrics[1]
     assert set(found["rule_files"]) <= set(mounted)
+
+
+def test_prometheus_asks_the_dashboard_with_its_token() -> None:
+    (job,) = (one for one in load("prometheus.yml")["scrape_configs"] if one["job_name"] == "failwell-store")
+    (target,) = job["static_configs"][0]["targets"]
+    (secret,) = COMPOSE["prometheus"]["secrets"]
+    (line,) = COMPOSE["dashboard"]["command"]
+
+    assert job["authorization"]["credentials_file"] == f"/run/secrets/{secret}"
+    variable = load("compose.yml")["secrets"][secret]["environment"]
+    assert COMPOSE["dashboard"]["environment"]["FAILWELL_DASHBOARD_TOKEN"] == f"${{{variable}:?}}"
+    assert target.partition(":")[0] in COMPOSE
+    assert f"0.0.0.0:{target.partition(':')[2]}" in line
+
+
+def test_grafana_finds_the_dashboard_and_its_metrics() -> None:
+    mounted = [one.split(":")[1] for one in COMPOSE["grafana"]["volumes"]]
+    (source,) = load("grafana-sources.yml")["datasources"]
+    (provider,) = load("grafana-dashboards.yml")["providers"]
+    dashboard = json.loads((ROOT / "examples" / "monitoring" / "grafana.json").read_text(encoding="utf-8"))
+
+    assert {path.partition("provisioning/")[2].partition("/")[0] for path in mounted} >= {"datasources", "dashboards"}
+    assert any(path.startswith(provider["options"]["path"]) for path in mounted)
+    assert re.match(r"http://(\w+):", source["url"])[1] in COMPOSE  # type: ignore[index]  # it is an address
+    assert source["type"] == dashboard["templating"]["list"][0]["query"]
+
+
+def test_what_starts_by_default_needs_nothing_that_compose_does_not_start() -> None:
+    started = {name for name, one in COMPOSE.items() if "profiles" not in one}
+    needed = {name for one in started for name in COMPOSE[one].get("depends_on", [])}
+
+    assert needed <= started
+    assert {"gateway", "dashboard", "limits", "events", "prometheus", "grafana"} == started
+    assert COMPOSE["collector"]["profiles"] == COMPOSE["traced-gateway"]["profiles"]
 
 
 def test_a_pod_has_time_to_end_its_calls() -> None:
