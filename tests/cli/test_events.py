@@ -130,8 +130,8 @@ def test_the_summary_says_what_became_of_failures(store: str) -> None:
     ]
     assert ran.out.splitlines()[4:] == [
         "2 sessions, 3 calls, 2 failed.",
-        "Agents recovered from 1 of 2 failures (50%); after 0 more, they moved on.",
-        "1 calls wasted, 0.2 seconds lost, 0 turns saved, 0 duplicates avoided.",
+        "Agents recovered from 1 of 2 failures (50%).",
+        "1 wasted call, 0.2 seconds lost, 0 turns saved, 0 duplicates avoided.",
     ]
 
 
@@ -178,7 +178,7 @@ def test_pruning_says_first_what_would_go_and_then_does_it(store: str) -> None:
     assert listed("--store", store) == []
     assert run("events", "--store", store).out == "There are no events yet.\n"
     assert run("events", "--store", store, "--tool", "x").out == "No events match.\n"
-    assert run("events", "summary", "--store", store).out.startswith("0 sessions, 0 calls, 0 failed.\n")
+    assert run("events", "summary", "--store", store).out.startswith("There are no calls to summarize.\n")
 
 
 def test_following_shows_people_a_line_for_each_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,6 +411,44 @@ def test_a_terminal_of_80_columns_shows_how_failures_ended(tmp_path: Path, narro
     assert table[1].split()[:3] == ["refund_payment", "SERVICE_UNAVAILABLE", "0%"]
 
 
+@pytest.mark.parametrize("action", [["list"], ["tail"], ["summary"], ["export"], ["mark", "deployed"]])
+@pytest.mark.parametrize("text", ["# Notes\nnothing of ours\n", '{"level": "info"}\n' * 30, "\x00\xff\n"])
+def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path, action: list[str], text: str) -> None:
+    path = tmp_path / "notes"
+    path.write_text(text, encoding="utf-8")
+
+    ran = run("events", *action, "--store", f"jsonl:{path}")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"failwell: {str(path)!r} contains no events: it seems to belong to another program\n"
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_file_whose_first_line_was_cut_off_is_read(tmp_path: Path) -> None:
+    store = written(f"jsonl:{tmp_path / 'calls'}", *TOLD)
+    path = tmp_path / "calls"
+    path.write_bytes(path.read_bytes()[40:])
+
+    assert len(listed("--store", store)) == len(TOLD) - 1
+
+
+@pytest.mark.parametrize(
+    ("events", "sentences"),
+    [
+        ([], "There are no calls to summarize.\n"),
+        ([("find", None)], "1 session, 1 call, 0 failed.\n"),
+        ([("find", DOWN), ("other", None)], "Agents moved on from 1 failure.\n1 wasted call, "),
+        ([("find", MISSING), ("find", None)], "Agents recovered from 1 of 1 failure (100%).\n0 wasted calls, "),
+    ],
+)
+def test_the_summary_is_in_whole_sentences(tmp_path: Path, events: list[Any], sentences: str) -> None:
+    path = tmp_path / "calls"
+    path.touch()
+    store = written(f"jsonl:{path}", *session(*events))
+
+    assert sentences in run("events", "summary", "--store", store).out
+
+
 def test_a_mark_is_an_event_that_no_figure_counts(store: str) -> None:
     before = run("events", "summary", "--store", store).out
 
@@ -466,7 +504,7 @@ FOREIGN = {
     "foreign": (["CREATE TABLE users (name)"], "no events have been written there yet"),
     "newer": (
         ["CREATE TABLE failwell_schema (version INTEGER)", "INSERT INTO failwell_schema VALUES (99)"],
-        "a later failwell made the tables (version 99, and this one knows",
+        "a later version of failwell made this store (format 99, and this one knows",
     ),
     "half": (
         [

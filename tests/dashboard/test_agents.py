@@ -102,7 +102,7 @@ def test_every_figure_of_the_summary_is_the_truth(store: str) -> None:
     assert sum(one["failures"] for one in found["rows"]) == known["failures"]
     assert "20 sessions, 40 calls, 23 failed." in text
     assert "Agents recovered from 11 of 16 failures (69%); after 4 more, they moved on." in text
-    assert f"{known['calls_wasted']} calls wasted" in text
+    assert f"{known['calls_wasted']} wasted calls" in text
 
 
 def test_what_an_agent_should_do_agrees_with_what_it_was_sent(store: str) -> None:

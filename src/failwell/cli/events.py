@@ -19,7 +19,7 @@ from failwell.event import FAILED, SUCCEEDED
 from failwell.records._addresses import READABLE
 from failwell.records._reader import SHOWN, RecordFilter, RecordReader, Unreadable, open_reader
 from failwell.records._record import Record, encode_line, redact
-from failwell.records._recovery import Summary
+from failwell.records._recovery import Recovery, Summary
 from failwell.records._retention import format_size, parse_seconds
 from failwell.records._sink import open_sink
 from failwell.redact.scrubber import clean
@@ -302,7 +302,9 @@ def _summary(reader: RecordReader, options: _EventsOptions) -> None:
         gone: tuple[int, float] | None = getattr(reader, "pruned_before", lambda: None)()
         if gone is not None:
             moment = _format_time(gone[1])
-            options.streams.stdout.write(f"{_event_count(gone[0])} up to {moment} were pruned and are not included.\n")
+            options.streams.stdout.write(
+                f"{_counted(gone[0], 'event')} up to {moment} were pruned and are not included.\n"
+            )
 
 
 def _prune(reader: RecordReader, options: _EventsOptions) -> None:
@@ -322,7 +324,7 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
         if options.as_json:
             write_json(stdout, {"would_delete": count, "deleted": 0})
         else:
-            stdout.write(f"{_event_count(count)} would be deleted. Add --yes to delete them.\n")
+            stdout.write(f"{_counted(count, 'event')} would be deleted. Add --yes to delete them.\n")
         return
     before: int = prunable.size()
     gone: int = prunable.prune(retention, now)
@@ -331,11 +333,11 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
         write_json(stdout, {"would_delete": gone, "deleted": gone, "bytes_before": before, "bytes_after": after})
     else:
         sizes = f"{format_size(before)} before, {format_size(after)} now"
-        stdout.write(f"{_event_count(gone)} deleted. Size of the store: {sizes}.\n")
+        stdout.write(f"{_counted(gone, 'event')} deleted. Size of the store: {sizes}.\n")
 
 
-def _event_count(count: int) -> str:
-    return "1 event" if count == 1 else f"{count:,} events"
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 _ACTIONS: dict[str, Callable[[RecordReader, _EventsOptions], None]] = {
@@ -394,15 +396,31 @@ def _show_summary(stdout: TextIO, found: Summary) -> None:
         headers = ("server", "tool", "code", "failures", "recovered", "wasted", "lost", "how")
         _print(stdout, headers, rows, drop=_LESS_IMPORTANT_SUMS)
         stdout.write("\n")
-    judged = overall.failures - overall.verdicts["moved_on"]
-    moved_on = overall.verdicts["moved_on"]
+    if not overall.calls:
+        stdout.write("There are no calls to summarize.\n")
+        return
     stdout.write(
-        f"{overall.sessions:,} sessions, {overall.calls:,} calls, {overall.failed:,} failed.\n"
-        f"Agents recovered from {overall.recovered:,} of {judged:,} failures ({_percent(overall.rate)});"
-        f" after {moved_on:,} more, they moved on.\n"
-        f"{overall.calls_wasted:,} calls wasted, {overall.seconds_lost:,.1f} seconds lost,"
-        f" {overall.turns_saved:,} turns saved, {overall.duplicates_avoided:,} duplicates avoided.\n"
+        f"{_counted(overall.sessions, 'session')}, {_counted(overall.calls, 'call')}, {overall.failed:,} failed.\n"
     )
+    if overall.failures:
+        stdout.write(
+            f"{_recovered(overall)}\n"
+            f"{_counted(overall.calls_wasted, 'wasted call')}, {overall.seconds_lost:,.1f} seconds lost,"
+            f" {_counted(overall.turns_saved, 'turn')} saved,"
+            f" {_counted(overall.duplicates_avoided, 'duplicate')} avoided.\n"
+        )
+
+
+def _recovered(overall: Recovery) -> str:
+    """Return the sentence about recovery. Failures that agents moved on from are not in the rate."""
+    moved_on = overall.verdicts["moved_on"]
+    judged = overall.failures - moved_on
+    if not judged:
+        return f"Agents moved on from {_counted(moved_on, 'failure')}."
+    sentence = (
+        f"Agents recovered from {overall.recovered:,} of {_counted(judged, 'failure')} ({_percent(overall.rate)})"
+    )
+    return f"{sentence}; after {moved_on:,} more, they moved on." if moved_on else f"{sentence}."
 
 
 def _print(stdout: TextIO, headers: Sequence[str], rows: Sequence[Sequence[Cell]], **how: Any) -> None:

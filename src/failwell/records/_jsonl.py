@@ -18,6 +18,7 @@ except ImportError:  # Windows: there nothing keeps two processes from writing a
     _locks = None  # type: ignore[assignment]  # the module or nothing
 
 LONGEST_LINE = 1 << 20
+_LINES_LOOKED_AT = 20
 _LOCK_TRIES, _LOCK_PAUSE = (0 if _locks is None else 100), 0.01
 
 
@@ -173,14 +174,17 @@ class JsonlReader:
     """Reads the lines of a file. A line that was cut off is skipped, and one that is being written is left for later.
 
     Raises:
-        Unreadable: the file cannot be read.
+        Unreadable: the file cannot be read, or is another program's.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._position = 0
-        with self._readable():
-            open(path, "rb").close()
+        with self._readable(), open(path, "rb") as file:
+            lines = [line for _ in range(_LINES_LOOKED_AT) if (line := file.readline(LONGEST_LINE)).strip()]
+        # A process may have died within a line, so that one of several is enough.
+        if lines and lines[0].endswith(b"\n") and not any(map(decode_line, lines)):
+            raise Unreadable(f"{path!r} contains no events: it seems to belong to another program")
 
     def newest(self, most: int, which: RecordFilter = ALL) -> list[Record]:
         """Return the last records; `fresh` continues after them."""

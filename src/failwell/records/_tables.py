@@ -216,6 +216,7 @@ def read_version(connection: Connection) -> int | None:
         raise WrongVersion("the tables are not failwell's: they tell no version")
     if found > VERSION:
         raise WrongVersion(
-            f"a later failwell made the tables (version {found}, and this one knows {VERSION}): update failwell"
+            f"a later version of failwell made this store (format {found}, and this one knows {VERSION}): "
+            "update failwell"
         )
     return found
