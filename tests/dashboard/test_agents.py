@@ -86,6 +86,24 @@ def test_every_figure_of_the_page_is_the_truth(store: str) -> None:
         assert sum(bar[name] for bar in found["series"]["bars"]) == known[name]
 
 
+def test_every_figure_of_one_agent_is_its_truth(store: str) -> None:
+    with RecordStore(store) as opened:
+        sessions = list(dict.fromkeys(one.session for one in opened.records()))
+    source = counted(source_of(store, now=time.time()))
+    try:
+        found = [source.overview(View(range="all", session=session))["totals"] for session in sessions]
+    finally:
+        source.close()
+
+    assert len(sessions) == len(AGENTS)
+    for totals, (name, agent) in zip(found, AGENTS.items(), strict=True):
+        known, verdicts = agent.truth, Counter(verdict for _, _, verdict in agent.truth.failures)
+        shown = tuple(totals[figure] for figure in ("calls", "failed", "calls_wasted", "duplicates_avoided"))
+        assert shown == (known.calls, known.failed, known.wasted, known.duplicates), name
+        assert {verdict: totals[verdict] for verdict in verdicts} == verdicts, name
+        assert totals["failures"] == len(known.failures), name
+
+
 def test_every_figure_of_the_summary_is_the_truth(store: str) -> None:
     known = truth()
 

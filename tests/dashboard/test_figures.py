@@ -350,6 +350,20 @@ def test_one_session_is_counted_by_itself(address: str) -> None:
         assert {row["session"] for row in found["feed"]["rows"]} == {name}
 
 
+@pytest.mark.parametrize("back", ["15m", "24h", "7d", "all"])
+def test_charts_add_up_although_clocks_are_ahead_or_jump_back(address: str, back: str) -> None:
+    ahead = [record(NOW + 60.0 * at, "failure", DOWN, call=f"a{at}", session="a") for at in (1, 90, 5_000)]
+    jumped = [record(NOW - at, "failure" if at else "success", DOWN if at else None, call=f"b{at}", session="b",
+                   arguments="x") for at in (0, 300, 200)]  # fmt: skip
+    write(address, [*ahead, *jumped])
+
+    found = overview(address, View(range=back))
+
+    assert (found["totals"]["calls"], found["totals"]["failed"]) == (6, 5)
+    for name in ("calls", "failed", "failures"):
+        assert sum(bar[name] for bar in found["series"]["bars"]) == found["totals"][name]
+
+
 def test_what_charts_show_adds_up_to_the_totals(address: str) -> None:
     write(address, some_sessions(150, days=12))
 

@@ -97,7 +97,7 @@ def series(connection: Connection, view: View, now: float) -> dict[str, Any]:
         step = _step(last - first + 1)
     by_bar: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in _sums_of_bars(connection, view, first, step):
-        by_bar[row["bar"]].append(row)
+        by_bar[min(row["bar"], last // step)].append(row)  # a clock that is ahead: the last bar has it too
     first, last = first - first % step, last - last % step
     bars = [
         {"time": bucket * back.unit, **_total(by_bar.get(bucket // step, ()), view)}
