@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 from failwell.dashboard.access import Access
 from failwell.dashboard.data import DashboardData
 from failwell.dashboard.server import listening
-from failwell.records import open_sink
+from failwell.records import Record, open_sink
 from tools import sample_records
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -53,7 +53,8 @@ def _serving(store: str) -> Iterator[str]:
     sink = open_sink(store)
     for session in sample_records.sessions(7, until=_NOW, days=_DAYS, count=_SESSIONS):
         sink.write(session)
-    sink.write(sample_records.server_events(_NOW))
+    deployed = Record(time=_NOW - 2.9 * 86_400, source="recorder", kind="mark", reason="postgres 17.1 deployed")
+    sink.write([*sample_records.server_events(_NOW), deployed])
     sink.close()
     source = DashboardData(store, clock=lambda: _NOW)
     while source.count():
