@@ -317,7 +317,7 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
         (["prune", "--store", "jsonl:FILE"], "say what to delete: --older-than 30d, or --keep 1000000"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores are pruned;"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1", "--tool", "x"], "prune takes no filters"),
-        (["prune", "--store", "jsonl:FILE", "--older-than", "long"], "'long' is no span of time"),
+        (["prune", "--store", "jsonl:FILE", "--older-than", "long"], "'long' is not a time span"),
         (["--store", "postgresql://u:planted@127.0.0.1:1/d"], "the store cannot be read: connection"),
         (["--store", "sqlite:///FILE"], "the store cannot be read: file is not a database"),
     ],

@@ -63,7 +63,7 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
     )
 
     assert refusal("dashboard", "--store", f"sqlite:///{tmp_path / 'notes.txt'}") == (
-        "cannot use the store notes.txt: it is no database"
+        "cannot use the store notes.txt: it is not a database"
     )
 
 
@@ -104,4 +104,4 @@ def test_the_page_is_served_until_a_signal_ends_it(store: str, ending: signal.Si
 
     assert (process.returncode, rest) == (0, "")
     assert b"failwell dashboard" in page
-    assert told == f"failwell: the dashboard of calls.db is at {address[0]} (ctrl-c ends it)\n"
+    assert told == f"failwell: the dashboard of calls.db is at {address[0]} (Ctrl-C stops it)\n"

@@ -153,7 +153,7 @@ def test_a_place_that_is_no_store_is_refused_without_being_shown(where: str) -> 
 @pytest.mark.parametrize(
     ("where", "sentence"),
     [
-        ("sqlite:///calls.db?keep_age=soon", "'soon' is no span of time: write it like 90s, 15m, 12h, 30d or 2w"),
+        ("sqlite:///calls.db?keep_age=soon", "'soon' is not a time span: write it like 90s, 15m, 12h, 30d or 2w"),
         ("postgresql://planted@h/d?keep_size=1GB", "keep_size is for SQLite: PostgreSQL keeps the space"),
         ("sqlite:///calls.db?keep_count=1&keep_count=2", "keep_count is given twice"),
     ],

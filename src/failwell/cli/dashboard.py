@@ -88,7 +88,7 @@ def _open(data: Any) -> None:
 
 _REASONS = {
     "OperationalError": "it cannot be reached, or the dashboard may not keep its counts there",
-    "DatabaseError": "it is no database",
+    "DatabaseError": "it is not a database",
     "InsufficientPrivilege": "the dashboard may not keep its counts there",
 }
 

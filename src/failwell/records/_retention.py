@@ -19,7 +19,7 @@ def parse_seconds(text: str) -> float:
     """
     found = _product(text.lower(), _SECONDS)
     if found is None:
-        raise ValueError(f"{text[:40]!r} is no span of time: write it like 90s, 15m, 12h, 30d or 2w")
+        raise ValueError(f"{text[:40]!r} is not a time span: write it like 90s, 15m, 12h, 30d or 2w")
     return found
 
 
@@ -31,7 +31,7 @@ def parse_bytes(text: str) -> int:
     """
     found = _product(text.upper(), _BYTES)
     if found is None:
-        raise ValueError(f"{text[:40]!r} is no size: write it like 500MB or 2GB")
+        raise ValueError(f"{text[:40]!r} is not a size: write it like 500MB or 2GB")
     return int(found)
 
 
