@@ -392,6 +392,14 @@ def test_no_screen_scrolls_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
 
 
+def test_the_table_of_tools_fits_a_tablet(opened: Any) -> None:
+    page = opened(USUAL, viewport={"width": 900, "height": 1100}).page
+
+    assert page.evaluate(
+        "[...document.querySelectorAll('.groups .scroll')].map((one) => one.scrollWidth - one.clientWidth)"
+    ) == [0]
+
+
 def test_filters_are_wide_enough_for_a_finger_on_a_narrow_screen(opened: Any) -> None:
     page = opened(USUAL, viewport=NARROW).page
 
