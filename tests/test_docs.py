@@ -42,12 +42,17 @@ def test_the_headings_of_the_codes_page_are_the_codes() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.code)
-def test_the_example_of_a_code_raises_that_code(row: Row) -> None:
+def test_a_code_is_raised_as_the_page_says(row: Row) -> None:
+    [with_class, with_code] = re.findall(r"`(raise fw.+?)`", CODES.partition("\n## ")[0], re.DOTALL)
     section = CODES.partition(f"### {row.code}\n")[2].partition("\n### ")[0]
-    [example] = re.findall(r"^- Example: `(.+)`$", section, re.MULTILINE)
+    named = re.findall(r"^- Exception: `(.+)`$", section, re.MULTILINE)
+    example = with_class.replace("fw.NotFound", named[0]) if named else with_code.replace("FILE_NOT_FOUND", row.code)
 
     with pytest.raises(fw.ToolFailure) as raised:
         exec(example, {"fw": fw})
+
+    own = {cls.code for cls in vars(fw).values() if isinstance(cls, type) and issubclass(cls, fw.ToolFailure)}
+    assert bool(named) == (row.code in own)
 
     assert (raised.value.failure.code, raised.value.failure.type) == (row.code, row.type)
 

@@ -10,19 +10,19 @@ from failwell.codes import TYPES, Row
 _INTRODUCTION = """\
 # Error codes
 
-Every code with its type, what it means for a retry, and its name in each format. `failwell codes` and `failwell
-explain CODE` print the same in a terminal.
+Every code with its type, whether a retry helps, and its name in each format. `failwell codes` and `failwell explain
+CODE` print the same.
 
-A code is the specific reason for a failure; its type tells an agent how to react. Three fields answer three
-questions:
+A code is the specific reason for a failure; its type tells an agent how to react. Each code answers three questions:
 
 - **recoverable**: could another call succeed, possibly with other input?
 - **retryable**: could the same call, unchanged, succeed later?
 - **outcome**: did this call take effect? `not_executed`: it never started. `rejected`: it was refused without any
   effect. `unknown`: it may have taken effect. `executed`: it took effect although it failed.
 
-Other names are codes too: they are kept unchanged, and their type follows from their ending, so `TASK_NOT_FOUND` is a
-`NOT_FOUND`. `fw.codes.add` adds a row for a code of your own; see `examples/own_code.py`.
+Raise a code with its exception, if it has one: `raise fw.NotFound("…")`. Otherwise use
+`raise fw.ToolFailure("…", code="FILE_NOT_FOUND")`, which takes any name: its type follows from its ending, so
+`TASK_NOT_FOUND` is a `NOT_FOUND`. `fw.codes.add` adds a code of your own; see `examples/own_code.py`.
 
 The formats envelope and xml write the code, compact writes the type, and flat and meta write a name of their own: that
 of the type below, unless the code lists another one under "Names".
@@ -40,13 +40,10 @@ def page() -> str:
     return _INTRODUCTION + "\n".join(_lines()) + "\n"
 
 
-def example(row: Row) -> str:
-    """Return the line of Python that raises a failure with a code."""
+def _exception(row: Row) -> type[fw.ToolFailure] | None:
     classes = (getattr(fw, name) for name in fw.__all__)
-    for cls in classes:
-        if isinstance(cls, type) and issubclass(cls, fw.ToolFailure) and cls.code == row.code:
-            return f'raise fw.{cls.__name__}("…")'
-    return f'raise fw.ToolFailure("…", code="{row.code}")'
+    exceptions = (cls for cls in classes if isinstance(cls, type) and issubclass(cls, fw.ToolFailure))
+    return next((cls for cls in exceptions if cls.code == row.code), None)
 
 
 def _lines() -> Iterator[str]:
@@ -69,9 +66,10 @@ def _section(row: Row) -> Iterator[str]:
         yield f"- Suggestion: {row.suggestion}"
     if names := list(_unusual_names(row, entry["names"])):
         yield f"- Names: {', '.join(names)}"
-    if row.aliases:
-        yield f"- Aliases: {', '.join(f'`{alias}`' for alias in row.aliases)}"
-    yield f"- Example: `{example(row)}`"
+    if aliases := [f"`{alias}`" for alias in row.aliases if alias not in entry["names"].values()]:
+        yield f"- Aliases: {', '.join(aliases)}"
+    if cls := _exception(row):
+        yield f"- Exception: `fw.{cls.__name__}`"
 
 
 def _unusual_names(row: Row, names: dict[str, str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The page of exception rules, from the rule tables."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
@@ -12,8 +13,8 @@ _INTRODUCTION = """\
 
 Which code an exception gets, package by package, and how to add rules of your own.
 
-The class of an exception decides: the rule of the nearest class along the MRO applies, and no library is imported for
-it. The text of the exception stays in the log, and the agent gets the sentence of the code.
+The class of an exception decides: the rule of the nearest class in its MRO applies, and no library is imported. The
+text of the exception stays in the log; the agent gets the code's sentence.
 
 ```python
 import failwell as fw
@@ -23,8 +24,7 @@ failure = fw.from_exception(ConnectionRefusedError(111, "Connection refused"))
 assert (failure.code, failure.type, failure.outcome) == ("CONNECTION_REFUSED", "TRANSIENT", "not_executed")
 ```
 
-The outcome here is that of the operation that failed. A [guard](../howto/guard.md) turns it into the outcome of the
-whole call.
+This is the outcome of the operation that failed; a [guard](../howto/guard.md) turns it into that of the whole call.
 
 ## Your own classes
 
@@ -86,7 +86,7 @@ assert (failure.code, failure.retry_after) == ("RATE_LIMITED", 30)
 
 ## Rules
 
-On the site, the box above the table filters it. `failwell explain httpx.ConnectTimeout` prints the rule for one class.
+The box above the table filters it. `failwell explain httpx.ConnectTimeout` prints the rule for one class.
 
 | package | classes | code, or what it depends on |
 |---|---|---|
@@ -106,10 +106,21 @@ def _rows() -> Iterator[str]:
             classes[meaning].append(f"`{name}`")
         for meaning, names in classes.items():
             packages[" ".join(names), meaning].append(package)
-    for (names, meaning), found in packages.items():
-        public = [package for package in found if not package.startswith("_")] or found
-        yield f"| {', '.join(public)} | {names} | {_linked(meaning)} |"
+    rows = [(_public(found), names, meaning) for (names, meaning), found in packages.items()]
+    for found, names, meaning in sorted(rows, key=lambda row: row[0][0].lower()):
+        yield f"| {', '.join(found)} | {names} | {_linked(meaning)} |"
+
+
+def _public(packages: list[str]) -> list[str]:
+    return [package for package in packages if not package.startswith("_")] or [
+        package.removeprefix("_") for package in packages
+    ]
 
 
 def _linked(meaning: str) -> str:
-    return f"[`{meaning}`](codes.md#{meaning.lower()})" if codes.get(meaning) else meaning.removeprefix("Depends on ")
+    return f"[`{meaning}`](codes.md#{meaning.lower()})" if codes.get(meaning) else _condition(meaning)
+
+
+def _condition(meaning: str) -> str:
+    """Return what a code depends on, without the words that the heading of the column says."""
+    return re.sub(r"(?<=[,;]) (else )?on (?=\w)", r" \1", meaning.removeprefix("Depends on ").removesuffix("."))

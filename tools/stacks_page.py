@@ -1,7 +1,7 @@
 """The page that shows how often agents of each framework call a tool that fails, as its tests recorded it."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ _SUCCESS = "a success"
 _INTRODUCTION = """\
 # Agent frameworks compared
 
-How often each framework calls a failing tool, without failwell and with it, and what to know about each framework.
+How often each framework calls a failing tool, without and with failwell, and what to know about it.
 
 `fw.install()` works with all of them. The frameworks with [a page of their own](index.md) also have an adapter,
 `fail_well()`, which does the same for one agent and hands the `Failure` to the application. It takes a `Caller` if
@@ -30,7 +30,7 @@ you want other settings: `fail_well(fw.client.Caller(fw.Policy(attempts=5), hook
 ## Calls per failure
 
 A cell shows how many calls reached the server, without failwell → with `fw.install()`. The adapter is shown only where
-it differs. **lost** means that the run ended with an exception. The tests compare this table with what happens.
+it differs. Frameworks with equal results share a row. **lost** means that the run ended with an exception.
 
 """
 
@@ -75,10 +75,14 @@ def _faults(rows: list[dict[str, Any]]) -> Iterator[str]:
     faults = list(dict.fromkeys(row["fault"] for row in rows))
     yield f"| stack | {' | '.join(faults)} |"
     yield "|---" * (len(faults) + 1) + "|"
-    for stack in _stacks(rows):
-        found = [row for row in rows if _stack(row) == stack]
-        cells = [_compared([_ending(row) for row in found if row["fault"] == fault]) for fault in faults]
-        yield f"| {stack} | {' | '.join(cells)} |"
+    cells = {
+        stack: [
+            _compared([_ending(row) for row in rows if (_stack(row), row["fault"]) == (stack, fault)])
+            for fault in faults
+        ]
+        for stack in _stacks(rows)
+    }
+    yield from _grouped(cells)
 
 
 def _survivors(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -125,9 +129,19 @@ def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
     cases = _cases(rows)
     yield f"| stack | {' | '.join(cases)} |"
     yield "|---" * (len(cases) + 1) + "|"
-    for stack in _stacks(rows):
-        cells = [_counts([row for row in rows if _stack(row) == stack and row["case"] == case]) for case in cases]
-        yield f"| {stack} | {' | '.join(cells)} |"
+    cells = {
+        stack: [_counts([row for row in rows if (_stack(row), row["case"]) == (stack, case)]) for case in cases]
+        for stack in _stacks(rows)
+    }
+    yield from _grouped(cells)
+
+
+def _grouped(cells: dict[str, list[str]]) -> Iterator[str]:
+    """Yield a row for all frameworks with the same cells."""
+    alike = defaultdict[str, list[str]](list)
+    for stack, row in cells.items():
+        alike[" | ".join(row)].append(stack)
+    yield from (f"| {', '.join(stacks)} | {row} |" for row, stacks in alike.items())
 
 
 def _counts(rows: list[dict[str, Any]]) -> str:

@@ -44,7 +44,7 @@ class Key(NamedTuple):
 _SWITCH = "true or false"
 KEYS = {
     "retry": Key(_SWITCH, "Whether failed calls are made again where that is safe."),
-    "attempts": Key("a whole number from 1 to 100", "How often a call is made at most."),
+    "attempts": Key("a whole number from 1 to 100", "Maximum number of tries per call."),
     "timeout": Key("a number of seconds above 0", "How long one try may take."),
     "deadline": Key("a number of seconds", "How long a call may take with all its tries."),
     "max_wait": Key("a number of seconds", "The longest wait before another try."),
@@ -61,7 +61,7 @@ KEYS = {
     ),
     "limits": Key(
         "the address of a Redis or Valkey server",
-        "Where processes share the limits of retries; ${NAME} stands for an environment variable.",
+        "Where processes share retry limits; ${NAME} stands for an environment variable.",
     ),
     "tools": Key("a table, such as [tools.NAME]", "Tools by name or pattern."),
     "servers": Key("a table, such as [servers.NAME]", "Servers by name or pattern."),

@@ -91,6 +91,8 @@ def test_help_has_one_layout_and_fits_the_terminal(name: str, columns: int, monk
     assert headings == [one for one in ("Usage", "Commands", "Arguments", "Options", "Examples") if one in headings]
     assert {"Usage", "Options"} <= {*headings}
     assert [line for line in shown.splitlines() if len(line) > min(columns, 100)] == []
+    assert "[default: ]" not in shown
+    assert "  Show this message and exit.\n" in shown
     assert shown.endswith("\n")
     assert not shown.endswith("\n\n")
 

@@ -34,7 +34,7 @@ COMMANDS = ", ".join(
         ),
         (
             ("proxy", "--retyr", "--", "x"),
-            "there is no option --retyr; see failwell proxy --help; did you mean '--retry'?",
+            "unknown option '--retyr'; did you mean '--retry'?",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -63,6 +63,19 @@ def test_what_the_parser_refuses_comes_with_an_example_and_the_right_help(argv: 
     [
         (("codes", "--tpye", "X"), "unknown option '--tpye'; did you mean '--type'?"),
         (("explain", "--jsno", "TIMEOUT"), "unknown option '--jsno'; did you mean '--json'?"),
+        (
+            ("explain", "httpx.ConectTimeout"),
+            "unknown code or exception 'httpx.ConectTimeout'; did you mean 'httpx.ConnectTimeout'?",
+        ),
+        (
+            ("events", "--type", "transent", "--store", "jsonl:x"),
+            (
+                "unknown type 'transent': choose one of NOT_FOUND, CONFLICT, VALIDATION, PERMISSION, TRANSIENT, "
+                "INTERNAL; did you mean 'TRANSIENT'?"
+            ),
+        ),
+        (("-x",), "unknown option '-x'; see failwell --help"),
+        (("proxy", "--url", "http://a/", "--", "x"), "give either a command or --url, not both"),
         (("policy", "chek"), "unknown command 'chek'; did you mean 'check'?"),
         (("policy", "show", "--sever", "x"), "unknown option '--sever'; did you mean '--server'?"),
         (
@@ -136,3 +149,16 @@ def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     assert refusal("read", "--", sys.executable, "-c", "import time; time.sleep(60)") == (
         "the server did not answer within 0.2 s"
     )
+
+
+@pytest.mark.parametrize(
+    ("argv", "start"),
+    [
+        (("check", "--fail-under", "abc", "--", "x"), "--fail-under must be a number; for example: "),
+        (("check", "--timeout", "-1", "--", "x"), "--timeout must be at least 0.01; for example: "),
+        (("events", "--most", "1.5"), "--most must be a whole number; for example: "),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_number_is_refused_in_the_words_of_the_other_refusals(argv: tuple[str, ...], start: str) -> None:
+    assert refusal(*argv).startswith(start)

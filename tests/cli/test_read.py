@@ -42,9 +42,7 @@ def test_nothing_is_claimed_of_a_text_that_was_not_understood() -> None:
     assert "guessed from text" not in shown
 
 
-@pytest.mark.parametrize(
-    ("confidence", "said"), [(0.88, "guessed by the sender (88% sure)"), (0.0, "none fits (0% sure)")]
-)
+@pytest.mark.parametrize(("confidence", "said"), [(0.88, "guessed by the sender (88% sure)"), (0.0, "none (0% sure)")])
 def test_a_guess_of_a_proxy_is_not_called_a_rule_of_ours(confidence: float, said: str) -> None:
     guessed = LIMITED.replace(origin="inferred", confidence=confidence)
     result = {**fw.encode(guessed), "content": []}
@@ -352,7 +350,7 @@ def test_read_says_what_nothing_tells() -> None:
     found = shown_evidence(flagged("something odd"))
 
     assert [(row["claim"], row["reason"]) for row in found.values()][1:] == [
-        (claim, "nothing in the answer tells") for claim in ("code", "retryable", "outcome")
+        (claim, "the answer does not say") for claim in ("code", "retryable", "outcome")
     ]
 
 
@@ -485,3 +483,19 @@ def test_a_payload_that_is_an_argument_is_the_only_input(tmp_path: Path) -> None
     assert "both a payload and --file are given" in refusal("read", "--file", str(file), FAILED)
     assert "more than one payload is given" in refusal("read", FAILED, FAILED)
     assert "looks like JSON but is invalid" in refusal("read", FAILED[:-1])
+
+
+def test_what_the_payload_states_is_not_called_a_guess_from_text() -> None:
+    shown = run("read", stdin='{"error":{"code":"RATE_LIMITED","message":"Slow down.","retry_after":30}}').out
+
+    assert "guessed from text" not in shown
+    assert "side effects         not executed (inferred from the payload)\n" in shown
+    assert "wait at least        30 s\n" in shown
+
+
+def test_the_number_of_a_json_rpc_error_is_shown_as_the_evidence_for_its_code() -> None:
+    shown = run(
+        "read", stdin='{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"limit must be at most 100"}}'
+    ).out
+
+    assert "code INVALID_ARGUMENT  error.code is “-32602”\n" in shown

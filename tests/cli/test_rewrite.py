@@ -114,12 +114,12 @@ def test_it_runs_from_the_package_alone_and_passes_bytes_that_are_no_text() -> N
 @pytest.mark.parametrize(
     ("argv", "line"),
     [
-        (("--dialcet", "compact"), "there is no option --dialcet; did you mean '--dialect'?"),
+        (("--dialcet", "compact"), "unknown option '--dialcet'; did you mean '--dialect'?"),
         (
             ("--dialect", "copmact"),
             "unknown dialect 'copmact': choose one of compact, envelope, flat, meta, xml; did you mean 'compact'?",
         ),
-        (("surplus",), "there is no option surplus; see failwell rewrite --help"),
+        (("surplus",), "unexpected argument 'surplus'; see failwell rewrite --help"),
     ],
     ids=" ".join,
 )

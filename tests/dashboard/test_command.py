@@ -29,11 +29,11 @@ def store(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (("--store", "calls.db"), "a store is at an address such as sqlite:///calls.db or postgresql://host/database"),
-        (("--store", "jsonl:x"), "a store is at an address such as sqlite:///calls.db or postgresql://host/database"),
+        (("--store", "calls.db"), "a store needs an address such as sqlite:///calls.db or postgresql://host/database"),
+        (("--store", "jsonl:x"), "a store needs an address such as sqlite:///calls.db or postgresql://host/database"),
         (
             ("--store", "mysql://h/d"),
-            "a store is at an address such as sqlite:///calls.db or postgresql://host/database",
+            "a store needs an address such as sqlite:///calls.db or postgresql://host/database",
         ),
         (("--store", "sqlite:///x.db", "--listen", "nowhere"), "--listen must be a host and a port, such as"),
         (
@@ -104,4 +104,4 @@ def test_the_page_is_served_until_a_signal_ends_it(store: str, ending: signal.Si
 
     assert (process.returncode, rest) == (0, "")
     assert b"failwell dashboard" in page
-    assert told == f"failwell: the dashboard of calls.db is at {address[0]} (Ctrl-C stops it)\n"
+    assert told == f"failwell: the dashboard of calls.db is at {address[0]} (press Ctrl-C to stop)\n"

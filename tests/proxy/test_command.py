@@ -68,9 +68,9 @@ def test_a_client_that_says_nothing_is_not_waited_for() -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        ((), "there is no command to start; write it behind --, such as: failwell proxy -- npx some-server"),
-        (("--",), "there is no command to start; write it behind --, such as: failwell proxy -- npx some-server"),
-        (("--nonsense", "--", "x"), "there is no option --nonsense; see failwell proxy --help"),
+        ((), "no server given: use failwell proxy -- COMMAND or failwell proxy --url URL"),
+        (("--",), "no server given: use failwell proxy -- COMMAND or failwell proxy --url URL"),
+        (("--nonsense", "--", "x"), "unknown option '--nonsense'; see failwell proxy --help"),
         (("--dialect", "klingon", "x"), "--dialect must be one of compact, envelope, flat, meta, xml, not 'klingon'"),
         (("--attempts", "0", "x"), "--attempts must be a whole number from 1 to 100, not '0'"),
         (("--deadline=soon", "x"), "--deadline must be a number of seconds, not 'soon'"),
@@ -270,7 +270,7 @@ def test_restarts_wait_longer_each_time_and_stop() -> None:
 @pytest.mark.parametrize(
     ("argv", "code", "told"),
     [
-        (["--nonsense"], 2, "failwell: there is no option --nonsense; see failwell proxy --help\n"),
+        (["--nonsense"], 2, "failwell: unknown option '--nonsense'; see failwell proxy --help\n"),
         (["--events", "/no/where", "x"], 2, "failwell: --events /no/where: No such file or directory\n"),
         (["--", "no-such-program"], 127, "failwell: cannot start no-such-program: No such file or directory\n"),
         (["--", "/"], 126, "failwell: cannot start /: Permission denied\n"),

@@ -49,7 +49,7 @@ def test_no_scheme_stands_for_two_stores() -> None:
 def test_an_address_of_no_store_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(ValueError, match=r"^records go to ") as no_sink:
         open_sink("mysql://h/d")
-    with pytest.raises(Unreadable, match=r"^records are read from ") as no_reader:
+    with pytest.raises(Unreadable, match=r"^not a store that can be read: use ") as no_reader:
         open_reader("otlp:http://h")
 
     assert [kind.form for kind in STORES if kind.form not in str(no_sink.value)] == []

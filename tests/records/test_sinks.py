@@ -220,9 +220,9 @@ def test_a_line_always_says_its_version_and_a_later_one_may_say_more(tmp_path: P
         ("calls.db", "records go to sqlite:///FILE, postgresql://HOST/DATABASE, jsonl:FILE or otlp:URL"),
         ("mysql://h/d", "records go to sqlite:///FILE, postgresql://HOST/DATABASE, jsonl:FILE or otlp:URL"),
         ("jsonl:", "jsonl: needs the path of a file"),
-        ("sqlite:", "a store is at an address such as"),
+        ("sqlite:", "a store needs an address such as"),
         ("sqlite://", "a SQLite store needs a file"),
-        ("postgresql://user:planted@host:port/calls", "a store is at an address such as"),
+        ("postgresql://user:planted@host:port/calls", "a store needs an address such as"),
     ],
 )
 def test_an_address_that_makes_no_sense_is_refused_without_being_shown(address: str, sentence: str) -> None:

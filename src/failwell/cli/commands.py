@@ -121,6 +121,10 @@ def _misuse(error: Exception, path: str, command: Any, words: Sequence[str]) -> 
         if meant := did_you_mean(name, names):
             return f"unknown option {name!r}{meant}"
         text = f"unknown option {name!r}"
+    text = re.sub(r"^No such option: (\S+)$", r"unknown option '\1'", text)
+    text = re.sub(r"^Invalid value for '(\S+)': Input should be (.+?)(?:, unable .*)?$", r"\1 must be \2", text)
+    text = text.replace("greater than or equal to", "at least").replace("a valid number", "a number")
+    text = text.replace("a valid integer", "a whole number")
     text = re.sub(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", r"unexpected argument '\1'", text)
     example = f"; for example: {shown[0]}" if (shown := examples(command)) else ""
     return f"{text[:1].lower()}{text[1:]}{example}; see {path} --help"
@@ -177,7 +181,7 @@ def _option_head(option: Any) -> str:
 
 def _with_default(parameter: Any) -> str:
     default = parameter.default
-    has_default = isinstance(default, str | int | float) and not isinstance(default, bool)
+    has_default = isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
     shown = f"{default:g}" if isinstance(default, float) else str(default)
     return f"{parameter.help} [default: {shown}]" if has_default else str(parameter.help)
 

@@ -137,16 +137,16 @@ def list_width(stdout: TextIO, console: Console) -> int:
 
 
 def flag_rows(
-    *, recoverable: bool | None, retryable: bool | None, outcome: str, is_guess: bool = False
+    *, recoverable: bool | None, retryable: bool | None, outcome: str, note: str = ""
 ) -> tuple[tuple[str, str], ...]:
-    """Return the answers to the three questions about a failure, as rows for `pairs_table`."""
+    """Return the answers to the three questions about a failure, as rows; *note* follows what is claimed."""
     answers = {
         "worth another call?": YES_NO[recoverable],
         "same call later?": YES_NO[retryable],
         "side effects": outcome.replace("_", " "),
     }
     return tuple(
-        (question, f"{answer} (guessed from text)" if is_guess and answer != YES_NO[None] else answer)
+        (question, f"{answer} ({note})" if note and answer != YES_NO[None] else answer)
         for question, answer in answers.items()
     )
 

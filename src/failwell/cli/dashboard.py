@@ -25,10 +25,12 @@ def dashboard(
     ] = _AT,
     token: Annotated[
         str | None,
-        typer.Option("--token", help=f"The token that other machines need; better set {TOKEN}.", metavar="TOKEN"),
+        typer.Option(
+            "--token", help=f"The token that other machines need; prefer the variable {TOKEN}.", metavar="TOKEN"
+        ),
     ] = None,
 ) -> None:
-    """Serve a page on which tools fail and whether agents recover.
+    """Show in a browser which tools fail and whether agents recover.
 
     Reads the store that `fw.records.Recorder` and `failwell proxy --events` write to, even while they write. Only this
     machine can reach the page; any other address needs a token.

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from failwell._spelling import did_you_mean
 from failwell.cli import completion
+from failwell.cli.codes import find_type
 from failwell.cli.console import Cell, fits, list_table, list_width, page
 from failwell.cli.streams import Misuse, Streams, write_json
 from failwell.event import FAILED, SUCCEEDED
@@ -133,15 +134,17 @@ def events(
     for option, action_of in _ONLY_FOR.items():
         if given[option] and action != action_of:
             raise Misuse(f"--{option} is for {action_of}: failwell events {action_of} --store URL")
-    if (label is not None) != (action == _MARK):
-        raise Misuse('a mark needs its text: failwell events mark "billing 2.3 deployed" --store URL')
+    if label is not None and action != _MARK:
+        raise Misuse(f"unexpected argument {label[:40]!r}: only mark takes a text")
+    if label is None and action == _MARK:
+        raise Misuse('a mark needs a text: failwell events mark "billing 2.3 deployed" --store URL')
     kinds = SHOWN.get(show)
     if kinds is None:
-        raise Misuse(f"unknown --show {show[:40]!r}: choose one of {', '.join(SHOWN)}")
+        raise Misuse(f"unknown --show {show[:40]!r}: choose one of {', '.join(SHOWN)}{did_you_mean(show, SHOWN)}")
     wanted = {
         "server": server,
         "tool": tool,
-        "type": type_ and type_.upper(),
+        "type": find_type(type_) if type_ else None,
         "code": code,
         "source": source,
         "agent": agent,
@@ -311,7 +314,7 @@ def _prune(reader: RecordReader, options: _EventsOptions) -> None:
     if options.older_than is None and options.keep is None:
         raise Misuse("say what to delete: --older-than 30d, or --keep 1000000 for all but the newest, or both")
     if options.which != RecordFilter():
-        raise Misuse("prune takes no filters: it deletes the oldest events, whatever they say")
+        raise Misuse("prune takes no filters: it deletes the oldest events, whatever they contain")
     prunable: Any = reader
     if not hasattr(prunable, "prune"):
         raise Misuse(_NO_PRUNING)
@@ -475,4 +478,4 @@ def _parse_time(text: str) -> float:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise Misuse(f"--since {text[:40]!r} is not a time: write it like 24h, 30d or 2026-11-16T08:00") from None
+        raise Misuse(f"--since {text[:40]!r} is not a time: use 24h, 30d or 2026-11-16T08:00") from None

@@ -133,8 +133,13 @@ def _unknown(what: str) -> str:
     if what.removeprefix("-").isdecimal():
         known = "an HTTP error status nor a JSON-RPC code that failwell knows"
         return f"{what[:40]} is neither {known}; failwell codes lists all codes"
-    exceptions = {name for _, name, _ in list_rules()}
-    meant = did_you_mean(what.upper(), [row.code for row in fw.codes.rows()]) or did_you_mean(what, exceptions)
+    package, dot, name = what.rpartition(".")
+    classes = {cls: f"{package}{dot}{cls}" for known, cls, _ in list_rules() if package in ("", known)}
+    meant = (
+        did_you_mean(what, classes.values())
+        if dot
+        else did_you_mean(what.upper(), [row.code for row in fw.codes.rows()]) or did_you_mean(name, classes)
+    )
     return f"unknown code or exception {what[:100]!r}{meant or '; failwell codes lists all codes'}"
 
 

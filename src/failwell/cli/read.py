@@ -405,8 +405,8 @@ def _show_reading(stdout: TextIO, reading: CallReading) -> None:
         console.print()
         console.print(Text.assemble(("→ ", "dim"), (_decision_text(decision), "bold")))
         # Of what was not understood nothing is claimed that would need the note.
-        is_inferred = not is_certain(failure) and not is_guess(failure)
-        console.print(f"{decision.reason.rstrip('.')} (guessed from text)." if is_inferred else decision.reason)
+        is_guessed = failure.origin == "inferred" and not is_guess(failure)
+        console.print(f"{decision.reason.rstrip('.')} ({_note(failure)})." if is_guessed else decision.reason)
         if decision.suggestion and decision.suggestion != failure.suggestion:
             console.print(Text(decision.suggestion, "dim"))
         if reading.repair is not None:
@@ -451,7 +451,7 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
         recoverable=None if is_guess(failure) else failure.recoverable,
         retryable=failure.retryable,
         outcome=failure.outcome,
-        is_guess=not is_certain(failure),
+        note=_note(failure),
     )
     yield "wait at least", None if failure.retry_after is None else f"{failure.retry_after} s"
     yield "severity", failure.severity
@@ -464,6 +464,13 @@ def _failure_rows(failure: fw.Failure) -> Iterator[tuple[str, str | None]]:
         yield f"detail {key}", value if isinstance(value, str) else json_text(value)
     yield "id", failure.id
     yield "read from", _ORIGINS.get(failure.origin, "structure")
+
+
+def _note(failure: fw.Failure) -> str:
+    """Return what a claim rests on where nobody stated it for this call."""
+    if is_certain(failure):
+        return ""
+    return "guessed from text" if failure.origin == "inferred" else "inferred from the payload"
 
 
 def _claim_text(found: ClaimEvidence) -> str:
@@ -481,7 +488,7 @@ def _rule_text(reading: CallReading) -> str | None:
         return None
     sure = reading.failure.confidence or 0
     # Without a rule of ours and yet sure: somebody on the way, such as a proxy, has guessed and says so.
-    return f"{reading.rule or ('guessed by the sender' if sure else 'none fits')} ({sure:.0%} sure)"
+    return f"{reading.rule or ('guessed by the sender' if sure else 'none')} ({sure:.0%} sure)"
 
 
 def _decision_text(decision: fw.Decision) -> str:

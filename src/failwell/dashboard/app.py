@@ -156,7 +156,7 @@ class App:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             text = ""
         if not text:
-            raise AccessRefused(400, 'a mark needs its text: {"text": "billing 2.3 deployed"}')
+            raise AccessRefused(400, 'a mark needs a text: {"text": "billing 2.3 deployed"}')
         made = await self._in_thread(partial(self._data.mark, text))
         return web.Response(status=201, body=msgspec.json.encode(made), headers={"Content-Type": _JSON})
 

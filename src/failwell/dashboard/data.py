@@ -64,7 +64,7 @@ class DashboardData:
     def __init__(self, address: str, *, clock: Callable[[], float] = time.time) -> None:
         self._url = url_of(address)
         if self._url.get_backend_name() not in STORES_BY_URL:
-            raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database")
+            raise ValueError("a store needs an address such as sqlite:///calls.db or postgresql://host/database")
         self._address = address
         self._clock = clock
         self._lock = Lock()

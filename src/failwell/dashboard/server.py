@@ -74,7 +74,7 @@ async def serve(data: DashboardData, access: Access, host: str, port: int, *, sa
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with listening(data, access, host, port) as taken:
         shown = f"[{host}]" if ":" in host else host
-        say(f"the dashboard of {data.name} is at http://{shown}:{taken}/ (Ctrl-C stops it)")
+        say(f"the dashboard of {data.name} is at http://{shown}:{taken}/ (press Ctrl-C to stop)")
         await ended.wait()
 
 

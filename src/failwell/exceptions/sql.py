@@ -35,7 +35,7 @@ _CLOSED_BEFORE = ("already closed", "is closed", "not open", "not connected")  #
 
 
 def driver_error(exc: Any) -> Verdict:
-    """Depends on the SQLSTATE, else on the name that PEP 249 gives the class."""
+    """Depends on the SQLSTATE, else on its PEP 249 class."""
     state = peek(exc, "sqlstate") or peek(exc, "pgcode")
     return meaning_of_sqlstate(state) or _by_class(exc)
 
@@ -58,7 +58,7 @@ def asyncpg_interface(exc: Any) -> Verdict:
 
 
 def mysql_error(exc: Any) -> Verdict:
-    """Depends on the error number, then the SQLSTATE, else on the name that PEP 249 gives the class."""
+    """Depends on the error number, then the SQLSTATE, else on its PEP 249 class."""
     number = peek(exc, "errno")
     if not isinstance(number, int) or number < 0:
         number = _first_argument(exc)
@@ -74,7 +74,7 @@ def odbc_error(exc: Any) -> Verdict:
 
 
 def oracle_error(exc: Any) -> Verdict:
-    """Depends on the ORA number or the code of the driver, else on the name that PEP 249 gives the class."""
+    """Depends on the ORA number or the code of the driver, else on its PEP 249 class."""
     error = _first_argument(exc)
     number, code = peek(error, "code"), peek(error, "full_code")
     if code in ORACLE_DRIVER:
@@ -84,13 +84,13 @@ def oracle_error(exc: Any) -> Verdict:
 
 
 def sql_server_error(exc: Any) -> Verdict:
-    """Depends on the error number, else on the name that PEP 249 gives the class."""
+    """Depends on the error number, else on its PEP 249 class."""
     number = peek(exc, "number") or _first_argument(exc)
     return (SQL_SERVER.get(number) if isinstance(number, int) else None) or _by_class(exc)
 
 
 def wrapped_error(exc: Any) -> Verdict:
-    """Depends on the driver's error that it wraps, else on the SQLSTATE or the name that PEP 249 gives the class."""
+    """Depends on the driver's error that it wraps, else on the SQLSTATE or its PEP 249 class."""
     for inner in (peek(exc, "orig"), _first_argument(exc), peek(exc, "__cause__")):
         if isinstance(inner, BaseException):
             return inner
@@ -98,7 +98,7 @@ def wrapped_error(exc: Any) -> Verdict:
 
 
 def trino_error(exc: Any) -> Verdict:
-    """Depends on `error_name`, else on the name that PEP 249 gives the class."""
+    """Depends on `error_name`, else on its PEP 249 class."""
     name = peek(exc, "error_name")
     return (names.code_of(name) if isinstance(name, str) else None) or _by_class(exc)
 

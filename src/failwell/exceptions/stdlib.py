@@ -83,7 +83,7 @@ def by_exit_status(exc: Any) -> Verdict:
 
 
 def by_source_of_text(exc: BaseException) -> Verdict:
-    """Depends on where the text came from: read by an HTTP client the answer is bad, else the input is."""
+    """Depends on where the text came from: from a service it is a bad answer, else bad input."""
     return "BAD_UPSTREAM_RESPONSE" if passed_through(exc, _HTTP_CLIENTS) else "PARSE_ERROR"
 
 

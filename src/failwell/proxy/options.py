@@ -188,11 +188,11 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("--url", "URL", "stand in front of a server that runs elsewhere", _url, is_secret=True),
+    Option("--url", "URL", "connect to the server at this URL instead of starting one", _url, is_secret=True),
     Option(
         "--listen",
         "ADDRESS",
-        "speak HTTP on this address, such as 127.0.0.1:8080, instead of standard input and output",
+        "serve HTTP on this address, such as 127.0.0.1:8080, instead of standard input and output",
         parse_address,
     ),
     Option("--workers", "N", "number of processes that listen there", _count, 1),
@@ -213,7 +213,9 @@ OPTIONS = (
         (),
         is_repeatable=True,
     ),
-    Option("--allow-origin", "ORIGIN,…", "let pages of these origins in; * for all", _names, (), is_repeatable=True),
+    Option(
+        "--allow-origin", "ORIGIN,…", "accept web pages from these origins; * for all", _names, (), is_repeatable=True
+    ),
     Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "meta"),
     Option(
         "--flip-unflagged",
@@ -224,23 +226,24 @@ OPTIONS = (
     ),
     Option("--validate", None, "refuse wrong arguments before they reach the server"),
     Option("--retry", None, "repeat failed calls where that is worthwhile and safe"),
-    Option("--retry-safe", "TOOL,…", "these tools may run twice, whatever they say themselves", _names, ()),
-    Option("--attempts", "N", "how often a call is made at most", _count, 3),
-    Option("--timeout", "SECONDS", "how long a try of a call may take before it is cancelled", _limit),
+    Option("--retry-safe", "TOOL,…", "these tools are safe to run twice, whatever their annotations say", _names, ()),
+    Option("--attempts", "N", "maximum number of tries per call", _count, 3),
+    Option("--timeout", "SECONDS", "maximum duration of one try; it is then cancelled", _limit),
     Option(
         "--deadline",
         "SECONDS",
-        f"how long a call may take with its retries; if given, it is cancelled then (default: {_RETRY_DEADLINE:g})",
+        f"maximum duration of a call with its retries (default: {_RETRY_DEADLINE:g}); if you set it, the call is then"
+        " cancelled",
         _limit,
     ),
     Option(
         "--limits",
         "URL",
-        "share the limits of retries with other proxies, in a Redis or Valkey; ${NAME} as for --header",
+        "share retry limits with other proxies through Redis or Valkey; ${NAME} as for --header",
         _store,
         is_secret=True,
     ),
-    Option("--restart", None, "start the server again if it dies"),
+    Option("--restart", None, "restart the server if it dies"),
     Option(
         "--events",
         "WHERE",
@@ -254,23 +257,23 @@ OPTIONS = (
         "serve /metrics for Prometheus, /healthz and /readyz on this address, such as 127.0.0.1:9464",
         parse_address,
     ),
-    Option("--name", "NAME", "what records call the server", _name),
+    Option("--name", "NAME", "the server's name in records", _name),
     Option(
         "--policy",
         "FILE",
-        "what is known of servers and tools; by default the policy file of the user's configuration folder",
+        "the policy file; defaults to the one in your configuration folder",
         _file,
     ),
-    Option("--observe", None, "report what would change, and change nothing"),
-    Option("--quiet", None, "no summary on standard error at the end"),
+    Option("--observe", None, "change nothing, but report what would change"),
+    Option("--quiet", None, "print no summary to standard error at the end"),
     Option(
         "--grace",
         "SECONDS",
-        f"how long the server may take to end after its last answer (default: {_GRACE:g}); with --url, running calls"
+        f"how long the server may take to exit after its last answer (default: {_GRACE:g}); with --url, running calls"
         f" (default: {_GRACE_OF_URL:g}; with --listen, {_GRACE_OF_CALLS:g})",
         _seconds,
     ),
-    Option("--help", None, "show this help"),
+    Option("--help", None, "show this message and exit"),
 )
 
 
@@ -292,7 +295,7 @@ def parse(argv: list[str]) -> ProxyOptions:
 
         name = unknown[0].partition("=")[0]
         names = [option.name for option in OPTIONS]
-        raise BadOption(f"there is no option {name}; see failwell proxy --help{did_you_mean(name, names)}")
+        raise BadOption(f"unknown option {name!r}{did_you_mean(name, names) or '; see failwell proxy --help'}")
     if options.command[:1] == ["--"]:
         del options.command[0]
     if options.grace is None:
@@ -307,19 +310,19 @@ def parse(argv: list[str]) -> ProxyOptions:
 
 def _check(options: ProxyOptions) -> None:
     if options.limits is not None and not options.retry:
-        raise BadOption("--limits are those of retries, so it needs --retry")
+        raise BadOption("--limits needs --retry: it shares the limits of retries")
     if options.workers > 1 and options.listen is None:
-        raise BadOption("--workers listen somewhere, so they need --listen")
+        raise BadOption("--workers needs --listen")
     if options.workers > 1 and options.metrics is not None:
-        raise BadOption("--metrics counts the calls of one process, so it does not go with --workers")
+        raise BadOption("--metrics can't be combined with --workers: it counts the calls of one process")
     if options.workers > 1 and not hasattr(os, "fork"):
         raise BadOption("--workers needs fork, which this system does not have; start several proxies instead")
     if not options.command and options.url is None:
-        raise BadOption("there is no command to start; write it behind --, such as: failwell proxy -- npx some-server")
+        raise BadOption("no server given: use failwell proxy -- COMMAND or failwell proxy --url URL")
     if options.listen is not None and options.url is None:
         raise BadOption("--listen needs --url: a command is served over standard input and output")
     if options.command and options.url is not None:
-        raise BadOption("there is a command and a --url; the proxy stands in front of one of them")
+        raise BadOption("give either a command or --url, not both")
 
 
 def help_text() -> str:

@@ -42,7 +42,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--tool": {"metavar": "TOOL", "default": "", "help": "the tool that was called, where the request is not given"},
     "--flip-unflagged": {"action": "store_true", "help": "error texts are errors even if not flagged as such"},
-    "--retry-safe": {"action": "store_true", "help": "the tool may run twice, whatever it says itself"},
+    "--retry-safe": {"action": "store_true", "help": "the tool is safe to run twice, whatever its annotations say"},
 }
 """The options, as the parser, the docs and the help show them."""
 
@@ -53,7 +53,8 @@ def run(argv: list[str], *, stdin: BinaryIO, stdout: BinaryIO) -> int:
     options, unknown = made.parse_known_args(argv)
     if unknown:
         name = unknown[0].partition("=")[0]
-        made.error(f"there is no option {name}{_meant(name, OPTIONS)}")
+        what = "unknown option" if name.startswith("-") else "unexpected argument"
+        made.error(f"{what} {name!r}{_meant(name, OPTIONS)}")
     raw = stdin.read()
     stdout.write(rewritten(raw, options))
     stdout.flush()
@@ -96,9 +97,9 @@ class _RewriteParser(argparse.ArgumentParser):
         ]
         return help_page(
             usage=["failwell rewrite [OPTIONS] < ANSWER"],
-            about="Make the failure in one answer structured: for gateways.\n\n"
-            "Reads the answer to a tool call from standard input, and writes it with its failure structured.",
-            sections={"Options": [*rows, ("-h, --help", "Show this help.")]},
+            about="Structure the failure in one answer, for gateways.\n\n"
+            "Reads the answer to a tool call from standard input and writes it with its failure structured.",
+            sections={"Options": [*rows, ("-h, --help", "Show this message and exit.")]},
             examples=[
                 "failwell rewrite --tool search < result.json",
                 "docker mcp gateway run --interceptor 'after:exec:failwell rewrite'",

@@ -76,7 +76,7 @@ class ClaimEvidence(Struct, frozen=True, kw_only=True):
             case "catalog":
                 return f"follows from {self.words}"
             case _:
-                return "nothing in the answer tells"
+                return "the answer does not say"
 
 
 def _quoted(words: str | None) -> str:
@@ -264,8 +264,9 @@ class _Source:
             value = leaf.value
             if isinstance(value, str) and role_of(squashed(leaf.key)) in _CODE_ROLES and _means(value, wanted):
                 return leaf
+        numbers = {str(failure.http_status), str(failure.details.get("jsonrpc_code"))} - {"None"}
         for leaf in self.leaves:
-            if failure.http_status is not None and str(leaf.value) == str(failure.http_status):
+            if str(leaf.value) in numbers:
                 return leaf
         return None
 

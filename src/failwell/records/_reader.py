@@ -82,6 +82,6 @@ def open_reader(address: str) -> RecordReader:
     """
     kind = store_kind(address)
     if kind is None or kind.reader is None:
-        raise Unreadable(f"records are read from {READABLE}")
+        raise Unreadable(f"not a store that can be read: use {READABLE}")
     opener: Callable[[str], RecordReader] = import_module(kind.reader).open_reader
     return opener(address)

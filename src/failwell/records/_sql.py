@@ -73,7 +73,7 @@ def parse_address(address: str) -> tuple[URL, Retention]:
     try:
         url = make_url(_quoted(address))
     except (ArgumentError, ValueError):
-        raise ValueError("a store is at an address such as sqlite:///calls.db or postgresql://host/database") from None
+        raise ValueError("a store needs an address such as sqlite:///calls.db or postgresql://host/database") from None
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
     kind = STORES_BY_SCHEME.get(url.get_backend_name())
     for package, extra in kind.packages if kind else ():

@@ -161,7 +161,7 @@ def open_claims(address: str) -> ClaimStore:
     """
     scheme = address.partition(":")[0]
     if scheme not in _STORES:
-        raise ValueError("a store is at an address such as sqlite:///effects.db, postgresql://host/db or redis://host")
+        raise ValueError("a store needs an address such as sqlite:///effects.db, postgresql://host/db or redis://host")
     module, name = _STORES[scheme]
     store: ClaimStore = getattr(import_module(module), name)(address)
     return store

@@ -51,7 +51,7 @@ def test_restarts_are_refused_where_clients_begin_their_sessions_themselves(capf
 
     assert code == 2
     assert capfd.readouterr().err == (
-        "failwell: --restart does not go with --listen: clients that speak HTTP begin new sessions themselves\n"
+        "failwell: --restart can't be combined with --listen: HTTP clients begin new sessions themselves\n"
     )
 
 
@@ -150,7 +150,7 @@ def test_a_client_with_lines_gets_a_json_rpc_error_for_a_url_that_refuses() -> N
         (["--url", "http://a/", "--listen", "::1"], "--listen must be a host and a port"),
         (["--url", "http://a/", "--header", "hunter2"], "--header must be a name and a value"),
         (["--url", "http://a/", "--header", "A: ${NOT_SET_HERE}"], "--header needs the variable NOT_SET_HERE"),
-        (["--url", "http://a/", "--", "server"], "there is a command and a --url"),
+        (["--url", "http://a/", "--", "server"], "give either a command or --url"),
     ],
 )
 @pytest.mark.usefixtures("logs")

@@ -169,9 +169,9 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--url", "http://a/", "--workers", "2"], "--workers listen somewhere, so they need --listen"),
+        (["--url", "http://a/", "--workers", "2"], "--workers needs --listen"),
         (["--workers", "none", "--", "x"], "--workers must be a whole number from 1 to 100, not 'none'"),
-        (["--limits", "redis://h", "--", "x"], "--limits are those of retries, so it needs --retry"),
+        (["--limits", "redis://h", "--", "x"], "--limits needs --retry: it shares the limits of retries"),
         (
             ["--retry", "--limits", "http://u:hunter2@h", "--", "x"],
             "--limits must be the address of a Redis or Valkey server, such as redis://localhost:6379/0",

@@ -28,9 +28,7 @@ def run(options: ProxyOptions, events: int | str | None, *, metrics: "ProxyMetri
 
         ServerUrl(options.url or "")
         if options.restart and options.listen is not None:
-            raise BadOption(
-                "--restart does not go with --listen: clients that speak HTTP begin new sessions themselves"
-            )
+            raise BadOption("--restart can't be combined with --listen: HTTP clients begin new sessions themselves")
         if options.workers > 1:
             from failwell.proxy.http.workers import serve_with_workers
 
