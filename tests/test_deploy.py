@@ -6,6 +6,8 @@ No container runs here. `nox -s stranger` runs the commands of the image in an e
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,18 @@ def test_what_is_mounted_exists_and_what_is_needed_is_there() -> None:
 
     assert [path for path in mounted if path[0] == "." and not (DEPLOY / path).resolve().is_file()] == []
     assert needed <= COMPOSE.keys()
+
+
+def test_the_dashboard_is_started_with_options_that_it_takes() -> None:
+    words = shlex.split(COMPOSE["dashboard"]["command"][-1])
+    named = [word for word in words[words.index("dashboard") :] if word.startswith("--")]
+    told = subprocess.run(
+        [sys.executable, "-m", "failwell", "dashboard", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert named == ["--store", "--listen"]
+    assert [name for name in (*named, "FAILWELL_DASHBOARD_TOKEN") if name not in told] == []
+    assert "FAILWELL_DASHBOARD_TOKEN" in COMPOSE["dashboard"]["environment"]
 
 
 def test_addresses_name_services() -> None:

@@ -141,7 +141,8 @@ def _entry(package: str, name: str, thing: Any) -> Iterator[str]:
     yield f"\n## `{name}`"
     if _is_own_exception(thing):
         parent = thing.__base__.__name__
-        yield f"\nA [`{parent}`](#{parent.lower()}), with the same arguments."
+        article = "An" if parent[0] in "AEIOU" else "A"
+        yield f"\n{article} [`{parent}`](#{parent.lower()}), with the same arguments."
     elif signature := _signature(name, thing):
         yield f"\n```text\n{signature}\n```"
     said = _docstring(package, name, thing)

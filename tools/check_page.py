@@ -10,22 +10,20 @@ _RECORDED = Path(__file__).parent.parent / "docs" / "data" / "check.json"
 _INTRODUCTION = """\
 # How well real servers fail
 
-Servers from PyPI and npm, started for real and checked with `failwell check`: as they are, behind `failwell proxy`, and
-behind `failwell proxy --validate --flip-unflagged '*'`, which also refuses wrong arguments itself and takes error texts
-that a server sends as a success for what they are. Generated from `docs/data/check.json`, which
-`python -m tools.check_real_servers` writes.
+How servers from PyPI and npm score in `failwell check`: on their own, behind `failwell proxy`, and behind the "strict
+proxy", `failwell proxy --validate --flip-unflagged '*'`, which also refuses wrong arguments and treats error texts that
+are sent as successes as errors. `python -m tools.check_real_servers` measures them again.
 
-Unflagged are failures that are sent as a success. Repairable is the share of calls that break the tool's schema which
-an agent could mend from the error alone, if it reads errors as failwell does.
+**Unflagged** failures are sent as successes. **Repairable** is the share of wrong calls that an agent with failwell
+could correct from the error alone.
 
 | server | tools | calls | score | unflagged | repairable | proxy: score | unflagged | repairable \
 | strict proxy: score | unflagged | repairable |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 _NOTES = """
-The plain proxy raises every server that flags its errors; only the operator may call a success an error, and with that
-the strict proxy raises the others too. What is left to lose is mostly a call of a tool that does not exist, where a
-server answers something else.
+The plain proxy improves every server that flags its errors, and the strict proxy the others too. Most points still
+lost are for calls to a tool that doesn't exist, which a server answers with something else.
 """
 
 

@@ -16,7 +16,7 @@ CODE` print the same.
 A code is the specific reason for a failure; its type tells an agent how to react. Each code answers three questions:
 
 - **recoverable**: could another call succeed, possibly with other input?
-- **retryable**: could the same call, unchanged, succeed later?
+- **retryable**: could the same call, unchanged, succeed later? If so, the failure is also recoverable.
 - **outcome**: did this call take effect? `not_executed`: it never started. `rejected`: it was refused without any
   effect. `unknown`: it may have taken effect. `executed`: it took effect although it failed.
 
@@ -31,8 +31,13 @@ of the type below, unless the code lists another one under "Names".
 |---|---|---|---|---|---|---|
 """
 _WORD_FOR = {True: "yes", False: "no", None: "unknown"}
-_FLAGS = {True: "", False: "not "}
-_RETRYABLE = {True: "retryable", False: "not retryable", None: "retryable unknown"}
+_FLAGS = {
+    (True, True): "retryable",
+    (True, False): "recoverable, not retryable",
+    (False, False): "not recoverable",
+    (False, None): "not recoverable, retryable unknown",
+}
+"""Whether a failure is recoverable and retryable, in words. What is retryable is recoverable."""
 
 
 def page() -> str:
@@ -60,8 +65,8 @@ def _lines() -> Iterator[str]:
 def _section(row: Row) -> Iterator[str]:
     entry = code_entry(row)
     yield from ("", f"### {row.code}", "", f"{row.title}.", "")
-    flags = (f"{_FLAGS[entry['recoverable']]}recoverable", _RETRYABLE[entry["retryable"]], entry["outcome"])
-    yield f"- {', '.join(flags)}, HTTP {row.http_status}"
+    flags = _FLAGS[entry["recoverable"], entry["retryable"]]
+    yield f"- {flags}, {entry['outcome']}, HTTP {row.http_status}"
     if row.suggestion:
         yield f"- Suggestion: {row.suggestion}"
     if names := list(_unusual_names(row, entry["names"])):

@@ -11,7 +11,7 @@ from failwell.phrases import texts
 from failwell.phrases.http_codes import REASONS
 from failwell.phrases.keys import ROLES
 from failwell.phrases.language import Rule
-from failwell.phrases.meanings import by_code, fields_of
+from failwell.phrases.meanings import by_code
 from failwell.phrases.rpc_codes import RPC_CODES
 from failwell.phrases.translations import LANGUAGES, TRANSLATIONS
 from failwell.phrases.vendor_codes import vendors
@@ -53,6 +53,9 @@ _ENVELOPE_EXAMPLES: tuple[dict[str, Any], ...] = (
 
 
 _MOST_NAMES = 8
+
+# Families of wordings that belong to no validator.
+_WITHOUT_A_NAME = ("issues", "words")
 
 
 def page() -> str:
@@ -101,27 +104,24 @@ def _numbers() -> Iterator[str]:
 def _services() -> Iterator[str]:
     yield "\n## Codes of services\n"
     yield "A service is recognized by the shape of its error object. Codes with one meaning everywhere always count.\n"
-    yield "| service | codes | for example |\n|---|---|---|"
-    for vendor in sorted(vendors(), key=lambda vendor: vendor.name.lower()):
-        found = by_code(vendor.rows)
-        examples = [f"`{code}` → {_linked(fields_of(meaning)['code'])}" for code, meaning in list(found.items())[:1]]
-        yield f"| `{vendor.name}` | {len(found)} | {', '.join(examples)} |"
+    yield "The number of known codes, by service:\n"
+    services = sorted(vendors(), key=lambda vendor: vendor.name.lower())
+    yield f"{', '.join(f'`{vendor.name}` {len(by_code(vendor.rows))}' for vendor in services)}."
 
 
 def _wordings() -> Iterator[str]:
-    yield "\n## Wordings\n\nMessages of these validators are parsed, including the arguments they name: "
-    yield f"{', '.join(family.name for family in FAMILIES)}.\n"
+    yield "\n## Wordings\n\nMessages of these validators are parsed, including the arguments they name:"
+    yield f"{', '.join(family.name for family in FAMILIES if family.name not in _WITHOUT_A_NAME)}.\n"
     yield "Other texts are recognized by phrases. `(a|b)` is a choice, `(a)?` is optional, `~` stands for a few words,"
     yield "and `word*` for any ending. If several rules match, the first one decides.\n"
     by_meaning: dict[str, list[Rule]] = defaultdict(list)
     for rule in texts.RULES:
         if rule.code:
             by_meaning[rule.code].append(rule)
-    yield "| code | rule | confidence | for example |\n|---|---|---|---|"
+    yield "| code | for example |\n|---|---|"
     for code in sorted(by_meaning):
-        for rule in by_meaning[code]:
-            phrases = [phrase.strip() for phrase in rule.phrases.replace("\n", ", ").split(", ") if phrase.strip()]
-            yield f"| {_linked(code)} | {rule.name} | {rule.confidence:.0%} | `{_cell(phrases[0])}` |"
+        phrases = (rule.phrases.replace("\n", ", ").strip(", ").partition(", ")[0] for rule in by_meaning[code])
+        yield f"| {_linked(code)} | {', '.join(f'`{_cell(phrase.strip())}`' for phrase in phrases)} |"
 
 
 def _languages() -> Iterator[str]:
@@ -129,7 +129,7 @@ def _languages() -> Iterator[str]:
     yield "| language | rules | for example |\n|---|---|---|"
     for language, name in LANGUAGES.items():
         rows = [row for row in TRANSLATIONS if row.language == language]
-        shown = ", ".join(f"`{_cell(row.phrases.split(', ')[0])}`" for row in rows[:4])
+        shown = ", ".join(f"`{_cell(row.phrases.split(', ')[0])}`" for row in rows[:2])
         yield f"| {name} | {len(rows)} | {shown} |"
 
 

@@ -47,11 +47,12 @@ adds to the delays.
 _SEEN_INTRODUCTION = """
 ## What the model saw
 
-The most frequent text among the frameworks for each failure of a connection. All texts are in
+The most frequent text among the frameworks, for each failure that a retry didn't resolve. All texts are in
 `docs/data/connections.json`.
 
 """
-_LONGEST_TEXT = 150
+_LONGEST_TEXT = 200
+_RESULTS = ("3 tickets found", "Sent.")
 _MODES = {"bare": "without failwell", "installed": "`fw.install()`", "adapted": "the adapter, where there is one"}
 
 
@@ -114,8 +115,9 @@ def _texts(rows: list[dict[str, Any]]) -> Iterator[str]:
     for transport, fault in dict.fromkeys((row["transport"], row["fault"]) for row in rows):
         found = [row for row in rows if (row["transport"], row["fault"]) == (transport, fault) and row["survived"]]
         texts = [Counter(row["model"] for row in found if row["mode"] == mode) for mode in ("bare", "installed")]
-        shown = (_quoted(seen.most_common(1)[0][0] if seen else None) for seen in texts)
-        yield f"| {transport}: {fault} | {' | '.join(shown)} |"
+        bare, installed = (seen.most_common(1)[0][0] if seen else None for seen in texts)
+        if installed is None or not installed.startswith(_RESULTS):
+            yield f"| {transport}: {fault} | {_quoted(bare)} | {_quoted(installed)} |"
 
 
 def _quoted(text: str | None) -> str:

@@ -52,7 +52,7 @@ _SENTENCES: dict[str, str] = {
 
 
 class Hints(Struct, frozen=True, kw_only=True):
-    """What is known of the tool: may it run twice without harm?
+    """What is known about a tool: is it safe to run twice?
 
     The defaults are those of the MCP specification, which promise nothing.
     """
@@ -126,10 +126,10 @@ def is_timed_conflict(failure: Failure) -> bool:
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """What the caller knows of a tool, and how to call it. None leaves it to the policy, or to what the server says.
+    """What the caller knows about a tool, and how to call it. None leaves it to the policy, or to the server.
 
-    *read_only* and *idempotent* stand whatever the server says of the tool: True vouches that running it twice does no
-    harm, False takes back what the server promises. The rest is as in `Policy`.
+    *read_only* and *idempotent* override the server: True vouches that running the tool twice does no harm, False
+    revokes what the server promises. The rest is as in `Policy`.
 
     Raises:
         ValueError: a number makes no sense.
@@ -172,15 +172,15 @@ def _check_figures(given: dict[str, Any]) -> None:
 class Policy(Struct, frozen=True, kw_only=True):
     """How often and how long to try. Immutable: share one between tasks and threads.
 
-    A try that takes longer than *timeout* seconds is cancelled, and its outcome is unknown; progress gives it that time
-    again. All tries and waits together end by the *deadline*. Time that the user is asked for something doesn't count.
-    Delays grow from *base* (from *throttled_base* where the server is overloaded) to *longest*, and chance picks one up
-    to that. A delay that the server asks for is never shortened: beyond *max_wait*, or past the *deadline* of the whole
-    call, there is no further try. With *repeatable* the caller vouches that running
-    a tool twice does no harm. With *trust_inferred* an outcome that was only read from a server's words ("connection
-    refused") counts as known. With *trust_read_verbs* a tool that says nothing of itself, and whose name begins with
-    get, list, search, read or describe, counts as read-only.
-    With *verify* the read-only tool that a server names for it is asked whether a call took effect, if that is unknown.
+    A try that takes longer than *timeout* seconds is cancelled, and its outcome is unknown; progress restarts that
+    time. All tries and waits together end by the *deadline*. Time spent waiting for the user doesn't count. Delays
+    grow from *base* (from *throttled_base* where the server is overloaded) to *longest*, and each is a random part
+    of that. A delay that the server asks for is never shortened: beyond *max_wait*, or past the *deadline* of the
+    whole call, there is no further try. With *repeatable* the caller vouches that running a tool twice does no
+    harm. With *trust_inferred* an outcome that was only read from a server's words ("connection refused") counts as
+    known. With *trust_read_verbs* a tool without annotations whose name begins with get, list, search, read or
+    describe, counts as read-only. With *verify* the read-only tool that a server names for it is asked whether a
+    call took effect, if that is unknown.
 
     *tools* has what differs for some tools: a `Tool` by name or by pattern (`"pay_*"`). Where several fit, each field
     comes from the most specific one that gives it: a name before a pattern, then the pattern with more letters.
@@ -214,7 +214,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         force_setattr(self, "tools", dict(self.tools))  # another dict than the caller's, which may change
 
     def tool(self, name: str) -> Tool:
-        """Return what the policy says of a tool: of every entry that fits its name, the more specific one counts."""
+        """Return what the policy says about a tool; of several matching entries, the most specific one counts."""
         said: dict[str, Any] = {}
         for tool in matching(self.tools, name):
             said |= {field: value for field, value in _fields(tool).items() if value is not None}
@@ -231,7 +231,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         return replace(self, **{field: value for field, value in said.items() if field in self.__struct_fields__})
 
     def hints(self, tool: str, annotations: Any = None) -> Hints:
-        """Return what counts as known of a tool: what the policy says of it, else what its annotations say.
+        """Return what is known about a tool: from the policy, else from its annotations.
 
         A tool without annotations counts as read-only if its name says so and names are trusted. Give `Hints` where it
         is not known whether there are annotations.

@@ -26,7 +26,7 @@ class Advice(Struct, frozen=True):
 
 
 class TypeRow(Struct, frozen=True):
-    """What a failure's type alone says: the defaults of codes nobody wrote a row for."""
+    """What a failure's type alone says: the defaults of codes without a row."""
 
     meaning: str
     recoverable: bool

@@ -57,8 +57,8 @@ _MOST_SLIPS = 2
 class ToolFailure(Exception):
     """A tool call failed in a way the caller can act on.
 
-    Give a sentence, or a whole `Failure`. What is not said comes from the class, then from the code's row, then from
-    the type. The next step is put into words by whoever knows the tool: a guard, a protected server or a proxy.
+    Give a sentence, or a whole `Failure`. What you leave out comes from the class, then from the code's row, then
+    from the type. A guard, a protected server or a proxy, which know the tool, add the next step in words.
     """
 
     type: ClassVar[Type | None] = None
@@ -366,7 +366,7 @@ def error(message: str, code: str | None = None) -> Failure:
 
 
 def required(field: str) -> Failure:
-    """Return the failure of a call that lacks a required field, and how to mend it."""
+    """Return the failure of a call without a required field; it says how to fix the call."""
     return Failure(
         code="MISSING_REQUIRED_FIELD",
         message=missing_field_message(field),

@@ -136,15 +136,14 @@ BESIDE_CALLS: frozenset[Kind] = frozenset(("breaker", "died", "restarted", "drop
 class Event(Struct, frozen=True, kw_only=True):
     """What happened to a tool call, or to a server.
 
-    Kinds that end a call, which are those to count: `success`; `recovered`, after retries; `failure`; `cancelled`, only
-    from a server, nobody waits for the answer any more; `refused`, it was not made; `flipped`, an error text called a
-    success, made an error; `unflagged`, the same, passed as it is. Before the end: `retry`, a try failed and the next
-    follows after `delay` seconds. After the end: `repaired`, a call with corrected arguments was made, and failed if
-    there is a `failure`; `verified`, the tool that tells whether the call took effect was asked; `fallback`, something
-    else answered. Of a server: `died`, `restarted`, `dropped` (a line that
-    no client could use). In records only: `breaker`, `reason` says whether that of a tool opened or closed; `lost`,
-    `details` says how many records found no room; `mark`, `reason` says what happened beside the calls, such as a
-    deployment.
+    Kinds that end a call, which are those to count: `success`; `recovered`, after retries; `failure`; `cancelled`,
+    only from a server, when the client no longer waits; `refused`, it was not made; `flipped`, an error text sent
+    as a success, turned into an error; `unflagged`, the same, passed on unchanged. Before the end: `retry`, a try
+    failed and the next follows after `delay` seconds. After the end: `repaired`, a call with corrected arguments
+    was made, and failed if there is a `failure`; `verified`, the tool that tells whether the call took effect was
+    asked; `fallback`, something else answered. Of a server: `died`, `restarted`, `dropped` (a line that no client
+    could use). In records only: `breaker`, `reason` says whether that of a tool opened or closed; `lost`, `details`
+    says how many records found no room; `mark`, `reason` says what happened beside the calls, such as a deployment.
 
     `time` is in seconds since 1970, `elapsed` in seconds since the call began. All events of one call in a `session` of
     one source have the same `call`. `agent` is the program that called, as it names itself. `attempt` counts the tries,
@@ -179,7 +178,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ends a call that the agent got an error of."""
+        """Whether it ends a call for which the agent got an error."""
         return self.kind in FAILED
 
 

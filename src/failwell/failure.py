@@ -88,9 +88,9 @@ class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a tool call failed, whether another try can help, and what to do next.
 
-    `recoverable`, `retryable` and `outcome` are three questions: may it succeed with other input, may the same call
-    succeed later, and did this call take effect. What is not given is filled from the code's catalog row, then from
-    the type, so `Failure(code="RATE_LIMITED", message="…")` is complete.
+    `recoverable`, `retryable` and `outcome` are three questions: could another call succeed, could the same call
+    succeed later, and did this call take effect. Defaults come from the code's catalog row, then from the type, so
+    `Failure(code="RATE_LIMITED", message="…")` is complete.
 
     Raises:
         ValueError: a value is not one of its choices, the message is empty, or the code holds white space.

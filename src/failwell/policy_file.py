@@ -98,10 +98,10 @@ class ServerRules(_Rules, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class PolicyFile(ServerRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an operator knows of servers and tools, and how to call them.
+    """What an operator knows about servers and tools, and how to call them.
 
-    What is said of a tool beats what is said of its server, and a server's own section beats the general one. Within a
-    section each field comes from the most specific name or pattern that gives it, as in `Policy.tools`.
+    A tool's section beats its server's, and a server's section beats the general one. Within a section each field
+    comes from the most specific name or pattern that gives it, as in `Policy.tools`.
     """
 
     limits: _Address | None = None
@@ -109,7 +109,7 @@ class PolicyFile(ServerRules, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> "PolicyFile":
-        """Return what a file says; without a path the one in the user's configuration folder, if there is one.
+        """Return what a file says; without a path, the one in the user's configuration folder, if it exists.
 
         No file of the working directory is ever read unasked: a repository could call its tools read-only.
 
@@ -167,16 +167,16 @@ class PolicyFile(ServerRules, frozen=True, kw_only=True, forbid_unknown_fields=T
         return None if self.limits is None else _VARIABLE.sub(variable, self.limits)
 
     def server(self, name: str) -> ServerRules:
-        """Return what is said of a server, its tools aside."""
+        """Return what the file says about a server, without its tools."""
         return _merged(ServerRules, [self, *matching(self.servers, name)])
 
     def tool(self, server: str, name: str) -> ToolRules:
-        """Return what is said of a tool of a server."""
+        """Return what the file says about a tool of a server."""
         sections = [self, *matching(self.servers, server)]
         return _merged(ToolRules, [*sections, *(rules for one in sections for rules in matching(one.tools, name))])
 
     def policy(self, server: str, tool: str, *, base: Policy | None = None) -> Policy:
-        """Return how to make the calls of a tool: as the file says, else as *base* says."""
+        """Return the policy for a tool's calls: from the file, else from *base*."""
         base = (base or Policy()).for_tool(tool)
         said, of_server = self.tool(server, tool), self.server(server)
         # As the one of a tool it is the most specific, so that it beats all that the base says.

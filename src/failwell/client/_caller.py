@@ -64,7 +64,7 @@ _is_approved: ContextVar[bool] = ContextVar("failwell_is_approved", default=Fals
 
 @contextmanager
 def approved() -> Generator[None]:
-    """Make calls in this block exactly as they are: a person approved their arguments, so none is corrected."""
+    """Make calls in this block exactly as they are: a person has approved their arguments, so none is corrected."""
     token = _is_approved.set(True)
     try:
         yield
@@ -75,10 +75,10 @@ def approved() -> Generator[None]:
 class CallResult(Struct, frozen=True, kw_only=True):
     """How a tool call ended after all tries.
 
-    Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how the
-    last try ended, if there was any. Where `is_fallback` is true, `result` is what the fallback gave: the tool failed.
-    `repaired` says how the arguments were corrected, whether that helped or not. `attempts` counts all calls made.
-    `repeats`: so often the same call found nothing within a minute, from the third time on.
+    Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how
+    the last try ended, if there was any. Where `is_fallback` is true, `result` is what the fallback gave: the tool
+    failed. `repaired` says how the arguments were corrected, whether that helped or not. `attempts` counts all
+    calls made. `repeats` is how often the same call found nothing within a minute, from the third time on.
     """
 
     result: Any = None
@@ -98,13 +98,13 @@ class CallResult(Struct, frozen=True, kw_only=True):
         return self.with_notes(render(self.failure, self.hints, attempt=max(self.attempts, 1)))
 
     def with_notes(self, text: str) -> str:
-        """Return a text for a model with what else it should know of the call, a line each."""
+        """Return a text for a model with what else it should know about the call, a line each."""
         again = f"Note: the same call failed like this {self.repeats} times within a minute." if self.repeats else ""
         return "\n".join(filter(None, (text, self.repair_note, again)))
 
     @property
     def model_text(self) -> str:
-        """What a model may see in place of a result: the failure, or what the fallback gave and that it is one."""
+        """What a model may see instead of a result: the failure, or the fallback's answer, marked as such."""
         if not self.is_fallback:
             return self.text
         value = (
@@ -121,7 +121,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
 
     @property
     def note(self) -> str:
-        """One line that says a fallback stands in for the tool; empty without one."""
+        """One line that says that a fallback answered; empty without one."""
         if self.failure is None or not self.is_fallback:
             return ""
         failure = canonical(self.failure)
@@ -360,24 +360,24 @@ class CallerOptions(TypedDict, total=False):
 
 
 class Caller:
-    """Calls tools: reads how a call ended, tries again where that is safe, and says how it ended after all.
+    """Calls tools, reads how each call ended, and retries where that is safe.
 
-    Share one between tasks and threads: it holds its configuration, and what retries of many calls have in common.
+    Share one between tasks and threads: it holds the configuration and the limits that retries share.
 
     Args:
         policy: how often and how long.
         shared: budget, breaker and repeats, to share them with other callers.
-        limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* has their
-            figures, and takes over while it is away; callers with the same URL and figures have all that in common.
-        hook: told an `Event` after each try.
+        limits: the URL of a Redis or Valkey that holds them for many processes, or a `FleetLimits`; *shared* sets
+            their values, and takes over while the store is unavailable.
+        hook: called with an `Event` after each try.
         repair: make one corrected call if the arguments were wrong and what is right follows from error and schema. By
             default only if nothing is guessed (`5` for `"5"`), the schema proves the call wrong, and the tool is
             read-only; True: whatever is sure enough, where the call had no effect; False: never.
         fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.
-        trust: whether to believe what servers say of their tools: all, none, those named, or those it returns true for.
+        trust: whose annotations to trust: all servers, none, those named, or those it returns true for.
         dialect: what the servers are known to speak, if it does not flag errors.
         unflagged: look for failures in results that are not flagged as errors too.
-        policy_file: a policy file or its path: what it says of a server or a tool beats *policy*, *trust* and
+        policy_file: a policy file or its path: what it says about a server or a tool beats *policy*, *trust* and
             *unflagged*; its limits count where there are no other ones.
         clock: tells seconds.
         sleep: waits.
@@ -418,7 +418,7 @@ class Caller:
         self._policies: dict[tuple[str, str], Policy] = {}
 
     def with_own_pins(self) -> "Caller":
-        """Return a caller that does the same, and pins for itself what servers promise of their tools."""
+        """Return the same caller with its own record of what servers promise about their tools."""
         other = copy(self)
         other._pins = Pins()
         return other
@@ -437,7 +437,7 @@ class Caller:
         is_tool_call: bool = True,
         is_once: bool = False,
     ) -> CallResult:
-        """Make a call until it succeeds or another try is not worth it or not safe. Cancellation passes at once.
+        """Make a call, and retry it while that is worthwhile and safe. Cancellation passes at once.
 
         Inside another retried call it is made once: who retries further out also repairs and falls back.
 

@@ -29,19 +29,19 @@ def wrap(
     refresh: Callable[[], Awaitable[object]] | None = None,
     **options: Unpack[CallerOptions],
 ) -> T:
-    """Make every tool call of a session safe to fail: decoded, retried where that is safe, answered for the model.
+    """Read the failures of a session's tool calls, retry where that is safe, and tell the model what to do next.
 
     Takes a `ClientSession` or a connected `Client` of the mcp SDK, or a `Client` of fastmcp, and returns the same
     object. A failed call, also one that the SDK raises for, gives a result with `isError`, one text for the model,
-    `failure` and `raw`; a success is not touched. Refused calls over streamable HTTP keep their status and Retry-After,
-    for which the SDK's transport is hooked as by `install`. A session that the server has forgotten is begun anew; with
-    *reconnect* a closed connection is replaced too, and calls go on there. Wrapping again changes policy and options,
-    and logs that.
+    `failure` and `raw`; a success is not touched. Refused calls over streamable HTTP keep their status and
+    Retry-After, for which the SDK's HTTP transport is patched, as by `install`. If the server has forgotten the
+    session, a new one is started; with *reconnect* a closed connection is replaced too. Wrapping again changes
+    policy and options, and logs that.
 
     Args:
         session: the session or client.
         policy: how often and how long to try.
-        server: what to call its server, if not as it calls itself.
+        server: the server's name, if not the one it gives itself.
         reconnect: gives a new connected session: a context manager, which is held open in a task of its own until the
             session is replaced again or the program ends, or an awaitable.
         refresh: renews the credentials of the HTTP client, in place. It is called once for all calls that the MCP
@@ -51,7 +51,7 @@ def wrap(
             clock, sleep, chance.
 
     Raises:
-        TypeError: this is no session, or there is no such option.
+        TypeError: *session* is not a session, or there is no such option.
         ValueError: its SDK is not supported.
     """
     sdk = _sdks.module_for(session, _sdks.SESSIONS)
@@ -173,11 +173,11 @@ _process = _Process()
 
 
 def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Installation:
-    """Make every MCP tool call of this process safe to fail, as `wrap` does for one session.
+    """Do for every MCP tool call of this process what `wrap` does for one session.
 
-    Works for all that is built on `mcp.ClientSession`: fastmcp's `Client`, whose `ToolError` then carries the failure,
-    and agent frameworks. Tool calls over HTTP that are refused keep their status and Retry-After. What was done is
-    logged, and said in `says` of what this returns. Installing again changes the policy and options.
+    Works for all that is built on `mcp.ClientSession`: fastmcp's `Client`, whose `ToolError` then carries the
+    failure, and agent frameworks. Tool calls over HTTP that are refused keep their status and Retry-After. What was
+    done is logged, and `says` of the returned object repeats it. Installing again changes the policy and options.
 
     Args:
         policy: how often and how long to try.
@@ -186,7 +186,7 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
 
     Raises:
         TypeError: there is no such option.
-        ValueError: an installed SDK is not one we know; nothing was changed.
+        ValueError: an installed SDK is not supported; nothing was changed.
         ImportError: there is no mcp SDK.
     """
     caller = Caller(policy, **options)
@@ -216,7 +216,7 @@ def adapt(caller: Caller) -> None:
 
 
 def uninstall() -> str:
-    """Put everything back as it was before `install`, and return one sentence that says so.
+    """Undo `install`, and return one sentence that says so.
 
     Wrapped sessions stay wrapped, but HTTP transports are as they were for them too.
     """

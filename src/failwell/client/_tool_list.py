@@ -23,9 +23,9 @@ _SCHEMA_NAMES = ("inputSchema", "input_schema", "parameters")
 class ToolDescription(Struct, frozen=True):
     """A tool's annotations and input schema, as far as they are known.
 
-    `is_pinned`: the annotations promise no more than they did at first. `has_new_schema`: the schema was another one.
-    `retention`: for how many seconds the tool remembers idempotency keys, if it takes any. `verified_by` names the tool
-    that tells whether this one took effect.
+    `is_pinned`: the annotations promise no more than they did at first. `has_new_schema`: the schema has changed.
+    `retention`: for how many seconds the tool remembers idempotency keys, if it takes any. `verified_by` names the
+    tool that tells whether this one took effect.
     """
 
     annotations: dict[str, Any] | None = None
@@ -42,7 +42,7 @@ class ToolDescription(Struct, frozen=True):
 
     @classmethod
     def of(cls, tool: Any) -> "ToolDescription":
-        """Return what a tool of any SDK says of itself: an object or a wire-shaped dict."""
+        """Return the description of a tool of any SDK: an object or a wire-shaped dict."""
         if tool is None or isinstance(tool, ToolDescription):
             return tool or cls()
         said = _plain(tool)
@@ -144,7 +144,7 @@ Describe = Callable[[], Awaitable[Any]]
 
 
 class ToolLookup(NamedTuple):
-    """How to learn what a server says of a tool: calling it may ask the server, `known` tells what needs no asking."""
+    """Looks up what a server says about a tool: calling it may ask the server, `known` never does."""
 
     fetch: Describe
     known: Callable[[], ToolDescription | None]
@@ -162,10 +162,10 @@ class ToolPage(NamedTuple):
 
 
 class ToolListCache:
-    """The tools of one session, by name. The list is fetched when the first call failed, with all its pages, and kept.
+    """The tools of one session, by name.
 
-    Where it cannot be fetched, what the application itself was told counts. Nothing is raised, and after three tries it
-    is not fetched again.
+    The list is fetched after the first failed call, with all its pages, and kept. If it can't be fetched, the list that
+    the application got counts. Nothing is raised, and there are at most three tries.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class ToolListCache:
         self._pins = Pins()
 
     def note(self, tools: Iterable[Any]) -> None:
-        """Note what the server said of some tools to the application itself."""
+        """Note what the server told the application about some tools."""
         for tool in tools:
             if name := _name(tool):
                 described = self._noted[name] = self._pins.pin(name, ToolDescription.of(tool))
@@ -190,7 +190,7 @@ class ToolListCache:
                     self._tools[name] = described
 
     async def of(self, tool: str) -> ToolDescription:
-        """Return what is known of a tool; nothing is known of one that is not listed."""
+        """Return what is known about a tool; an unlisted one is unknown."""
         if self._tools is None and self._tries < _MOST_TRIES:
             if self._lock is None:
                 self._lock = asyncio.Lock()
@@ -200,7 +200,7 @@ class ToolListCache:
         return (self._noted if self._tools is None else self._tools).get(tool) or ToolDescription()
 
     def known(self, tool: str) -> ToolDescription | None:
-        """Return what is known of a tool without asking the server."""
+        """Return what is known about a tool without asking the server."""
         return None if self._tools is None else self._tools.get(tool)
 
     def forget(self) -> None:

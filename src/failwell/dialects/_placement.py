@@ -88,8 +88,9 @@ def encode(
 ) -> dict[str, Any]:
     """Return a failure as a wire-shaped result: one text block, `isError`, and the whole failure in `_meta`.
 
-    Everything is redacted on the way. Never fails for what a failure holds: if encoding breaks, a valid minimal error
-    goes out and the reason is logged. Of what was read from text without confidence only that text is sent.
+    Everything is redacted on the way. Never fails because of what a failure holds: if encoding breaks, a valid
+    minimal error is sent and the reason is logged. A failure that was read from text without confidence is sent as
+    that text alone.
 
     Args:
         failure: the failure, or the exception that carries it.

@@ -155,9 +155,9 @@ class MappingContext(NamedTuple):
 def from_exception(exc: BaseException, *, arguments: Any = None) -> Failure:
     """Return what an exception means to the agent. No text of the exception gets into the failure.
 
-    The outcome is that of the operation that failed, not of the whole tool call. `CancelledError`, `KeyboardInterrupt`
-    and the like are not failures of a tool: let them through. If one is passed all the same, nothing is read into it
-    and the answer is INTERNAL_ERROR.
+    The outcome is that of the operation that failed, not of the whole tool call. `CancelledError`,
+    `KeyboardInterrupt` and the like are not failures of a tool: let them through. If you pass one anyway, the
+    answer is INTERNAL_ERROR.
 
     Args:
         exc: the exception.
@@ -165,7 +165,7 @@ def from_exception(exc: BaseException, *, arguments: Any = None) -> Failure:
             what it could not parse is one of them; else the tool is at fault.
 
     Raises:
-        TypeError: *exc* is not an exception; a class of exceptions is none.
+        TypeError: *exc* is not an exception; an exception class is not one either.
     """
     if not issubclass(type(exc), BaseException):
         example = f", such as {exc.__name__}()" if isinstance(exc, type) else ""

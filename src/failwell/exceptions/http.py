@@ -46,7 +46,7 @@ def from_http(
 ) -> Failure:
     """Return the failure that an HTTP answer stands for: a status, with headers and a body (text, bytes, JSON) or bare.
 
-    Reads the delay from `Retry-After` and its relatives, RFC 9457 problem details, and the error bodies of common
+    Reads the delay from `Retry-After` and similar headers, RFC 9457 problem details, and the error bodies of common
     services. Their texts stay out of the failure.
 
     Raises:

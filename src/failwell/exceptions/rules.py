@@ -163,7 +163,7 @@ def rule(of: Key, verdict: Rule | None = None, *, server: Any = None) -> Any:
     With *server*, the rule holds for the tools of that protected server alone and goes before those that hold for all.
 
     Raises:
-        TypeError: the key is neither an exception class nor such a tuple, the verdict is no rule, or *server* is none.
+        TypeError: the key is neither a class nor such a tuple, the verdict is not a rule, or *server* is not a server.
     """
     _check_key(of)
     if verdict is None:

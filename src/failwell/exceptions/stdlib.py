@@ -83,12 +83,12 @@ def by_exit_status(exc: Any) -> Verdict:
 
 
 def by_source_of_text(exc: BaseException) -> Verdict:
-    """Depends on where the text came from: from a service it is a bad answer, else bad input."""
+    """Depends on who sent the text: BAD_UPSTREAM_RESPONSE from a service, else PARSE_ERROR."""
     return "BAD_UPSTREAM_RESPONSE" if passed_through(exc, _HTTP_CLIENTS) else "PARSE_ERROR"
 
 
 def by_source_of_end(exc: BaseException) -> Verdict:
-    """Depends on what ended: a connection was lost; a file or an input may be anybody's."""
+    """Depends on what ended: CONNECTION_LOST for a connection; a file or an input has no rule."""
     return "CONNECTION_LOST" if raised_in(exc, _STREAMS) else None
 
 

@@ -76,7 +76,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ends a call that the agent got an error of."""
+        """Whether it ends a call for which the agent got an error."""
         return self.kind in FAILED
 
 

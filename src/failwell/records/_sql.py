@@ -47,7 +47,7 @@ def open_sink(address: str) -> "SqlSink":
     """Return the sink at an address such as `sqlite:///calls.db` or `postgresql://user:password@host/database`.
 
     Raises:
-        ValueError: it is no address of a store.
+        ValueError: it is not the address of a store.
         ImportError: the driver is not installed.
     """
     return SqlSink(*parse_address(address))
@@ -57,7 +57,7 @@ def url_of(address: str) -> URL:
     """Return the URL of a store with the driver that we use, without its retention.
 
     Raises:
-        ValueError: it is no address of a store.
+        ValueError: it is not the address of a store.
         ImportError: the driver is not installed.
     """
     return parse_address(address)[0]

@@ -38,7 +38,7 @@ class RecordStore:
     made is migrated first; that needs the permission to change it.
 
     Raises:
-        ValueError: it is no address of a store.
+        ValueError: it is not the address of a store.
         ImportError: a library is not installed.
         NoStore: there are no records yet.
         WrongVersion: a later version of failwell made the tables.

@@ -74,8 +74,8 @@ def _redacted_json(text: str) -> str:
 def canonical(failure: Failure, cleaned: CleanMessage | None = None) -> RedactedFailure:
     """Return the failure with every text redacted and cut, and every value one that JSON can hold.
 
-    Doing it twice changes nothing. Everything that encodes a failure does this first. Whoever made its message with
-    `clean_message` says so by *cleaned*.
+    Doing it twice changes nothing. Everything that encodes a failure does this first. Pass *cleaned* if
+    `clean_message` made its message.
     """
     changes: dict[str, Any] = {}
     secrets = [_secret_text(problem) for problem in failure.fields]

@@ -80,7 +80,7 @@ def call(
     sleep: Callable[[float], object] = _environment.sleep,
     chance: Callable[[], float] = _environment.chance,
 ) -> T:
-    """Call a function until it succeeds or another try is not worth it or not safe; return or raise its last answer.
+    """Call a function, retry it while that is worthwhile and safe, and return or raise the last result.
 
     A failure is an exception, or a result that says it is one. Inside another retried call nothing is retried.
 

@@ -38,7 +38,7 @@ class Ask(Struct, frozen=True, eq=False):
 
 
 class Wait(Struct, frozen=True):
-    """Wait so many seconds, then `begin` the next try."""
+    """Wait this many seconds, then `begin` the next try."""
 
     delay: float
 
@@ -93,7 +93,7 @@ class _Progress(Struct, kw_only=True, eq=False):
 
 
 class Run(_Progress, eq=False):
-    """What became of one call so far, and what to do next.
+    """The state of one call, and what to do next.
 
     A driver does what each effect says, and tells the run how that ended:
 
@@ -164,7 +164,7 @@ class Run(_Progress, eq=False):
         return then(answer)
 
     def cancelled(self) -> None:
-        """Note that the try was cancelled: nothing is known of it. A question under way still gets its answer."""
+        """Note that the try was cancelled: its outcome is unknown. A question under way still gets its answer."""
         self.is_cancelled = True
         self.shared.released((self.server, self.tool), caller=self)
 

@@ -51,8 +51,8 @@ class _KnownState(Struct):
 class FleetLimits:
     """Budget, breakers, repeats and rate limits that many processes share, with one round trip for each step at most.
 
-    What the store says of a tool is believed for *freshness* seconds, so that most successes ask nothing. While the
-    store is away, the process uses limits of its own; no call waits for the store to come back.
+    What the store says about a tool is cached for *freshness* seconds, so most successes don't ask it. While the
+    store is unavailable, the process uses its own limits; no call waits for the store to come back.
 
     Args:
         store: where they are kept.
@@ -153,7 +153,7 @@ class FleetLimits:
         self._release(key, self._name_of(caller))
 
     def flush(self, timeout: float = 0.5) -> None:
-        """Wait until the store knows all that happened, at most so many seconds."""
+        """Wait until the store knows all that happened, at most *timeout* seconds."""
         self._background.finish(timeout)
 
     def close(self) -> None:

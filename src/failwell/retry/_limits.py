@@ -419,7 +419,7 @@ class Gate(Struct, frozen=True):
 
 
 class LimitState(Struct, frozen=True):
-    """What the store knows of a tool after a step.
+    """What the store knows about a tool after a step.
 
     For *left* seconds calls are refused; *is_probed*: until one that probes has its answer, if that comes before.
     *is_own_probe*: it is this one, and may pass. *has_failures*: something failed lately, so successes count.

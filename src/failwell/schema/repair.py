@@ -49,12 +49,12 @@ class Repair(Struct, frozen=True, kw_only=True):
 
     @property
     def is_lossless(self) -> bool:
-        """Whether nothing was guessed: every value is the one that was sent, in the form that is due."""
+        """Whether nothing was guessed: every value is the one that was sent, in the right form."""
         return all(change.is_lossless for change in self.changes)
 
 
 def repair(failure: Failure, arguments: Any, schema: Any) -> Repair | None:
-    """Return arguments that mend a failed call, or None if the error and the schema do not determine them.
+    """Return corrected arguments for a failed call, or None if the error and the schema do not determine them.
 
     Nothing is sent, nothing given is changed, and no value is invented. With jsonschema-rs installed, a proposal that
     the schema would refuse is never made.

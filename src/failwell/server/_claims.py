@@ -156,7 +156,7 @@ def open_claims(address: str) -> ClaimStore:
     """Return the store at `sqlite:///FILE`, `postgresql://HOST/DATABASE` or `redis://HOST`.
 
     Raises:
-        ValueError: it is no address of a store.
+        ValueError: it is not the address of a store.
         ImportError: the package that it needs is not installed.
     """
     scheme = address.partition(":")[0]

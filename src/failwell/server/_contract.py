@@ -59,7 +59,7 @@ def contract_meta(named: Iterable[str]) -> dict[str, Any]:
 
 
 def enforce(function: F) -> F:
-    """Return the tool so that failing with an undeclared code raises `BrokenContract`. For tests.
+    """Return a tool that raises `BrokenContract` if it fails with an undeclared code. For tests.
 
     Works on bare tools, whose exceptions pass through, and on guarded ones, whose results are looked into.
     """

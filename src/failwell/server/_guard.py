@@ -82,8 +82,8 @@ def guard(
     """Make a function, sync or async, return a wire-shaped result whatever happens in it.
 
     Values become successes; a `Failure`, an `Err` or an exception becomes a failure in the dialect. What was not
-    raised on purpose is logged with its traceback under the id that the agent gets. Cancellation passes through. It is
-    for servers written by hand: for those of an SDK there is `protect`.
+    raised on purpose is logged with its traceback under the id that the agent gets. Cancellation passes through. It
+    is for servers written by hand; with an SDK, use `protect`.
 
     Args:
         function: the tool.

@@ -77,9 +77,9 @@ class Idempotency:
         downstream: the tool passes the key to a service that takes it, so that doing it again is safe.
         required: refuse calls without a key.
         retention: how many seconds a key is remembered; it is published, and clients do not retry a key beyond it.
-        lease: after how many seconds without a sign of life a worker counts as lost.
-        abandoned_after: for how many seconds a worker must be lost before `resolve` may say that nothing happened: one
-            that only can't reach the store may still be at work.
+        lease: a worker without a sign of life for this many seconds counts as lost.
+        abandoned_after: how many seconds a worker must be lost before `resolve` may say that nothing happened; one that
+            can't reach the store may still be running.
         on_store_failure: `refuse` calls with a key while the store is down, or let them `proceed` without protection.
         cipher: encrypts stored results.
         principal: tells who calls, given the SDK's context; the default is the authenticated client and subject.
@@ -172,7 +172,7 @@ def current_claim() -> Claim | None:
 def idempotent(store: ClaimStore | str, **settings: Any) -> Callable[[F], F]:
     """Make a tool of a protected server take idempotency keys. The settings are those of `Idempotency`.
 
-    It goes beneath the SDK's decorator. `protect` sees to it that the effect happens at most once for a key.
+    Put it below the SDK's decorator. `protect` makes sure that the effect happens at most once for a key.
     """
     return with_idempotency(Idempotency(store, **settings))
 

@@ -9,10 +9,10 @@ from failwell.errors import Busy
 class Limit:
     """A number of places for calls. Entering without a free place raises; leaving frees the place.
 
-    Shared between threads and tasks: give the same limit to every tool that uses the same scarce thing.
+    Shared between threads and tasks: give the same limit to every tool that uses the same scarce resource.
 
     Raises:
-        ValueError: there is not even one place.
+        ValueError: there is not at least one place.
     """
 
     def __init__(self, most: int, *, retry_after: float = 1.0) -> None:

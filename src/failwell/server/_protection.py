@@ -126,7 +126,7 @@ class Protection:
         settings: what the dialect takes.
 
     Raises:
-        ValueError: there is no such dialect, or something declared is no code.
+        ValueError: there is no such dialect, or something declared is not a code.
         TypeError: the dialect does not take a setting.
     """
 
@@ -191,7 +191,7 @@ class Protection:
         return f"<Protection: {self.says}>"
 
     def put_on(self, server: Any, attach: "Callable[[Any, Protection], str]") -> None:
-        """Protect a server in the way of its SDK, and say so.
+        """Protect a server as its SDK requires, and say so.
 
         Raises:
             ValueError: the server is protected already, or its SDK is not supported.
@@ -468,9 +468,9 @@ def protect(
 ) -> Protection:
     """Make a server of fastmcp or the mcp SDK, high level or low level, answer every failure as a `Failure`.
 
-    Declared failures, returned ones, any exception, wrong arguments, unknown tools and results that break their schema
-    arrive in the dialect; what succeeds is not touched. Tools may be added before or after. What was done is logged,
-    and said in `says` of what this returns.
+    Declared failures, returned ones, any exception, wrong arguments, unknown tools and results that break their
+    schema arrive in the dialect; successes don't change. Tools may be added before or after. What was done is
+    logged, and `says` of the returned object repeats it.
 
     Args:
         server: the server.
@@ -496,7 +496,7 @@ def protect(
         settings: what the dialect takes.
 
     Raises:
-        TypeError: this is no server, or the dialect does not take a setting.
+        TypeError: *server* is not a server, or the dialect does not take a setting.
         ValueError: the server is protected already, its SDK is not supported, or there is no such dialect.
     """
     sdk = _sdks.module_for(server, _sdks.SERVERS)

@@ -2,13 +2,10 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tools.pictures import fleet
 
 import failwell as fw
@@ -23,12 +20,6 @@ DOCS = Path(__file__).parents[3] / "docs"
 def blocks(page: str, language: str) -> list[str]:
     text = (DOCS / page).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def compose() -> dict[str, Any]:
-    [text] = blocks("howto/fleet.md", "yaml")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
 
 
 def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, make: Any) -> None:
@@ -48,40 +39,6 @@ def test_the_user_on_the_page_may_do_what_limits_need(own_redis: RedisServer, ma
     limits._store.check()
 
     assert warnings == []
-
-
-def test_the_proxy_in_the_example_takes_its_options() -> None:
-    service = compose()["services"]["proxy"]
-    words = shlex.split(service["command"][-1].replace("$${", "${"))
-    options = parse(words[words.index("proxy") + 1 :])
-
-    assert service["command"][:2] == ["sh", "-c"]
-    assert options.limits == "redis://:${LIMITS_PASSWORD}@limits:6379/0"
-    assert (options.workers, options.retry, options.listen) == (2, True, ("0.0.0.0", 8080))
-    assert options.events is not None
-
-
-def test_the_dashboard_in_the_example_takes_its_options() -> None:
-    service = compose()["services"]["dashboard"]
-    words = shlex.split(service["command"][-1])
-    named = [word for word in words[words.index("dashboard") :] if word.startswith("--")]
-    told = subprocess.run(
-        [sys.executable, "-m", "failwell", "dashboard", "--help"], capture_output=True, text=True, check=True
-    ).stdout
-
-    assert named == ["--store", "--listen"]
-    assert [name for name in (*named, "FAILWELL_DASHBOARD_TOKEN") if name not in told] == []
-    assert "FAILWELL_DASHBOARD_TOKEN" in service["environment"]
-
-
-def test_every_name_in_the_example_is_that_of_a_service() -> None:
-    example = compose()
-    services = example["services"]
-
-    assert {name for service in services.values() for name in service.get("depends_on", ())} <= set(services)
-    hosts = set(re.findall(r"@(\w+)[:/]", str(services)))
-    assert hosts == {"limits", "events"}
-    assert set(example["volumes"]) == {"events"}
 
 
 def test_the_picture_is_the_one_that_is_drawn() -> None:
