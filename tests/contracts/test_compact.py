@@ -110,7 +110,7 @@ def test_a_text_that_is_no_json_is_an_internal_error() -> None:
     assert fw.decide(found).action == "stop"
 
 
-@differs("compact", "A text that is no JSON is INTERNAL only if its words say nothing else.")
+@differs("compact", "A text that isn't JSON is INTERNAL only if its words suggest nothing else.")
 def test_a_text_that_is_no_json_is_read_where_its_words_are_clear() -> None:
     found = fw.read({"content": [{"type": "text", "text": "rate limit exceeded"}], "isError": True})
 
@@ -133,7 +133,7 @@ def test_a_transient_error_is_tried_three_times_after_the_delay_that_it_names() 
 
 
 @differs(
-    "compact", "A TRANSIENT error is not repeated where the call may have had its effect and the tool is not safe."
+    "compact", "A TRANSIENT error is not retried if the call may have taken effect and the tool is not safe to repeat."
 )
 def test_a_transient_error_of_a_tool_that_may_have_acted_is_checked_first() -> None:
     assert fw.decide(fw.Failure(type="TRANSIENT", message="x")).action == "verify"
@@ -176,7 +176,7 @@ def test_http_statuses_become_the_published_types(statuses: tuple[int, ...], typ
     assert {fw.from_http(status).type for status in statuses} == {type_}
 
 
-@differs("compact", "501 is INTERNAL and not retryable: what is not implemented does not come back.")
+@differs("compact", "501 is INTERNAL and not retryable.")
 def test_what_is_not_implemented_is_not_transient() -> None:
     assert fw.from_http(501).type == "INTERNAL"
 

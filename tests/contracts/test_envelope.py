@@ -192,9 +192,7 @@ def test_common_errors_have_constructors() -> None:
     assert payload(taken)["error_code"] == "CLAIM_TASK_ALREADY_CLAIMED"
 
 
-@differs(
-    "envelope", 'Texts of other errors are not searched for words such as "not found" on the server: classes decide.'
-)
+@differs("envelope", 'On the server, exception texts are not searched for words such as "not found": classes decide.')
 def test_the_text_of_an_exception_does_not_decide() -> None:
     assert fw.from_exception(RuntimeError("task not found")).code == "INTERNAL_ERROR"
 
@@ -205,7 +203,7 @@ def test_a_client_branches_on_the_code_of_a_tool() -> None:
     assert (found.code, found.type) == ("UNAUTHORIZED", "PERMISSION")
 
 
-@differs("envelope", "`hint` is left out where no next step is known.")
+@differs("envelope", "`hint` is left out if no next step is known.")
 def test_a_failure_without_a_next_step_has_no_hint() -> None:
     assert "hint" not in payload(fw.NotFound("x"))
 

@@ -97,7 +97,7 @@ def test_who_must_sign_in_is_always_told_how(suggestion: str | None) -> None:
     assert "sign in" in details["suggestion"] if suggestion is None else details["suggestion"] == suggestion
 
 
-@differs("flat", "The command to sign in with is the author's to give, as `suggestion`; without one the user is asked.")
+@differs("flat", "You give the command to sign in with as `suggestion`; otherwise the user is asked.")
 def test_without_a_command_the_user_is_asked_to_sign_in() -> None:
     details = payload(fw.Unauthenticated("x"))["details"]
 
@@ -109,7 +109,7 @@ def test_an_error_is_flagged() -> None:
     assert fw.encode(fw.NotFound("x"), "flat")["isError"] is True
 
 
-@differs("flat", "Empty details are left out instead of being null; both are read.")
+@differs("flat", "Empty details are left out instead of null; both are read.")
 def test_empty_details_are_left_out() -> None:
     assert "details" not in payload(fw.Failure(code="NOT_FOUND", message="x"))
 

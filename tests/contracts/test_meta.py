@@ -115,17 +115,17 @@ def test_an_unknown_error_of_another_tool_is_not_retried() -> None:
     assert fw.decide(fw.from_exception(RuntimeError("x"))).action == "stop"
 
 
-@differs("meta", "A new class says itself whether it is terminal: nothing else has to be updated.")
+@differs("meta", "A new class itself says whether it is terminal.")
 def test_a_class_of_your_own_needs_no_entry_elsewhere() -> None:
     assert fw.is_terminal(AuthenticationError("x"))
 
 
-@differs("meta", "`retryable` is left out where it is unknown.")
+@differs("meta", "`retryable` is left out if it is unknown.")
 def test_an_unknown_answer_is_left_out() -> None:
     assert "retryable" not in meta(fw.ToolFailure("x", retryable=None))
 
 
-@differs("meta", "Next step, delay, names to use and field problems follow the message, as models see no `_meta`.")
+@differs("meta", "Next step, delay, names to use and field problems follow the message in the text.")
 def test_advice_follows_the_message() -> None:
     text = fw.encode(fw.RateLimited("Too many.", retry_after=30), "meta")["content"][0]["text"]
 

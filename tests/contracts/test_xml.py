@@ -202,7 +202,7 @@ def test_steps_compose_without_try() -> None:
     assert delete("u-1", "read") == fw.success("Deleted")
 
 
-@differs("xml", "A failed step is in `failure`, not in `response`: it becomes a response where the tool ends.")
+@differs("xml", "A failed step is in `failure`, not in `response`; it becomes a response when the tool ends.")
 def test_a_failed_step_carries_the_failure() -> None:
     step = fw.fail(fw.error("x"))
 
