@@ -29,7 +29,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
-demo: $(CLI) ## watch a server fail in every way, and an agent decide
+demo: $(CLI) ## watch a server fail, bare and protected, and what an agent does about it
 	@$(BIN)/failwell demo
 
 test: $(TESTS) ## run the tests, in about five minutes; some of them: make test ONLY=tests/client

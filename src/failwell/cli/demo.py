@@ -30,10 +30,10 @@ from failwell.demo.scenes import (
 )
 
 _INDENT = 4
-_TITLE = "One MCP server that fails in every way, twice: as servers are written today, and with fw.protect(server)."
+_TITLE = "One MCP server fails in the same ways twice: on its own, and with fw.protect(server)."
 _INTRODUCTION = (
-    "An agent without a model acts only on what the errors say. Both servers are real processes, and all side effects "
-    "are counted by them. ✓ it got what it wanted, – it handed the failure over at once, ✗ harm was done."
+    "A mechanical agent, without a model, acts only on what the errors say. Both servers are real processes that count "
+    "their side effects. ✓ it recovered, – it handed the failure over at once, ✗ it did harm."
 )
 _HEADINGS = {"bare": "bare: the text of the exception", "failwell": "with failwell"}
 _ROWS = (

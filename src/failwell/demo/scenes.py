@@ -85,20 +85,20 @@ SCENES = (
         effect="set_stock",
     ),
     Scene(
-        title="a time-out while reading",
+        title="a timeout while reading",
         tool="exchange_rate",
         arguments={"currency": "NOK"},
         proof="1 EUR = 11.42 NOK",
     ),
     Scene(
-        title="a time-out after the mail was sent",
+        title="a timeout after the mail was sent",
         tool="send_email",
         arguments={"to": "ann@example.com"},
         proof="ann@example.com",
         effect="mails",
     ),
     Scene(
-        title="a time-out after the card was charged",
+        title="a timeout after the card was charged",
         tool="charge_card",
         arguments={"order": "o-102", "cents": 4900},
         proof="charged",
