@@ -195,15 +195,12 @@ def from_places(raw: RawResult, context: Context, *, now: float | None = None) -
 
 def _by_validator(text: str, stated: Stated, context: Context) -> Finding | None:
     """Return what a validator's text says with all that it says of the fields, unless its object states a code."""
-    if stated.statuses or stated.category:
+    if stated.statuses or stated.category or ((coded := _best_code(stated)) and coded.confidence > _NAMED):
         return None
-    found = flat_text.about_result(text, context)
-    if found is None:
-        found = flat_text.by_validator(text, context)
-        if found is None or not found.fields:
-            return None
-    coded = _best_code(stated)
-    return found if coded is None or coded.confidence <= _NAMED else None
+    if (found := flat_text.about_result(text, context)) is not None:
+        return found
+    found = flat_text.by_validator(text, context)
+    return found if found is not None and found.fields else None
 
 
 _MOST_FAILED_ITEMS = 50
