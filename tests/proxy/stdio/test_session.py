@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -415,6 +417,21 @@ def test_a_dry_run_reports_and_changes_nothing(tmp_path: Path) -> None:
     assert [line["kind"] for line in lines] == ["retry", "failure", "success", "retry", "flipped"]
     assert lines[2]["details"]["refused"] == "VALIDATION_FAILED"
     assert all(line["details"]["dry_run"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--observe"], ["--observe", "--retry", "--validate"], ["--retry"], ["--validate"]], ids="".join
+)
+def test_a_failing_call_that_is_the_last_line_of_the_input_is_answered(options: list[str]) -> None:
+    params = {"name": "look", "arguments": {"n": 1, "do": "fail:File not found: /a"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    command = [sys.executable, "-m", "failwell", "proxy", *options, "--", *SERVER]
+
+    done = subprocess.run(command, input=json.dumps(call).encode() + b"\n", capture_output=True, timeout=60, check=True)
+
+    (answer,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (answer["id"], answer["result"]["isError"]) == (2, True)
+    assert answer["result"]["content"][0]["text"].startswith("File not found: /a")
 
 
 def test_the_summary_counts_per_tool() -> None:

@@ -76,6 +76,7 @@ class EffectRunner:
         self._jitter = jitter
         self._schedule = schedule
         self._parked: dict[Steps, PendingRequest] = {}
+        self._resumed = 0
         self._numbers = count(1)
 
     def from_client(self, line: bytes, sent_at: float | None = None) -> bytes | None:
@@ -159,6 +160,12 @@ class EffectRunner:
         """Note that the server has nothing of these lines."""
         with self.lock:
             self.conversation.note_not_sent(lines)
+
+    def holds_calls(self) -> bool:
+        """Return whether calls wait to be sent for the first time: for the list of tools, or for their turn."""
+        with self.lock:
+            held = (one for one in self._parked.values() if one.is_held and not one.is_answered)
+            return self._resumed > 0 or any(not request.is_ended for request in held)
 
     def waiting(self) -> int:
         """Return how many calls wait for another try."""
@@ -291,8 +298,14 @@ class EffectRunner:
     def _resume(self, steps: Steps) -> None:
         with self.lock:
             is_waiting = self._parked.pop(steps, None) is not None
-        if is_waiting:
+            self._resumed += is_waiting
+        if not is_waiting:
+            return
+        try:
             self._run(steps, result=True)
+        finally:
+            with self.lock:
+                self._resumed -= 1
 
 
 class _Listing:

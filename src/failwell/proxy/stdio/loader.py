@@ -72,6 +72,11 @@ class ConversationLoader:
         return self._runner is not None or bool(self._first_lines)
 
     @property
+    def holds_calls(self) -> bool:
+        """Whether calls wait to be sent for the first time."""
+        return self._runner is not None and self._runner.holds_calls()
+
+    @property
     def is_waiting_for_server(self) -> bool:
         """Whether all that the server has written was passed on."""
         return self.down is None or self.down.is_reading

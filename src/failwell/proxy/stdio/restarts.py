@@ -34,7 +34,7 @@ class Restarts:
     """Counts how often a server dies, and answers the requests that were lost with it.
 
     Args:
-        dry_run: answer nothing.
+        dry_run: answer no request that the server did not answer.
         report: gets the kind of each event and its details: the exit code, and the number of requests.
         clock: tells seconds.
     """
@@ -77,9 +77,9 @@ class Restarts:
         count = sum(bool(request.method) for request in lost) + (0 if will_return else runner.waiting())
         if (count or code) and not is_wanted:
             self._report("restarted" if will_return else "died", exit_code=code, pending=count)
-        if self._dry_run:
-            return b""
         answers = b"" if will_return else runner.give_up()
+        if self._dry_run:
+            return answers  # the server's own, which waited for the list of tools
         for request in lost:
             if not request.is_answered and not (will_return and request.method == "initialize"):
                 answers += self._answer(runner, request, code, will_return=will_return)

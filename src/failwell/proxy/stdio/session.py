@@ -225,7 +225,14 @@ class StdioSession:
                 self.to_server(rest if changed is None else changed)
         finally:
             loader.client_spoke.set()
+            self._await_held_calls()
             self._server.hang_up()
+
+    def _await_held_calls(self) -> None:
+        """Wait until the calls that the proxy holds are sent: the client has said all, but it wants their answers."""
+        server, loader = self._server, self._loader
+        while loader.holds_calls and not server.ending.is_set() and not server.child.dead.is_set():
+            server.ending.wait(_POLL_INTERVAL)
 
     def _start_down(self) -> None:
         child, self._output_closed = self._server.child, Event()
