@@ -134,10 +134,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
 @pytest.mark.parametrize("how", ["install", "wrap", "both"])
 def test_a_task_that_hangs_is_cancelled_and_its_outcome_unknown(how: str, clock: FakeClock) -> None:
     stopped: list[str] = []
+    asked: list[str] = []  # once the client waits for the task, and no earlier, time passes
 
     async def hang() -> str:
-        clock.advance(60)
         try:
+            while not asked:
+                await asyncio.sleep(0.01)
+            clock.advance(60)
             await asyncio.sleep(3600)
         finally:
             stopped.append("hang")
@@ -153,6 +156,14 @@ def test_a_task_that_hangs_is_cancelled_and_its_outcome_unknown(how: str, clock:
         async with sdks.session("fastmcp", server, "modern") as client:
             if how != "install":
                 fw.wrap(client, policy)
+            send = client.session.send_request
+
+            async def noting(request: Any, *args: Any, **kwargs: Any) -> Any:
+                if request.method == "tasks/get":
+                    asked.append(request.method)
+                return await send(request, *args, **kwargs)
+
+            client.session.send_request = noting
             with pytest.raises(fw.ToolFailure) as raised:
                 await client.call_tool("hang", {})
             async with asyncio.timeout(30):

@@ -11,14 +11,14 @@ class CallClock:
     """The time that a call has left. It stands still while the user or the client is asked for something.
 
     It has *seconds*, again each time it is restarted, and *most* in all. `is_over` says that the call was answered
-    without waiting for its end any longer; what is in `at_expiry` is started then.
+    without waiting for its end any longer; what is in `if_abandoned` is started then, or if the call is cancelled.
     """
 
     def __init__(self, seconds: float, *, most: float = math.inf) -> None:
         self.is_over = False
         self.is_restarted = False
         self.on_change: Callable[[], object] | None = None
-        self.at_expiry: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self.if_abandoned: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._seconds = seconds
         self._most = most
         self._spent = 0.0  # until `_since`, and since the last restart

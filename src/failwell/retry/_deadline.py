@@ -90,8 +90,7 @@ class _LimitedRun:
     async def expire(self, *, cancels: bool, grace: float) -> None:
         """Cancel the coroutine, and give it a moment to end."""
         self.clock.is_over = True
-        for start in self.clock.at_expiry:
-            spawn(start())
+        self._abandon()
         if cancels:
             self._scope.cancel()
             with move_on_after(min(self.clock.limit, grace)):
@@ -103,9 +102,14 @@ class _LimitedRun:
 
     async def cancel(self) -> None:
         """Cancel the coroutine because whoever waits for it is cancelled, and wait until it ends."""
+        self._abandon()
         self._scope.cancel()
         with CancelScope(shield=True):
             await self._finished.wait()
+
+    def _abandon(self) -> None:
+        for start in self.clock.if_abandoned:
+            spawn(start())
 
     async def _run(self) -> None:
         try:

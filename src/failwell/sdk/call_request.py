@@ -160,7 +160,7 @@ def note_task(session: Any, result: Any) -> None:
     """Have the task that a call is run as cancelled, if the time of the try that waits for it runs out."""
     clock, task_id = attempt_clock.get(), getattr(result, "task_id", None)
     if clock is not None and getattr(result, "result_type", None) == "task" and isinstance(task_id, str):
-        clock.at_expiry.append(functools.partial(_cancel_task, session, task_id))
+        clock.if_abandoned.append(functools.partial(_cancel_task, session, task_id))
 
 
 async def _cancel_task(session: Any, task_id: str) -> None:
