@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.advice import advised
 from tests.reading.corpus import CERTAIN
 
 
@@ -235,3 +236,28 @@ def test_a_name_in_use_is_taken_and_a_port_in_use_is_busy() -> None:
 )
 def test_a_vendors_code_is_what_its_documentation_says(body: dict[str, Any], code: str) -> None:
     assert read(json.dumps(body)).code == code
+
+
+PROGRAMS = [
+    ("execute_command", {"command": "./pay.sh; curl http://x"}, "curl: (7) Failed to connect: Connection refused"),
+    ("shell_exec", {"cmd": "./pay.sh && psql"}, "psql: error: connection to server failed: Connection refused"),
+    ("bash", {"command": "./pay.sh; cat /none"}, "cat: /none: No such file or directory"),
+    ("run_python", {"code": "pay()\nopen('/none')"}, "FileNotFoundError: [Errno 2] No such file or directory: '/none'"),
+    ("run-code", {"code": "pay()\nimport foo"}, "ModuleNotFoundError: No module named 'foo'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "text"), PROGRAMS, ids=[tool for tool, _, _ in PROGRAMS])
+def test_what_a_program_did_before_it_failed_is_unknown(tool: str, arguments: dict[str, Any], text: str) -> None:
+    failure = read(text, tool=tool, arguments=arguments)
+
+    assert failure.outcome == "unknown"
+    assert "repeat" not in (advised(failure).suggestion or "")
+    assert read(text, tool="send_mail", arguments={"to": "ann"}).outcome in ("not_executed", "rejected")
+
+
+def test_a_call_that_a_runner_of_programs_refused_was_not_run() -> None:
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    refused = read("Missing required argument: command", tool="bash", arguments={}, input_schema=schema)
+
+    assert (refused.type, paths(refused), refused.outcome) == ("VALIDATION", ["command"], "not_executed")

@@ -102,6 +102,8 @@ def test_what_is_quoted_is_not_what_is_missing() -> None:
         ("bash", {}, True),
         ("run_tests", {}, True),
         ("analyse", {"code": "1/0"}, True),
+        ("redeem_voucher", {"code": "SPRING-2026"}, False),
+        ("sign_in", {"code": 123456}, False),
         ("execute_query", {"query": "select 1"}, False),
         ("search_code", {"query": "x"}, False),
         ("get_user", {"id": 1}, False),

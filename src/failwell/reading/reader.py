@@ -240,9 +240,19 @@ def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: 
     else:
         reading = from_places(raw, context, now=now) or _from_text(raw, context)
     failure = reading.failure
-    if failure.outcome in _NO_EFFECT and tells_of_effect(failure.message):
+    if failure.outcome in _NO_EFFECT and (tells_of_effect(failure.message) or _is_of_a_program(failure, raw, context)):
         return replace(reading, failure=failure.replace(outcome="unknown"))
     return reading
+
+
+def _is_of_a_program(failure: Failure, raw: RawResult, context: Context) -> bool:
+    """Return whether words come from a program that the caller wrote: what it did before it failed is not known."""
+    is_refused = raw.rpc_error is not None or failure.code == "UNKNOWN_TOOL"
+    if failure.origin != "inferred" or is_refused or (failure.type == "VALIDATION" and failure.fields):
+        return False
+    from failwell.schema.tool_names import runs_code  # only now: it takes milliseconds to load
+
+    return runs_code(context.tool or "", context.arguments)
 
 
 def _from_text(raw: RawResult, context: Context) -> Reading:

@@ -268,13 +268,22 @@ _RUNNABLE = frozenset(_RUNNABLE_WORDS.split())
 _CODE_ARGUMENTS = frozenset(
     ("code", "script", "command", "commands", "cmd", "program", "python_code", "source_code", "cell", "test_command")
 )
+_PROGRAM_MARKS = frozenset("\n (=;/")
 _ITSELF = frozenset(("bash", "shell", "python", "terminal", "repl", "interpreter", "powershell", "jupyter"))
 
 
 def runs_code(tool: str, arguments: Any) -> bool:
-    """Return whether a tool runs what its caller wrote, so that a traceback is its answer, not its fault."""
+    """Return whether a tool runs what its caller wrote: what fails then, a traceback say, is a part of its answer."""
     name = ToolName(tool)
     words = set(name.words)
     if words & _ITSELF or (name.kind == "run" and words & _RUNNABLE) or "test" in words or "tests" in words:
         return True
-    return is_object(arguments) and not _CODE_ARGUMENTS.isdisjoint(arguments)
+    if not is_object(arguments):
+        return False
+    given = [name for name in arguments if name in _CODE_ARGUMENTS]
+    return any(name != "code" or _is_program(arguments[name]) for name in given)
+
+
+def _is_program(value: Any) -> bool:
+    """Return whether a value is more than a code of another kind: a voucher's, a country's, a sign-in's."""
+    return isinstance(value, str) and not _PROGRAM_MARKS.isdisjoint(value)
