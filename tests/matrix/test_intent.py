@@ -265,9 +265,16 @@ def test_public_errors_of_another_tool_do_not_count(kind: str) -> None:
     def book():
         raise ValueError("Seat 12A is taken.")
 
-    _, text = answer(kind, book, public_errors={"pay": ValueError})
+    def pay():
+        raise ValueError("Card c-1 has expired.")
 
-    assert "12A" not in text
+    server = sdks.new(kind)
+    server.tool()(book)
+    server.tool()(pay)
+    fw.protect(server, public_errors={"pay": ValueError})
+
+    assert "12A" not in ask(kind, server, "book")["content"][0]["text"]
+    assert "Card c-1 has expired." in ask(kind, server, "pay")["content"][0]["text"]
 
 
 @pytest.mark.parametrize("kind", sdks.KINDS)

@@ -41,7 +41,7 @@ from failwell.server._schemas import SchemaChecks
 
 try:
     from fastmcp.exceptions import DisabledError, NotFoundError
-    from fastmcp.server.middleware import Middleware, middleware
+    from fastmcp.server.middleware import Middleware
     from fastmcp.tools import FunctionTool, Tool
     from mcp.types import CallToolResult, TextContent
     from pydantic import ValidationError
@@ -158,21 +158,6 @@ def _suppression() -> Callable[[], AbstractContextManager[None]]:
 _without_spans = _suppression()
 
 
-_ALL_HOOKS = "all"
-
-
-def _phase_of_all() -> str:
-    return _ALL_HOOKS
-
-
-def _phases() -> Callable[[], str]:
-    """Return what tells which hooks fastmcp 4 runs of a middleware: not all if a request fails before the server."""
-    return getattr(getattr(middleware, "_dispatch_phase", None), "get", _phase_of_all)
-
-
-_phase = _phases()
-
-
 def _name_in(tool: Any) -> str:
     return str(tool.name)
 
@@ -224,8 +209,6 @@ _CONFLICTING = {
     "RetryMiddleware": "it repeats calls of every tool, also of those that are not safe to run twice",
 }
 _WATCHED = "__failwell_watched__"
-_CALL, _LIST = "tools/call", "tools/list"
-_HOOKED = (_CALL, _LIST)
 _MOST_TRANSFORMS = 20
 _DEEPEST_MOUNT = 10
 
@@ -334,15 +317,6 @@ class FailwellMiddleware(Middleware):
             if reason and middleware not in self._warned:
                 self._warned.add(middleware)
                 log.warning("%s has a %s: %s", server.name, type(middleware).__name__, reason)
-
-    async def __call__(self, context: Any, call_next: Any) -> Any:
-        """Pass a message to the one hook that concerns it; fastmcp passes each through all of them."""
-        method = context.method
-        if type(self) is not FailwellMiddleware or (method in _HOOKED and _phase() != _ALL_HOOKS):
-            return await super().__call__(context, call_next)
-        if method == _CALL:
-            return await self.on_call_tool(context, call_next)
-        return await (self.on_list_tools(context, call_next) if method == _LIST else call_next(context))
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Run the tool and answer its failure."""

@@ -12,7 +12,7 @@ from failwell import codes
 from failwell._json import is_object, parse_json, write_json
 from failwell._log import log
 from failwell._trace import CallTrace
-from failwell.advice import Hints, advised
+from failwell.advice import Hints, advised, is_guess
 from failwell.codes import Outcome
 from failwell.dialects._placement import SuccessResult, add_warning, encode
 from failwell.errors import ToolFailure
@@ -141,7 +141,7 @@ class Responder(NamedTuple):
     def _with_data(self, failure: Failure, data: Any) -> Failure:
         """Return a failure with the data of a JSON-RPC error among its details, and in its text where details are not.
 
-        Only the text of `meta` has no room for details.
+        The text of `meta` has no room for details, nor has that of a failure of which nothing but its words is known.
         """
         try:
             shown = write_json(data)
@@ -150,7 +150,8 @@ class Responder(NamedTuple):
             return failure
         given = parse_json(shown)
         details = {**(given if is_object(given) else {"data": given}), **failure.details}
-        message = failure.message if self.dialect != "meta" else f"{failure.message}\nDetails: {shown[:_LONGEST_DATA]}"
+        is_plain = self.dialect == "meta" or is_guess(failure)
+        message = f"{failure.message}\nDetails: {shown[:_LONGEST_DATA]}" if is_plain else failure.message
         return failure.replace(details=details, message=message)
 
     def broken_output(self, exc: Exception | None = None) -> Failure:
