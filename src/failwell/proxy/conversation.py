@@ -1059,6 +1059,7 @@ class Conversation:
             self._end(request)
             return True
         if request.is_cancelled or not is_made:
+            run.cancelled()  # it may have been its turn to find out whether a suspended tool works again
             return False
         assert request.body is not None
         request.sent_as, request.is_sent, request.is_answered = self._next_id(), False, False
