@@ -178,8 +178,10 @@ def test_all_that_happens_to_a_call_belongs_to_one_span_and_what_is_of_none_to_n
     assert plain(lost.attributes) == {"failwell.source": "recorder", "failwell.details.count": 3}
 
 
-def test_the_page_names_every_attribute_of_a_span_and_every_metric(receiver: Receiver) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "events.md").read_text(encoding="utf-8")
+def test_the_pages_name_every_attribute_of_a_span_and_every_metric(receiver: Receiver) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    names_of_ours, conventions = docs / "howto" / "events.md", docs / "integrations" / "opentelemetry.md"
+    page = names_of_ours.read_text(encoding="utf-8") + conventions.read_text(encoding="utf-8")
     sink = open_sink(f"otlp:{receiver.url}")
     sink.write([msgspec.structs.replace(FAILED, id="f218efac7821")])
 

@@ -121,6 +121,7 @@ class Stage:
         self.otherwise: Answer | None = None
         self.manual: set[str] = set()
         self.pages: list[list[Message]] = [TOOLS]
+        self._listings = 0
         self.has_streams = False
         self.version: str | None = None
         self.waiting: list[Request] = []
@@ -233,6 +234,7 @@ class Stage:
                 version = self.version or request.params.get("protocolVersion")
                 return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": INFO}}
             case "tools/list":
+                self._listings += 1
                 page = int(request.params.get("cursor") or 0)
                 more = {"nextCursor": str(page + 1)} if page + 1 < len(self.pages) else {}
                 return {"result": {"tools": self.pages[page], **more}}
@@ -307,6 +309,12 @@ class Stage:
     async def settle(self) -> None:
         """Wait until what was sent before has passed in both directions."""
         await self.ask("ping", id="settle")
+
+    async def listed(self, count: int) -> None:
+        """Wait until the server was asked for its tools so many times: the proxy asks on its own after a change."""
+        async with asyncio.timeout(PATIENCE):
+            while self._listings < count:
+                await asyncio.sleep(_POLL_INTERVAL)
 
     async def event(self, kind: str, count: int = 1) -> None:
         """Wait until so many events of a kind are on record."""

@@ -468,6 +468,7 @@ def changed(first: Any, second: Any, *, is_told: bool) -> Play:
             await request.say({"method": "notifications/tools/list_changed"})
             await request.answer(success())
             await stage.result("other")
+            await stage.listed(2)
         else:
             await stage.ask_tools("again")
         stage.answers["act"] = [BUSY, success()]
@@ -1146,6 +1147,7 @@ async def listens(stage: Stage) -> None:
     stage.pages = [[{"name": "look", "inputSchema": SCHEMA}]]
     await stream.say({"method": "notifications/tools/list_changed"})
     await stage.client.seen("list_changed")
+    await stage.listed(2)
     stage.answers["look"] = [BUSY, success()]
     await stage.call("look")
     await stage.result(7)
