@@ -481,7 +481,7 @@ options = st.builds(
     is_listed=st.sampled_from((True, True, False)),
 )
 FORMS = (*LINE_FORMS, "json", "sse")
-QUICK, MANY = 100, 20_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 2_000
+QUICK, MANY = 100, 20_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 600
 
 
 class LogKeeper(logging.Handler):
