@@ -1,5 +1,6 @@
 """Measure, print one table, and write down what follows from it: `python -m bench [--quick | --check] [NAME …]`."""
 
+import compileall
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from bench.reporting.writing import write
 from bench.running import measure, try_quickly
 from bench.suites import SUITES
 
+_SOURCE = results.ROOT / "src"
 _USAGE = "usage: python -m bench [--quick] [NAME …], or python -m bench --check"
 
 
@@ -34,6 +36,7 @@ def main(arguments: list[str], root: Path = results.ROOT) -> int:
     if not (noise := machine.listen()).is_quiet:
         progress.print(f"nothing is measured, the machine is busy: {noise}; --quick runs anyway and writes nothing")
         return 3
+    compileall.compile_dir(_SOURCE, quiet=1)  # as an installer does: otherwise every process that starts compiles first
     found, failed = results.load(root), []
     for name, run in measure(chosen, progress.print):
         found = results.merged(found, {name: run}, list(SUITES))
