@@ -239,7 +239,7 @@ def test_the_score_of_the_demo_is_the_one_on_its_page() -> None:
     assert score["passwords seen"] == "3 | 0"
     assert "repeats 4 side effects and sees 3 passwords; with failwell, none" in said
     assert score["recovered without a model"] == "2 of 14 | 11 of 14"
-    assert "recovers from 2 failures with the bare server and from 11 with failwell" in said
+    assert "recovers from 2 of the failures without failwell, and from 11 with it" in said
     assert "**The agent is mechanical**" in said
 
 
