@@ -53,9 +53,9 @@ KEYS = {
     "flip": Key(_SWITCH, "Error texts are errors even if the server does not flag them."),
     "response_size": Key("a number of bytes, at least 1000", "The largest result that is passed on (proxy)."),
     "dialect": Key("one of compact, envelope, flat, meta, xml", "How failures are written (proxy)."),
-    "read_only": Key(_SWITCH, "The tool changes nothing, whatever the server says of it."),
-    "idempotent": Key(_SWITCH, "The tool may run twice with the same effect, whatever the server says of it."),
-    "trust_annotations": Key(_SWITCH, "Believe what the server says of its tools."),
+    "read_only": Key(_SWITCH, "The tool changes nothing, whatever the server says about it."),
+    "idempotent": Key(_SWITCH, "The tool may run twice with the same effect, whatever the server says about it."),
+    "trust_annotations": Key(_SWITCH, "Trust what the server says about its tools."),
     "trust_read_verbs": Key(
         _SWITCH, "Tools without annotations are read-only if their name begins with get, list, search, read, describe."
     ),

@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "start" / "demo.md").read_text(enco
 
 
 def test_the_words_of_the_bare_agent_are_those_on_the_page() -> None:
-    rule = PAGE.partition("2. If the text holds one of ")[2].partition(", the same call")[0]
+    rule = PAGE.partition("2. If the text contains one of ")[2].partition(", the same call")[0]
 
     assert tuple(re.findall(r"`([^`]+)`", rule)) == PASSING_WORDS
 
@@ -30,7 +30,7 @@ def test_the_score_is_the_one_on_the_page(results: list[SceneResult]) -> None:
 
 
 def test_the_pace_is_the_one_on_the_page() -> None:
-    assert f"a second of the story takes {PACE:g} seconds" in PAGE
+    assert f"one second of the story takes {PACE:g} seconds" in PAGE
 
 
 def test_every_key_of_the_json_is_on_the_page() -> None:
