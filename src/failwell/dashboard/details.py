@@ -43,8 +43,7 @@ MEANINGS = {
     "time_lost": "Time that agents spent in failed calls and waiting for retries.",
     "latency": "How long calls took, including their retries. Percentiles are estimated from a histogram.",
     "duplicates_avoided": (
-        "Failed calls that may have taken effect, of tools that may not be safe to run twice, and that were not "
-        "repeated."
+        "Failed calls that may have taken effect and were not repeated, of tools that may not be safe to run twice."
     ),
     "lost": "Events that didn't fit into a recorder's buffer. They are missing from all figures.",
 }
