@@ -35,10 +35,10 @@ def run() -> Iterator[Amount]:
         name = f"confidence from {bucket.at_least:.2f}"
         yield _amount(f"{name}: answers", _LEFT_OUT, bucket.answers)
         yield _amount(f"{name}: right", _LEFT_OUT, bucket.share * 100, "%")
-    rescued = corpus.score(rows, _rescued)
-    yield _amount("right", _RESCUE, rescued.right * 100, "%")
-    yield _amount("answered", _RESCUE, rescued.answered * 100, "%")
-    yield _amount("unsafe answers", _RESCUE, rescued.unsafe)
+    others = corpus.score(rows, rescued)
+    yield _amount("right", _RESCUE, others.right * 100, "%")
+    yield _amount("answered", _RESCUE, others.answered * 100, "%")
+    yield _amount("unsafe answers", _RESCUE, others.unsafe)
 
 
 def _shares(who: str, score: corpus.Score) -> Iterator[Amount]:
@@ -59,7 +59,8 @@ def _false_alarms() -> Iterator[Amount]:
     yield _amount("successes called failures", _READER, wrong / len(rows) * 100, "%")
 
 
-def _rescued(row: corpus.Row) -> corpus.Answer:
+def rescued(row: corpus.Row) -> corpus.Answer:
+    """Return what mcp-rescue says of a failure."""
     hints = row["annotations"] or {}
     read_only = bool(hints.get("readOnlyHint"))
     tool = ToolInfo(row["tool"], read_only, bool(hints.get("idempotentHint")), not read_only)

@@ -8,6 +8,7 @@ from typing import Any
 from tests.reading import corpus
 
 import failwell as fw
+from bench.corpus import rescued
 from bench.measure import Figure, compare
 
 
@@ -24,6 +25,7 @@ def run() -> Iterator[Figure]:
                 lambda row=row, how=how: fw.read(row["raw"], **how),
                 "json.loads of the line",
                 lambda line=line: json.loads(line),
+                floor=lambda row=row: rescued(row),
                 number=20,
                 rounds=5,
             )

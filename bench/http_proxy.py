@@ -1,7 +1,7 @@
-"""The proxy in front of a URL beside a direct connection and fastmcp's own proxy: `python -m bench.http_proxy`.
+"""The proxy in front of a URL beside a direct connection, a plain pass-through and fastmcp's own proxy.
 
-Everything runs on loopback, each server in a process of its own, and all ways are measured in turns within one run:
-figures of different runs are not to be compared, ratios within one are.
+`python -m bench.http_proxy` prints more of it. Everything runs on loopback, each server in a process of its own, and
+all ways are measured in turns within one run: figures of different runs are not to be compared, ratios within one are.
 """
 
 import asyncio
@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 from bench.measure import Figure
 
@@ -28,6 +29,7 @@ import asyncio, json
 from aiohttp import web
 TOOL = {"name": "work", "inputSchema": {"type": "object"}}
 LARGE = "x" * 1_000_000
+kept = {}
 def result(message):
     method = message.get("method")
     if method == "initialize":
@@ -37,6 +39,9 @@ def result(message):
         return {"tools": [TOOL]}
     if method == "tools/call":
         arguments = message["params"].get("arguments") or {}
+        kept.update(arguments.get("keep", {}))
+        if arguments.get("kept"):
+            return kept
         text = LARGE if arguments.get("large") else "done"
         return {"content": [{"type": "text", "text": text}], "isError": bool(arguments.get("fails"))}
     return {}
@@ -56,6 +61,24 @@ async def serve():
     print(listener.sockets[0].getsockname()[1], flush=True)
     await asyncio.Event().wait()
 asyncio.run(serve())
+"""
+
+# The least that any gateway has to do: take a request, make it once more, and give the answer back.
+PASS_THROUGH = """
+import asyncio, sys
+from aiohttp import ClientSession, TCPConnector, web
+async def serve(target):
+    async with ClientSession(connector=TCPConnector(limit=0)) as session:
+        async def handle(request):
+            kept = ("Content-Type", "Accept", "Mcp-Session-Id")
+            headers = {name: request.headers[name] for name in kept if name in request.headers}
+            async with session.post(target, data=await request.read(), headers=headers) as answer:
+                body = await answer.read()
+                return web.Response(status=answer.status, body=body, content_type=answer.content_type)
+        listener = await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", 0)
+        print(listener.sockets[0].getsockname()[1], flush=True)
+        await asyncio.Event().wait()
+asyncio.run(serve(sys.argv[1]))
 """
 
 # The port is uvicorn's own: asyncio leaves Nagle's algorithm on for sockets that are handed to it.
@@ -95,6 +118,7 @@ class Way:
         self.port = int(line.split("/mcp")[0].rpartition(":")[2])
         self.seconds: list[float] = []
         self.failing: list[float] = []
+        self.rewritten: list[float] = []
         self.large: list[float] = []
         self.per_second: list[float] = []
 
@@ -102,7 +126,10 @@ class Way:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/mcp"
 
-    def post(self, connection: HTTPConnection, **arguments: bool) -> float:
+    def post(self, connection: HTTPConnection, **arguments: Any) -> float:
+        return self.post_and_read(connection, **arguments)[0]
+
+    def post_and_read(self, connection: HTTPConnection, **arguments: Any) -> tuple[float, bytes]:
         params = {"name": "work", "arguments": arguments}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         begin = time.perf_counter()
@@ -112,7 +139,7 @@ class Way:
         seconds = time.perf_counter() - begin
         assert response.status == 200, (self.name, response.status, data[:200])
         assert b'"result"' in data, (self.name, data[:200])
-        return seconds
+        return seconds, data
 
     def measure(self) -> None:
         count = min(FAST_ROUND.get(self.name, CALLS), CALLS)
@@ -121,6 +148,7 @@ class Way:
             self.post(connection)
         self.seconds += [self.post(connection) for _ in range(count)]
         self.failing += [self.post(connection, fails=True) for _ in range(count // 3)]
+        self.rewritten += [self.post(connection, kept=True) for _ in range(count // 3)]
         self.large += [self.post(connection, large=True) for _ in range(LARGE // 4)]
         connection.close()
         self.per_second.append(asyncio.run(self.crowd(IN_FLIGHT * 2 if self.name in FAST_ROUND else MANY)))
@@ -150,32 +178,39 @@ class Way:
 def run() -> Iterator[Figure]:
     """Measure all ways in turns, and yield what the proxies add and what a failure costs."""
     with measured() as ways:
-        direct, ours, *others = ways
-        added = max(median(ours.seconds) - median(direct.seconds), 1e-6)
+        direct, ours, least, *others = ways
+        added, floor = (max(median(way.seconds) - median(direct.seconds), 1e-6) for way in (ours, least))
         for other in others:
-            yield figure("added p50", added, other.name, median(other.seconds) - median(direct.seconds))
-        yield figure("a failing call, rewritten: more than a passed one", rewriting(ways), "100 µs", 100e-6)
+            yield figure("added p50", added, other.name, median(other.seconds) - median(direct.seconds), floor)
+        floor = max(median(least.rewritten) - median(least.seconds), 0.0)
+        yield figure("a failing call, rewritten: more than a passed one", rewriting(ways), "100 µs", 100e-6, floor)
 
 
-def figure(what: str, seconds: float, beside: str, other: float) -> Figure:
+def figure(what: str, seconds: float, beside: str, other: float, floor: float) -> Figure:
     return Figure(
         group="HTTP proxy",
         what=f"HTTP proxy: {what}",
         microseconds=seconds * 1e6,
         beside=beside,
         beside_microseconds=other * 1e6,
+        floor_microseconds=floor * 1e6,
     )
 
 
 @contextmanager
 def measured() -> Iterator[list[Way]]:
-    """All ways to the server after they were measured in turns, the direct one first and ours next."""
+    """All ways to the server after they were measured in turns: the direct one, ours, the least, and fastmcp's."""
     direct = Way("direct", [sys.executable, "-c", SERVER])
     ways = [direct]
     try:
         listen = ["--listen", "127.0.0.1:0", "--quiet"]
         command = [sys.executable, "-m", "failwell", "proxy", "--url", direct.url, *listen]
         ways.append(Way("failwell", command, stream="stderr"))
+        ways.append(Way("aiohttp pass-through", [sys.executable, "-c", PASS_THROUGH, direct.url]))
+        with closing(HTTPConnection("127.0.0.1", ways[1].port)) as connection:
+            _, answer = ways[1].post_and_read(connection, fails=True)
+        with closing(HTTPConnection("127.0.0.1", direct.port)) as connection:
+            direct.post(connection, keep=json.loads(answer)["result"])
         fast = [sys.executable, "-c", FASTMCP, direct.url]
         ways.extend(Way(f"fastmcp, {kind}", [*fast, kind]) for kind in ("connected", "default"))
         for _ in range(ROUNDS):

@@ -15,13 +15,26 @@ FIRST_FAILURES = {
     "raised": FAILING.format("fw.NotFound('Task 7 does not exist.')"),
     "of a library": FAILING.format("ConnectionRefusedError(111, 'Connection refused')"),
 }
+# The least that any first failure takes: the decoder, a value with as many fields, a log, and the same answer by hand.
+FLOOR = """
+import logging, msgspec
+Value = msgspec.defstruct("Value", [(f"field_{number}", str | None, None) for number in range(20)], frozen=True)
+def tool():
+    raise LookupError("Task 7 does not exist.")
+try:
+    tool()
+except LookupError as exc:
+    logging.getLogger("tool").info("%s", exc)
+    text = msgspec.json.encode(Value(str(exc), "NOT_FOUND")).decode()
+    answer = {"content": [{"type": "text", "text": text}], "isError": True}
+"""
 COMPARED = ((FIRST_USE, "import msgspec"), (MORE_USE, "import msgspec"), (FIRST_USE, "import mcp"))
 
 
 def run() -> Iterator[Figure | Amount]:
     """Measure the processor time of imports in turns, less the start of the interpreter itself."""
     imports = (statement for pair in COMPARED for statement in pair)
-    best = dict.fromkeys(["pass", *imports, *FIRST_FAILURES.values()], float("inf"))
+    best = dict.fromkeys(["pass", FLOOR, *imports, *FIRST_FAILURES.values()], float("inf"))
     for _ in range(ROUNDS):
         for statement in best:
             best[statement] = min(best[statement], _seconds(statement))
@@ -35,7 +48,10 @@ def run() -> Iterator[Figure | Amount]:
             beside_microseconds=cost[beside],
         )
     for what, statement in FIRST_FAILURES.items():
-        yield Amount(group="imports", what=f"first failure, {what}", value=cost[statement] / 1e3, unit="ms")
+        floor = cost[FLOOR] / 1e3
+        yield Amount(
+            group="imports", what=f"first failure, {what}", value=cost[statement] / 1e3, unit="ms", floor=floor
+        )
 
 
 def _seconds(statement: str) -> float:

@@ -20,13 +20,14 @@ _KEPT: dict[str, Callable[[float, float], bool]] = {
 
 
 class Verdict(Struct, frozen=True):
-    """What a row came to: the worst of the figures it covers, or None where there are none."""
+    """What a row came to: the worst of the figures it covers, with its floor, or None where there are none."""
 
     id: str
     suite: str
     row: Row
     seen: float | None
     best: float | None = None
+    floor: float | None = None
 
     @property
     def is_met(self) -> bool | None:
@@ -35,6 +36,14 @@ class Verdict(Struct, frozen=True):
             return None
         kept, goal = bound(self.row.goal)
         return kept(self.seen, goal)
+
+    @property
+    def is_floor_beyond(self) -> bool:
+        """Whether the floor alone misses the goal, so that no solution could keep it."""
+        if self.row.goal is None or self.floor is None:
+            return False
+        kept, goal = bound(self.row.goal)
+        return not kept(self.floor, goal)
 
 
 def bound(goal: str) -> tuple[Callable[[float, float], bool], float]:
@@ -47,7 +56,7 @@ def as_measured(found: Figure | Amount) -> Measured:
     """Return a figure or an amount as it is kept in the file of results."""
     if isinstance(found, Amount):
         value = {"value": _rounded(found.value), "unit": found.unit}
-        return {"group": found.group, "what": found.what, "beside": found.beside, **value}
+        return {"group": found.group, "what": found.what, "beside": found.beside, **value, **_floor(found.floor)}
     return {
         "group": found.group,
         "what": found.what,
@@ -57,18 +66,33 @@ def as_measured(found: Figure | Amount) -> Measured:
         "beside_value": _rounded(found.beside_microseconds),
         "ratio": _rounded(found.ratio),
         **({} if found.spread is None else {"spread": round(found.spread, 3)}),
+        **_floor(found.floor_microseconds),
     }
+
+
+def _floor(value: float | None) -> Measured:
+    return {} if value is None else {"floor": _rounded(value)}
 
 
 def value_in(measured: Measured, unit: str) -> float:
     """Return what was measured in the unit of a row."""
+    return _value_in(measured, "value", unit)
+
+
+def floor_in(measured: Measured, unit: str) -> float | None:
+    """Return the floor of what was measured in the unit of a row, if there is one."""
+    return _value_in(measured, "floor", unit) if "floor" in measured else None
+
+
+def _value_in(measured: Measured, key: str, unit: str) -> float:
+    value = float(measured[key])
     if unit == "×":
-        return float(measured["ratio"])
+        return float(measured["ratio"]) if key == "value" else value / measured["beside_value"]
     if unit == "× less":
-        return 1 / float(measured["ratio"])
+        return 1 / _value_in(measured, key, "×")
     if unit in _SECONDS and measured["unit"] in _SECONDS:
-        return float(measured["value"] * _SECONDS[measured["unit"]] / _SECONDS[unit])
-    return float(measured["value"])
+        return float(value * _SECONDS[measured["unit"]] / _SECONDS[unit])
+    return value
 
 
 def verdicts(suite: str, found: Iterable[Measured]) -> list[Verdict]:
@@ -88,12 +112,15 @@ def unspoken(suite: str, found: Iterable[Measured]) -> list[str]:
 
 
 def _verdict(suite: str, id: str, row: Row, found: list[Measured]) -> Verdict:
-    values = sorted(value_in(one, row.unit) for one in found if row.covers(one["what"], one["beside"]))
-    if not values:
+    covered = sorted(
+        (one for one in found if row.covers(one["what"], one["beside"])), key=lambda one: value_in(one, row.unit)
+    )
+    if not covered:
         return Verdict(id, suite, row, None)
     if (row.goal or "").startswith("≥"):
-        values.reverse()
-    return Verdict(id, suite, row, values[-1], values[0])
+        covered.reverse()
+    worst, best = covered[-1], covered[0]
+    return Verdict(id, suite, row, value_in(worst, row.unit), value_in(best, row.unit), floor_in(worst, row.unit))
 
 
 def _rounded(value: float) -> float:

@@ -25,6 +25,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     beside_microseconds: float
     # How far the median of all rounds is above the best one, which is what counts.
     spread: float | None = None
+    # What the least that any solution has to do took in the same run.
+    floor_microseconds: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -40,6 +42,7 @@ class Amount(Struct, frozen=True, kw_only=True):
     value: float
     unit: str = ""
     beside: str = ""
+    floor: float | None = None
 
 
 def compare(
@@ -49,16 +52,18 @@ def compare(
     beside: str,
     theirs: Callable[[], Any],
     *,
+    floor: Callable[[], Any] | None = None,
     number: int = 2000,
     rounds: int = 15,
 ) -> Figure:
-    """Return the best of several rounds of both, taken in turns, in microseconds of processor time."""
-    took: tuple[list[float], list[float]] = ([], [])
-    ours()
-    theirs()
+    """Return the best of several rounds of all, taken in turns, in microseconds of processor time."""
+    calls = [ours, theirs, *([floor] if floor else [])]
+    took: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
     start = time.process_time()
     while _goes_on(took, rounds, start):
-        for found, call in zip(took, (ours, theirs), strict=True):
+        for found, call in zip(took, calls, strict=True):
             found.append(_once(call, _bounded(number)))
     return _figure(group, what, beside, took)
 
@@ -70,22 +75,24 @@ async def compare_async(
     beside: str,
     theirs: Callable[[], Awaitable[Any]],
     *,
+    floor: Callable[[], Awaitable[Any]] | None = None,
     number: int = 20,
     rounds: int = 40,
 ) -> Figure:
     """As `compare`, for calls that are awaited on the running loop."""
-    took: tuple[list[float], list[float]] = ([], [])
-    await ours()
-    await theirs()
+    calls = [ours, theirs, *([floor] if floor else [])]
+    took: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        await call()
     start = time.process_time()
     while _goes_on(took, rounds, start):
-        for found, call in zip(took, (ours, theirs), strict=True):
+        for found, call in zip(took, calls, strict=True):
             found.append(await _once_awaited(call, _bounded(number)))
     return _figure(group, what, beside, took)
 
 
-def _goes_on(took: tuple[list[float], list[float]], rounds: int, start: float) -> bool:
-    done = len(took[1])
+def _goes_on(took: list[list[float]], rounds: int, start: float) -> bool:
+    done = len(took[-1])
     return done < _bounded(rounds) and (done < FEWEST_ROUNDS or time.process_time() - start < SECONDS)
 
 
@@ -93,10 +100,18 @@ def _bounded(count: int) -> int:
     return int(min(count, most))
 
 
-def _figure(group: str, what: str, beside: str, took: tuple[list[float], list[float]]) -> Figure:
-    ours, theirs = (min(found) * 1e6 for found in took)
+def _figure(group: str, what: str, beside: str, took: list[list[float]]) -> Figure:
+    ours, theirs, *floor = (min(found) * 1e6 for found in took)
     spread = statistics.median(took[0]) * 1e6 / ours - 1 if ours else None
-    return Figure(group=group, what=what, microseconds=ours, beside=beside, beside_microseconds=theirs, spread=spread)
+    return Figure(
+        group=group,
+        what=what,
+        microseconds=ours,
+        beside=beside,
+        beside_microseconds=theirs,
+        spread=spread,
+        floor_microseconds=floor[0] if floor else None,
+    )
 
 
 def _once(call: Callable[[], Any], number: int) -> float:

@@ -17,10 +17,10 @@ ROUNDS = 10
 # Enough to tell a leak from caches that fill; by hand 100,000 are made.
 CALLS = 10_000
 PROXY_CALLS = 100_000
-PROXY = [
-    *(str(Path(sys.executable).with_name("failwell")), "proxy", "--quiet", "--"),
-    *(sys.executable, "-I", str(Path(__file__).with_name("proxy_server.py"))),
-]
+_SERVER = (sys.executable, "-I", str(Path(__file__).with_name("proxy_server.py")))
+PROXY = [str(Path(sys.executable).with_name("failwell")), "proxy", "--quiet", "--", *_SERVER]
+# The least that a proxy in Python holds: the interpreter, and what decodes JSON.
+PUMP = [sys.executable, "-I", str(Path(__file__).with_name("pump.py")), "--decoder", *_SERVER]
 
 
 def run() -> Iterator[Amount]:
@@ -28,21 +28,26 @@ def run() -> Iterator[Amount]:
     logging.disable(logging.CRITICAL)  # the SDKs draw pictures of tracebacks, which would hide everything else
     try:
         for name, make in MAKERS.items():
-            blocks, _ = left_behind(asyncio.run(grown(protected(make), CALLS)))
+            kept, kept_bare = (
+                left_behind(asyncio.run(grown(server, CALLS)))[0] / CALLS * 2 * 1000
+                for server in (protected(make), make())
+            )
             yield Amount(
                 group="memory",
                 what="blocks left behind by 1,000 calls",
                 beside=f"{name}, protected",
-                value=blocks / CALLS * 2 * 1000,
+                value=kept,
+                floor=max(kept_bare, 0.0),
             )
     finally:
         logging.disable(logging.NOTSET)
-    resident = proxy_resident(PROXY_CALLS)
+    resident, least = resident_memory(PROXY, PROXY_CALLS), resident_memory(PUMP, PROXY_CALLS)
     growth = resident[-1] - resident[ROUNDS // 2 - 1]
-    for what, value in (("growth of the proxy in the second half", growth), ("the proxy in the end", resident[-1])):
-        yield Amount(
-            group="memory", what=what, beside="100,000 calls, 64 at once, one in ten failing", value=value, unit="MB"
-        )
+    load = "100,000 calls, 64 at once, one in ten failing"
+    yield Amount(group="memory", what="growth of the proxy in the second half", beside=load, value=growth, unit="MB")
+    yield Amount(
+        group="memory", what="the proxy in the end", beside=load, value=resident[-1], unit="MB", floor=least[-1]
+    )
 
 
 def calls(number: int) -> list[tuple[str, dict[str, Any]]]:
@@ -71,9 +76,9 @@ async def grown(server: Any, total: int) -> list[tuple[int, int]]:
     return seen
 
 
-def proxy_resident(total: int) -> list[float]:
-    """Return how many megabytes the proxy holds after each round."""
-    with Connection(PROXY) as connection:
+def resident_memory(command: list[str], total: int) -> list[float]:
+    """Return how many megabytes a proxy holds after each round."""
+    with Connection(command) as connection:
         seen: list[float] = []
         for _ in range(ROUNDS):
             for tool, share in ((b"small", 9), (b"failing", 1)):

@@ -20,8 +20,9 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     beside: str = "*"
     unit: str = "×"
     goal: str | None = None
-    # Shown only where the goal is missed.
+    # Shown only where the goal is missed: why, and what is measured as the floor of its figures.
     missed: str | None = None
+    floor: str | None = None
 
     def covers(self, what: str, beside: str) -> bool:
         """Return whether it speaks of a figure of its suite."""

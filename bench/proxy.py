@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from bench import proxy_official
 from bench.measure import Figure
-from bench.proxy_clients import Connection, start_all
+from bench.proxy_clients import CALL, Connection, start_all
 
 _HERE = Path(__file__).parent
 _SERVER = [sys.executable, "-I", str(_HERE / "proxy_server.py")]
@@ -43,16 +43,23 @@ def run() -> Iterator[Figure]:
     them elsewhere later.
     """
     with tempfile.TemporaryDirectory() as folder:
-        commands = _commands(Path(folder))
+        server = [*_SERVER, _rewritten()]
+        commands = _commands(Path(folder), server)
         fastmcp = commands.pop("fastmcp")
+        decoder = commands.pop("with decoder")
         yield from _in_a_row(commands, fastmcp)
         yield from _at_once(commands)
-        del commands["Python pump"]
-        yield from _starts(commands)
-    yield from _official()
+        yield from _starts({"direct": server, "ours": commands["ours"], "floor": decoder})
+        yield from _official(commands["C pump"][0])
 
 
-def _commands(folder: Path) -> dict[str, list[str]]:
+def _rewritten() -> str:
+    """Return the result that a failing call has behind the proxy, for the server to send by itself."""
+    with Connection([*_OURS, *_SERVER]) as connection:
+        return json.dumps(json.loads(connection.request(CALL % (2, b"failing")))["result"])
+
+
+def _commands(folder: Path, server: list[str]) -> dict[str, list[str]]:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise RuntimeError("the benchmark builds a byte pump and needs a C compiler")
@@ -61,11 +68,12 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     script = folder / "fastmcp_proxy.py"
     script.write_text(_FASTMCP)
     return {
-        "direct": _SERVER,
-        "C pump": [pump, *_SERVER],
-        "Python pump": [sys.executable, "-I", str(_HERE / "pump.py"), *_SERVER],
-        "ours": [*_OURS, *_SERVER],
-        "fastmcp": [sys.executable, str(script), *_SERVER],
+        "direct": server,
+        "C pump": [pump, *server],
+        "Python pump": [sys.executable, "-I", str(_HERE / "pump.py"), *server],
+        "with decoder": [sys.executable, "-I", str(_HERE / "pump.py"), "--decoder", *server],
+        "ours": [*_OURS, *server],
+        "fastmcp": [sys.executable, str(script), *server],
     }
 
 
@@ -75,6 +83,7 @@ class _Row(Struct):
     p50: float
     p95: float
     failing: float
+    rewritten: float
     cpu: float
     resident: float
 
@@ -85,9 +94,8 @@ def _in_a_row(commands: dict[str, list[str]], fastmcp: list[str]) -> Iterator[Fi
     with Connection(fastmcp) as connection:
         slow = statistics.median(connection.latencies(b"small", _CALLS // 2))
     added = max(p50["ours"] - p50["direct"], 1e-6)
-    yield _figure("a call, p50", p50["ours"], "C pump", p50["C pump"])
-    yield _figure("a call, p95", p95["ours"], "C pump", p95["C pump"])
-    yield _figure("floor of a call, p50: bytes passed by Python", p50["Python pump"], "C pump", p50["C pump"])
+    yield _figure("a call, p50", p50["ours"], "C pump", p50["C pump"], floor=p50["Python pump"])
+    yield _figure("a call, p95", p95["ours"], "C pump", p95["C pump"], floor=p95["Python pump"])
     yield _figure("added p50", added, "fastmcp's proxy", slow - p50["direct"])
     cpu = statistics.fmean(one["ours"].cpu for one in rounds)  # the clock ticks too seldom for one round
     yield _figure("processor time of a call", cpu, "80 µs", 80e-6)
@@ -97,6 +105,7 @@ def _in_a_row(commands: dict[str, list[str]], fastmcp: list[str]) -> Iterator[Fi
         _medians(rounds, "failing")["ours"] - p50["ours"],
         "100 µs",
         100e-6,
+        floor=max(_medians(rounds, "rewritten")["C pump"] - p50["C pump"], 0.0),
     )
 
 
@@ -113,11 +122,13 @@ def _round(commands: dict[str, list[str]]) -> dict[str, _Row]:
         for connection in ones.values():
             connection.latencies(b"failing", 1)  # the first failure loads what the others need
         failing = _blocks(ones, b"failing")
+        rewritten = _blocks({name: one for name, one in ones.items() if name != "ours"}, b"rewritten")
     return {
         name: _Row(
             statistics.median(passed[name]),
             statistics.quantiles(passed[name], n=20)[-1],
             statistics.median(failing[name]),
+            statistics.median(rewritten.get(name, failing[name])),
             used[name],
             resident[name],
         )
@@ -147,9 +158,8 @@ def _at_once(commands: dict[str, list[str]]) -> Iterator[Figure]:
                 for name, connection in ones.items():
                     found[name].append(connection.seconds_at_once(tool, number, in_flight) / number)
     each, megabyte = ({name: statistics.median(took) for name, took in found.items()} for found in (small, large))
-    yield _figure("64 calls at once, each", each["ours"], "direct", each["direct"])
-    yield _figure("floor of 64 calls at once: bytes passed by C", each["C pump"], "direct", each["direct"])
-    yield _figure("a result of 1 MB", megabyte["ours"], "C pump", megabyte["C pump"])
+    yield _figure("64 calls at once, each", each["ours"], "direct", each["direct"], floor=each["C pump"])
+    yield _figure("a result of 1 MB", megabyte["ours"], "C pump", megabyte["C pump"], floor=megabyte["Python pump"])
 
 
 def _starts(commands: dict[str, list[str]]) -> Iterator[Figure]:
@@ -160,25 +170,31 @@ def _starts(commands: dict[str, list[str]]) -> Iterator[Figure]:
         for name, command in commands.items():
             one[name] = min(one[name], start_all([command]))
             ten[name] = min(ten[name], start_all([command] * 10))
-    yield _figure("start to the first answer, added", one["ours"] - one["direct"], "20 ms", 0.020)
-    yield _figure("ten starts at once, added", ten["ours"] - ten["direct"], "250 ms", 0.250)
+    for what, took, goal, seconds in (
+        ("start to the first answer", one, "20 ms", 0.020),
+        ("ten starts at once", ten, "250 ms", 0.250),
+    ):
+        floor = max(took["floor"] - took["direct"], 0.0)
+        yield _figure(f"{what}, added", took["ours"] - took["direct"], goal, seconds, floor=floor)
 
 
-def _official() -> Iterator[Figure]:
-    commands = {"direct": proxy_official.SERVER, "ours": [*_OURS, *proxy_official.SERVER]}
+def _official(pump: str) -> Iterator[Figure]:
+    server = proxy_official.SERVER
+    commands = {"direct": server, "ours": [*_OURS, *server], "C pump": [pump, *server]}
     found = proxy_official.measure(commands, rounds=_ROUNDS, calls=_OFFICIAL_CALLS, in_flight=64)
-    (row, crowd), (direct_row, direct_crowd) = found["ours"], found["direct"]
-    yield _figure("official client and server, p50", row, "direct", direct_row)
-    yield _figure("official client and server, 64 at once, each", crowd, "direct", direct_crowd)
+    (row, crowd), (direct_row, direct_crowd), (least_row, least_crowd) = found["ours"], found["direct"], found["C pump"]
+    yield _figure("official client and server, p50", row, "direct", direct_row, floor=least_row)
+    yield _figure("official client and server, 64 at once, each", crowd, "direct", direct_crowd, floor=least_crowd)
 
 
-def _figure(what: str, seconds: float, beside: str, other: float) -> Figure:
+def _figure(what: str, seconds: float, beside: str, other: float, *, floor: float | None = None) -> Figure:
     return Figure(
         group="proxy",
         what=f"proxy: {what}",
         microseconds=seconds * 1e6,
         beside=beside,
         beside_microseconds=other * 1e6,
+        floor_microseconds=None if floor is None else floor * 1e6,
     )
 
 

@@ -5,6 +5,8 @@ import sys
 
 ANSWER = b'{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}],"isError":%s}}\n'
 LARGE = b"x" * 1_000_000
+# What the proxy makes of the failing answer, as it is sent by the server itself to find out what its size alone costs.
+REWRITTEN = sys.argv[1].encode() if len(sys.argv) > 1 else b"{}"
 
 
 def answer(line: bytes) -> bytes:
@@ -21,13 +23,15 @@ def answer(line: bytes) -> bytes:
         )
     if b'"tools/list"' in line:
         schema = b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'
-        names = (b"small", b"large", b"failing")
+        names = (b"small", b"large", b"failing", b"rewritten")
         tools = b",".join(b'{"name":"%s","inputSchema":%s}' % (name, schema) for name in names)
         return b'{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}\n' % (id, tools)
     if b'"large"' in line:
         return ANSWER % (id, LARGE, b"false")
     if b'"failing"' in line:
         return ANSWER % (id, b"ENOENT: no such file or directory, open '/srv/data/missing.txt'", b"true")
+    if b'"rewritten"' in line:
+        return b'{"jsonrpc":"2.0","id":%s,"result":%s}\n' % (id, REWRITTEN)
     return ANSWER % (id, b"fine", b"false")
 
 

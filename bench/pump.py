@@ -1,4 +1,7 @@
-"""The least a proxy can cost that is written in Python: `pump.c` again, line by line. Run by bench/proxy.py."""
+"""The least a proxy can cost that is written in Python: `pump.c` again, line by line. Run by bench/proxy.py.
+
+With `--decoder`, msgspec is loaded too, which a proxy needs that looks at what it passes.
+"""
 
 import os
 import select
@@ -27,4 +30,8 @@ def main(command: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--decoder":
+        import msgspec  # noqa: F401  # only its cost counts
+
+        del sys.argv[1]
     main(sys.argv[1:])

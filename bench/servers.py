@@ -1,9 +1,11 @@
 """Calls from client to server in memory, protected and bare, and beside fastmcp's own error handling.
 
-The floor of a failure is the same answer, made beforehand, that a tool of the bare server returns.
+The floor is a server whose author does by hand the least that has to be done for the same answer, made beforehand:
+arguments checked, exceptions caught, the problems of wrong arguments listed, and the tool that was meant looked for.
 """
 
 import asyncio
+import difflib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -11,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import fastmcp
+import jsonschema_rs
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.tools import ToolResult
 from mcp.client.client import Client
@@ -63,35 +66,94 @@ def new_fastmcp() -> Any:
     return server
 
 
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+
+
 def new_low_level() -> Any:
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
-    listed = ListToolsResult(tools=[Tool(name=name, input_schema=schema) for name in TOOLS])
+    async def call_tool(_ctx: Any, params: Any) -> Any:
+        return _as_result(TOOLS[params.name](**params.arguments))
+
+    return _low_level(call_tool)
+
+
+def _low_level(call_tool: Callable[[Any, Any], Awaitable[Any]]) -> Any:
+    listed = ListToolsResult(tools=[Tool(name=name, input_schema=SCHEMA) for name in TOOLS])
 
     async def list_tools(_ctx: Any, _params: Any) -> Any:
         return listed
 
-    async def call_tool(_ctx: Any, params: Any) -> Any:
-        value = TOOLS[params.name](**params.arguments)
-        return CallToolResult.model_validate({"content": [{"type": "text", "text": str(value)}]})
-
     return Server("bench", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def with_answer(make: Make, answer: CallToolResult) -> Any:
-    """Return a bare server with tools that return an answer as it is: one in a thread, one on the event loop."""
+def _as_result(value: object) -> CallToolResult:
+    return CallToolResult.model_validate({"content": [{"type": "text", "text": str(value)}]})
+
+
+def low_level_by_hand(answers: dict[str, CallToolResult]) -> Any:
+    """Return a low-level server whose handler does by hand what it takes to give these answers."""
+    validator = jsonschema_rs.validator_for(STRICT)
+
+    async def call_tool(_ctx: Any, params: Any) -> Any:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            difflib.get_close_matches(params.name, TOOLS)
+            return answers["unknown tool"]
+        if tool is add and not validator.is_valid(params.arguments):
+            [error.message for error in validator.iter_errors(params.arguments)]
+            return answers["wrong arguments"]
+        try:
+            return _as_result(tool(**params.arguments))
+        except fw.ToolFailure:
+            return answers["error"]
+        except Exception:
+            return answers["crash"]
+
+    return _low_level(call_tool)
+
+
+STRICT = {**SCHEMA, "required": ["a", "b"]}
+BY_HAND: dict[str, tuple[str, dict[str, Any]]] = {
+    "success": ("checked", {"a": 1, "b": 2}),
+    "error": ("caught", {"kind": "error"}),
+    "crash": ("caught", {"kind": "crash"}),
+    "wrong arguments": ("listed", {"a": "x"}),
+    "unknown tool": ("looked_for", {}),
+}
+"""Which tool of a server by hand stands for which call, beside a low-level one, which has the same tools."""
+
+
+def by_hand(make: Make, answers: dict[str, CallToolResult]) -> Any:
+    """Return a server with a tool for each kind of call, which does by hand what it takes to give the same answer."""
     server = make()
-    made: Any = answer
-    if isinstance(server, fastmcp.FastMCP):
-        made = ToolResult(content=answer.content, meta=answer.meta, is_error=True)
+    is_fastmcp = isinstance(server, fastmcp.FastMCP)
+    made: dict[str, Any] = {
+        kind: ToolResult(content=answer.content, meta=answer.meta, is_error=True) if is_fastmcp else answer
+        for kind, answer in answers.items()
+    }
+    validator = jsonschema_rs.validator_for(STRICT)
 
-    def in_thread() -> Any:
-        return made
+    def checked(a: int, b: int) -> int:
+        if not validator.is_valid({"a": a, "b": b}):
+            raise ValueError
+        return add(a, b)
 
-    async def on_loop() -> Any:
-        return made
+    def caught(kind: str) -> Any:
+        try:
+            return find("t-9") if kind == "error" else crash()
+        except Exception:
+            return made[kind]
 
-    for tool in (in_thread, on_loop):
-        tool.__annotations__["return"] = type(made)
+    async def listed(a: Any = None) -> Any:  # on the event loop: the function itself does not run
+        [error.message for error in validator.iter_errors({"a": a})]
+        return made["wrong arguments"]
+
+    async def looked_for() -> Any:
+        difflib.get_close_matches("ad", [tool.name for tool in await server.list_tools()])
+        return made["unknown tool"]
+
+    for tool in (caught, listed, looked_for):
+        tool.__annotations__["return"] = ToolResult if is_fastmcp else CallToolResult
+    for tool in (checked, caught, listed, looked_for):
         server.tool()(tool)
     return server
 
@@ -140,45 +202,27 @@ def run() -> Iterator[Figure]:
 async def _figures() -> list[Figure]:
     figures: list[Figure] = []
     for name, make in MAKERS.items():
-        figures += await _compared(protected(make), f"{name} bare", make())
-        if make is not new_low_level:
-            figures += await _floors(make, f"{name} bare")
-    figures += await _compared(protected(new_fastmcp), "ErrorHandlingMiddleware", with_own_handling())
+        figures += await _compared(make, f"{name} bare", make())
+    figures += await _compared(new_fastmcp, "ErrorHandlingMiddleware", with_own_handling())
     return figures
 
 
-async def _compared(ours: Any, beside: str, theirs: Any) -> list[Figure]:
+async def _compared(make: Make, beside: str, theirs: Any) -> list[Figure]:
     figures: list[Figure] = []
-    async with connected(ours) as call, connected(theirs) as bare:
-        for kind, (tool, arguments) in CALLS.items():
-            figures.append(
-                await compare_async(
-                    "protect",
-                    f"{kind}, protected",
-                    partial(call, tool, arguments),
-                    beside,
-                    partial(bare, tool, arguments),
-                )
-            )
-    return figures
-
-
-async def _floors(make: Make, beside: str) -> list[Figure]:
-    figures: list[Figure] = []
-    async with connected(protected(make)) as call, connected(make()) as bare:
-        for kind, (tool, arguments) in CALLS.items():
-            answer = await call(tool, arguments)
-            if not answer.is_error:
-                continue
-            returned = "in_thread" if tool in TOOLS and kind != "wrong arguments" else "on_loop"
-            async with connected(with_answer(make, answer)) as prepared:
+    async with connected(protected(make)) as call, connected(theirs) as bare:
+        answers = {kind: await call(*sent) for kind, sent in CALLS.items()}
+        is_low_level = make is new_low_level
+        least = low_level_by_hand(answers) if is_low_level else by_hand(make, answers)
+        async with connected(least) as floor:
+            for kind, sent in CALLS.items():
                 figures.append(
                     await compare_async(
                         "protect",
-                        f"{kind}, floor: the same answer made beforehand",
-                        partial(prepared, returned, {}),
+                        f"{kind}, protected",
+                        partial(call, *sent),
                         beside,
-                        partial(bare, tool, arguments),
+                        partial(bare, *sent),
+                        floor=partial(floor, *(sent if is_low_level else BY_HAND[kind])),
                     )
                 )
     return figures

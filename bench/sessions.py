@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 from bench.gateway import Latencies
-from bench.http_proxy import FASTMCP, HEADERS, SERVER, Way
+from bench.http_proxy import FASTMCP, HEADERS, PASS_THROUGH, SERVER, Way
 from bench.measure import Amount, Figure
 
 GROUP = "sessions"
@@ -20,24 +20,6 @@ SESSIONS = (1, 64, 512)
 ROUNDS = 2
 CALLS, CALLS_OF_SLOW = 1000, 100
 IDLE = 512
-
-# The least that any gateway has to do: take a request, make it once more, and give the answer back.
-PASS_THROUGH = """
-import asyncio, sys
-from aiohttp import ClientSession, TCPConnector, web
-async def serve(target):
-    async with ClientSession(connector=TCPConnector(limit=0)) as session:
-        async def handle(request):
-            kept = ("Content-Type", "Accept", "Mcp-Session-Id")
-            headers = {name: request.headers[name] for name in kept if name in request.headers}
-            async with session.post(target, data=await request.read(), headers=headers) as answer:
-                body = await answer.read()
-                return web.Response(status=answer.status, body=body, content_type=answer.content_type)
-        listener = await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", 0)
-        print(listener.sockets[0].getsockname()[1], flush=True)
-        await asyncio.Event().wait()
-asyncio.run(serve(sys.argv[1]))
-"""
 
 
 class Load:

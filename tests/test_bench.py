@@ -19,6 +19,7 @@ from bench.reporting import prose
 from bench.reporting.writing import generated
 from bench.results import Run, all_verdicts, load, merged, save
 from bench.suites import SUITES, Suite
+from msgspec.structs import replace
 
 ROOT = Path(__file__).parent.parent
 QUIET, BUSY = machine.Noise(0.01, 0.02), machine.Noise(0.4, 0.02)
@@ -45,6 +46,8 @@ def test_a_suite_runs_and_its_figures_and_rows_speak_of_each_other(
     assert found
     assert unspoken(suite.name, found) == [], "give each a row in bench/promises.toml"
     assert [one.id for one in verdicts(suite.name, found) if one.seen is None] == [], "rows of no figure"
+    without = [one.id for one in verdicts(suite.name, found) if one.row.floor and one.floor is None]
+    assert without == [], "rows whose floor is not measured"
 
 
 def test_a_quick_run_leaves_everything_as_it_was() -> None:
@@ -77,6 +80,56 @@ def test_every_goal_that_is_missed_says_why() -> None:
     missed = [verdict for verdict in all_verdicts(load()) if verdict.is_met is False]
 
     assert [verdict.id for verdict in missed if not verdict.row.missed] == [], "add `missed` in bench/promises.toml"
+
+
+def test_what_may_be_missed_has_a_floor_that_is_measured() -> None:
+    rows = [(id, row) for suite in ROWS.values() for id, row in suite.items()]
+
+    assert [id for id, row in rows if row.missed and not row.floor] == [], "measure a floor, and say what it is"
+    assert [id for id, row in rows if row.floor and not row.goal] == []
+
+
+@pytest.mark.parametrize(
+    ("ratio", "floor", "cells"),
+    [
+        (3.6, 1.8, "3.60 × | ≤ 3 × | 1.80 × | 2 × | Floor: "),
+        (3.6, 3.2, "3.60 × | ≤ 3 × | 3.20 × | 1.12 × | **The floor alone misses the goal.** Floor: "),
+        (3.6, None, "3.60 × | ≤ 3 × | not measured yet |  | Floor: "),
+    ],
+    ids=["below", "beyond", "old figures"],
+)
+def test_a_missed_goal_stands_beside_its_floor(
+    ratio: float, floor: float | None, cells: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ROWS["check"], "check-calls", replace(ROWS["check"]["check-calls"], floor="the least"))
+    figure = replace(_check(ratio), floor_microseconds=floor and floor * 100)
+
+    text = generated({"check": Run(figures=[as_measured(figure)])})["bench/RESULTS.md"]
+
+    assert f"| {cells}the least. |" in text
+
+
+def test_the_floor_of_what_should_be_large_is_above_it() -> None:
+    figure = Figure(
+        group="g", what="HTTP proxy: added p50", microseconds=400, beside="fastmcp, connected",
+        beside_microseconds=2000, floor_microseconds=200,
+    )  # fmt: skip
+
+    text = generated({"http_proxy": Run(figures=[as_measured(figure)])})["bench/RESULTS.md"]
+
+    assert "| 5 × less | ≥ 8 × less | 10 × less | 2 × | Floor: a plain pass-through of aiohttp." in text
+
+
+def test_a_floor_is_measured_in_turns_with_the_rest() -> None:
+    calls: list[str] = []
+
+    found = measure.compare(
+        "g", "w", lambda: calls.append("ours"), "b", lambda: calls.append("theirs"),
+        floor=lambda: calls.append("floor"), number=1, rounds=2,
+    )  # fmt: skip
+
+    assert calls == ["ours", "theirs", "floor"] * 3
+    assert found.floor_microseconds is not None
 
 
 @pytest.mark.parametrize("name", sorted(generated()))

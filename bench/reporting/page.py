@@ -72,11 +72,19 @@ NAME …` measures some suites again and keeps the other figures.
 Figures of one machine say little about another, so what counts is the ratio (×) to something that does the same job,
 measured in turns in the same run. Times are processor time, the best of several rounds; only the two suites of the
 proxy are measured by the clock, because they are about waiting. Where a row covers several figures, the worst of them
-counts. "About" allows a tenth more. At the end stands every figure with what it is measured beside: a *floor*, which is
-the same job without us or the least that any solution has to do, or a peer. The spread there is how far the median of
-all rounds lies above the best.
+counts. "About" allows a tenth more. At the end stands every figure with what it is measured beside, which is the same
+job without us or a peer, and its floor. The spread there is how far the median of all rounds lies above the best.
 
 ![Each goal and what was measured](../{GOALS_PICTURE})
+"""
+_MISSED = """
+## Missed goals
+
+The floor of a goal is what the same job takes without us, or the least that any solution has to do, measured in the
+same suite of the same run and, where it can be, in turns with ours. "Above" is how many times the floor we take.
+
+| what | measured | goal | floor | above | why |
+|---|---:|---:|---:|---:|---|
 """
 _NEVER = "It has not been measured yet.\n"
 
@@ -116,8 +124,8 @@ def _missed(verdicts: list[Verdict]) -> str:
     missed = [one for one in verdicts if one.row.goal and one.is_met is False]
     if not missed:
         return ""
-    head = "\n## Missed goals\n\n| what | measured | goal | why |\n|---|---:|---:|---|\n"
-    return head + "".join(_line(one.row.says, words.seen(one), words.goal(one), one.row.missed or "") for one in missed)
+    parts = (words.seen, words.goal, words.floor, words.above_floor, words.why)
+    return _MISSED + "".join(_line(one.row.says, *(part(one) for part in parts)) for one in missed)
 
 
 def _section(name: str, verdicts: list[Verdict], run: Run) -> str:
@@ -152,16 +160,19 @@ def _details(results: Results) -> Iterator[str]:
     for name, run in results.items():
         if run.figures:
             yield f"\n### {name}, figure by figure\n\n"
-            yield "| what | measured | spread | beside | measured | ratio |\n|---|---:|---:|---|---:|---:|\n"
+            yield "| what | measured | spread | beside | measured | ratio | floor |\n"
+            yield "|---|---:|---:|---|---:|---:|---:|\n"
             yield from map(_detail, run.figures)
 
 
 def _detail(figure: Measured) -> str:
+    floor = words.with_unit(figure["floor"], figure["unit"]) if "floor" in figure else ""
     if "ratio" not in figure:
-        return _line(figure["what"], words.with_unit(figure["value"], figure["unit"]), "", figure["beside"], "", "")
+        ours = words.with_unit(figure["value"], figure["unit"])
+        return _line(figure["what"], ours, "", figure["beside"], "", "", floor)
     ours, theirs = (words.with_unit(figure[key], figure["unit"]) for key in ("value", "beside_value"))
     spread = f"{figure['spread']:.0%}" if "spread" in figure else ""
-    return _line(figure["what"], ours, spread, figure["beside"], theirs, words.number(figure["ratio"]))
+    return _line(figure["what"], ours, spread, figure["beside"], theirs, words.number(figure["ratio"]), floor)
 
 
 def _line(*cells: str) -> str:

@@ -38,6 +38,27 @@ def goal(verdict: Verdict) -> str:
     return f"{verdict.row.goal} {verdict.row.unit}".strip() if verdict.row.goal else ""
 
 
+def floor(verdict: Verdict) -> str:
+    """Return the floor with its unit."""
+    return "not measured yet" if verdict.floor is None else with_unit(verdict.floor, verdict.row.unit)
+
+
+def above_floor(verdict: Verdict) -> str:
+    """Return how many times its floor the worst that was seen is."""
+    if verdict.seen is None or not verdict.floor:
+        return ""
+    is_inverse = (verdict.row.goal or "").startswith("≥")
+    return with_unit(verdict.floor / verdict.seen if is_inverse else verdict.seen / verdict.floor, "×")
+
+
+def why(verdict: Verdict) -> str:
+    """Return what the floor of a missed goal is, and what we do beyond it."""
+    said = [f"Floor: {verdict.row.floor}." if verdict.row.floor else "", verdict.row.missed or ""]
+    if verdict.is_floor_beyond:
+        said.insert(0, "**The floor alone misses the goal.**")
+    return " ".join(filter(None, said))
+
+
 def mark(verdict: Verdict) -> str:
     """Return whether the goal was met, in a word."""
     return {True: "met", False: "missed", None: ""}[verdict.is_met]
