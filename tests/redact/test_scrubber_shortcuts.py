@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from failwell.redact import scrubber
 from failwell.redact.scrubber import has_gate, has_token, is_plain, scrub
-from failwell.redact.secrets import may_name_a_secret
+from failwell.redact.secrets import SHAPES, may_name_a_secret
 from failwell.redact.values import SHORTEST_TOKEN, has_digits_of_a_card
 from tests.redact.test_scrubber import CARRIERS, FORMS, LONG, TOKENS, dangerous
 from tests.strategies import examples
@@ -37,8 +37,8 @@ SENTENCES = st.lists(
 
 
 def is_harmless(text: str) -> bool:
-    data = text.encode("ascii", "replace")
-    is_alarm = may_name_a_secret(text) or has_gate(text) or has_token(data) or has_digits_of_a_card(data)
+    low, data = text.lower(), text.encode("ascii", "replace")
+    is_alarm = may_name_a_secret(low) or has_gate(low) or has_token(data) or has_digits_of_a_card(data)
     return not is_alarm
 
 
@@ -70,6 +70,11 @@ def test_no_value_that_goes_is_called_harmless(form: str) -> None:
 
     assert not is_harmless(text)
     assert not is_plain(text)
+
+
+@pytest.mark.parametrize("gate", sorted({gate for shape in SHAPES for gate in shape.gates}))
+def test_a_text_with_the_gate_of_a_shape_is_looked_at(gate: str) -> None:
+    assert has_gate(f"see {gate}x")
 
 
 def test_usual_error_texts_are_called_harmless() -> None:

@@ -23,7 +23,7 @@ from failwell.redact.secrets import (
     FIELD,
     FIRST_WORD,
     FOREIGN,
-    INNOCENT_ENDINGS,
+    FOREIGN_NAMES,
     INSERT,
     JOINS,
     LINE,
@@ -33,17 +33,19 @@ from failwell.redact.secrets import (
     NAMED,
     NEXT_LINE,
     NOT_FOUND,
+    NOUNS,
     NUMBERED,
     PAIR,
     PARAMETERS,
     PASSPHRASE,
-    PLAIN_ROW,
+    PLAIN_ITEM,
     QUERY_NAMES,
     QUOTED,
     QUOTED_WAYS,
     REDACTED,
     REDACTED_LINE,
     ROW_ITEM,
+    SECRET_ITEM,
     SHAPES,
     SPOKEN,
     TAGGED,
@@ -51,6 +53,7 @@ from failwell.redact.secrets import (
     WIDE_PAIR,
     SecretName,
     any_of,
+    is_innocent_name,
     is_secret_name,
     may_name_a_secret,
     part_of_a_name,
@@ -127,12 +130,20 @@ def clean(text: str, limit: int) -> str:
     seen = drop_invisible(text[:bound])
     if len(text) > bound:
         seen = _drop_cut_word(seen, limit)
+    steps = _steps(seen)
+    if not steps and len(seen) <= limit:
+        return seen
     for _ in range(4):
-        safe = _cut(_scrubbed(seen), limit)
+        safe = seen
+        for step in steps:
+            safe = step(safe)
+        if len(safe) > limit:
+            safe = _cut(safe, limit)
+            steps = _steps(safe)  # a cut can make a secret of what was none
         if safe == seen:
             return safe
         seen = safe
-    # A cut can make a secret of what was none. Text that still changes after four rounds was made to.
+    # Text that still changes after four rounds was made to.
     return _cut(placeholder("text"), limit)
 
 
@@ -166,7 +177,10 @@ def clean_ends(text: str, limit: int) -> str:
 
 def scrub(text: str) -> str:
     """Return *text* with a placeholder for each secret in it, in time linear in its length."""
-    return text if is_plain(text) else _scrubbed(text)
+    if not is_plain(text):
+        for step in _steps(text):
+            text = step(text)
+    return text
 
 
 def scrub_program(name: str) -> str:
@@ -175,25 +189,60 @@ def scrub_program(name: str) -> str:
     return scrub(f"://{name}").removeprefix("://") if at and ":" in user else scrub(name)
 
 
-def _scrubbed(text: str) -> str:
-    names_a_secret = may_name_a_secret(text)
-    if has_gate(text):
-        text = _replace_gated(_shapes(), text)
+Step = Callable[[str], str]
+
+
+def _steps(text: str) -> list[Step]:
+    """Return the steps that may find a secret in a *text*, in their order; most texts need none.
+
+    A step that finds none now has none to find when others have put their placeholders into the text.
+    """
+    low = text.lower()
+    steps: list[Step] = [_scrub_shapes] if has_gate(low) else []
     if not text.isascii():
-        text = _compiled(FOREIGN).sub(_replace_foreign, text)
-    if "-" in text:
-        text = _scrub_commands(text)
+        steps.append(_scrub_foreign)
+    if "-" in text and _any_flag().search(text):
+        steps.append(_scrub_commands)
     data = text.encode("ascii", "replace")
     if has_token(data):
-        text = _token().sub(_replace_token, f"\n{text}")[1:]
+        steps.append(_scrub_tokens)
     if has_digits_of_a_card(data):
-        text = _compiled(CARD.pattern).sub(_replacement(CARD.kind), text)
+        steps.append(_scrub_cards)
     if _PRIVATE_KEY in text:
-        text = _compiled(MORE_OF_A_KEY).sub(r"\1", text)
-    if not names_a_secret:
-        return text
-    text = _replace_gated(_named(), text)
-    return _compiled(SPOKEN).sub(_replace_spoken, _scrub_pairs(_scrub_rows(text)))
+        steps.append(_scrub_key_lines)
+    if may_name_a_secret(low):
+        steps += _NAMED_STEPS
+        if _spoken_of().search(low):
+            steps.append(_scrub_spoken)
+    return steps
+
+
+def _scrub_shapes(text: str) -> str:
+    return _scrub_key_lines(_replace_gated(_shapes(), text))
+
+
+def _scrub_foreign(text: str) -> str:
+    return _replace_gated(_foreign(), text)
+
+
+def _scrub_tokens(text: str) -> str:
+    return _scrub_key_lines(_token().sub(_replace_token, f"\n{text}")[1:])
+
+
+def _scrub_cards(text: str) -> str:
+    return _compiled(CARD.pattern).sub(_replacement(CARD.kind), text)
+
+
+def _scrub_key_lines(text: str) -> str:
+    return _compiled(MORE_OF_A_KEY).sub(r"\1", text) if _PRIVATE_KEY in text else text
+
+
+def _scrub_named(text: str) -> str:
+    return _replace_gated(_named(), text)
+
+
+def _scrub_spoken(text: str) -> str:
+    return _compiled(SPOKEN).sub(_replace_spoken, text)
 
 
 def _cut(text: str, limit: int) -> str:
@@ -233,6 +282,11 @@ def _named() -> list[Gated]:
         (gates, [(_compiled(form), _replace_named) for _, form in group])
         for gates, group in groupby(NAMED, key=itemgetter(0))
     ]
+
+
+@cache
+def _foreign() -> list[Gated]:
+    return [(FOREIGN_NAMES, [(_compiled(FOREIGN), _replace_foreign)])]
 
 
 def _replace_gated(groups: list[Gated], text: str) -> str:
@@ -444,20 +498,27 @@ def _scrub_rows(text: str) -> str:
     return "".join(pieces) + text[done:]
 
 
+@lru_cache(maxsize=64)
+def _plain_row(columns: tuple[int, ...]) -> re.Pattern[str]:
+    """Return what finds a plain row, and in three groups for each of the *columns* its value, however it is quoted."""
+    before = 0
+    items: list[str] = []
+    for column in columns:
+        items += f"(?:{PLAIN_ITEM},){{{column - before}}}", SECRET_ITEM, ","
+        before = column + 1
+    return re.compile(rf"[\s,]{{0,16}}+\({''.join(items[:-1])}(?:,{PLAIN_ITEM})*+\)", re.ASCII)
+
+
 def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tuple[int, int, int]]:
     """Find the values of these *columns* in the rows that start *at*: start, end and column of each."""
+    plain_row = _plain_row(tuple(columns))
     while True:
-        while row := _compiled(PLAIN_ROW).match(text, at):
+        while row := plain_row.match(text, at):
             at = row.end()
-            items = row["items"].split(",")
-            for column in columns:
-                if column < len(items):
-                    item = items[column]
-                    body = item.strip()
-                    if body.endswith(("'", '"')):
-                        body = body.split(body[-1])[1]
-                    start = row.start("items") + sum(map(len, items[:column])) + column + item.rfind(body)
-                    yield start, start + len(body), column
+            for place, column in enumerate(columns):
+                for group in range(3 * place + 1, 3 * place + 4):
+                    if row.start(group) >= 0:
+                        yield *row.span(group), column
         depth = column = 0
         for item in _compiled(ROW_ITEM).finditer(text, at):
             at = item.end()
@@ -480,6 +541,15 @@ def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tupl
             return
 
 
+_NAMED_STEPS: Final = (_scrub_named, _scrub_rows, _scrub_pairs)
+
+
+@cache
+def _spoken_of() -> re.Pattern[str]:
+    """Return what finds, in lower case, a noun that a sentence goes on behind."""
+    return _compiled(any_of(NOUNS, r"""(?![\w-])["'`*]{0,2}(?:[ \t|(]|[.,][ \t])"""))
+
+
 def _replace_spoken(match: re.Match[str]) -> str:
     """Replace a value that a sentence speaks of: "the password is …", "Incorrect API key provided: …"."""
     before = match.string[max(0, match.start() - 100) : match.start()]
@@ -489,15 +559,15 @@ def _replace_spoken(match: re.Match[str]) -> str:
     noun = match[0][: match.end("noun") - match.start()]
     name = joined + noun
     spoken = f"{first}_{name}" if first else name
-    if name.lower() == "pass" or spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+    if name.lower() == "pass" or is_innocent_name(spoken.replace("_", "").lower()):
         return match[0]
     named = secret_name(name)
     if named is None or named.proof:
         named = secret_name(spoken) or named
-    way = next(way for way in ("quoted", "enclosed", "bare") if match[way])
-    body = match[way]
-    if named is None or not body:
+    if named is None:
         return match[0]
+    way = "quoted" if match["quoted"] else "enclosed" if match["enclosed"] else "bare"
+    body = match[way]
     body = body.rstrip(".,:;!?)]}") if way == "bare" else body
     if _is_no_value(body) or body.lower() in PROSE or _is_sentence(body):
         return match[0]
@@ -563,7 +633,7 @@ def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretN
 @lru_cache(maxsize=1024)
 def _named_in_words(name: str, before: str, *, has_sign: bool) -> SecretName | None:
     spoken = f"{before}_{name}" if before else name
-    if spoken.replace("_", "").lower().endswith(INNOCENT_ENDINGS):
+    if is_innocent_name(spoken.replace("_", "").lower()):
         return None
     named = secret_name(name)
     if (named is None or named.proof) and has_sign and before:
@@ -607,7 +677,9 @@ def _value_span(
     ):
         return None
     if not is_quoted:
-        end = start + len(body.rstrip(")]}"))
+        bare = body.rstrip(")]}")
+        # The bracket of a placeholder belongs to it.
+        end = start + len(bare) + (bare.rfind(_OPENING) > bare.rfind("]"))
     return (start, end) if start < end else None
 
 
@@ -635,9 +707,10 @@ def _is_about(pair: re.Match[str], name: str, body: str) -> bool:
     if is_wording(body):
         return True
     plain = body.strip(".,;:!?)]}'\"").lower()
-    if (plain.isdigit() and name.lower() == "pass") or (plain in _SCHEMES and name.lower().endswith("auth")):
+    low = name.lower()
+    if (plain.isdigit() and low == "pass") or (plain in _SCHEMES and low.endswith("auth")):
         return True
-    if plain == name.lower() or plain == _compiled(r"[\W_]").split(name.lower())[-1]:
+    if low.endswith(plain) and (plain == low or plain == _compiled(r"[\W_]").split(low)[-1]):
         return True
     if not _compiled(r"[A-Za-z_.,()\[\]-]+").fullmatch(body):
         return False
@@ -707,52 +780,44 @@ def is_plain(text: str) -> bool:
         return False
     low = text.lower()
     if not (
-        ("cre" in low or "key" in low or "code" in low or "auth" in low or "pw" in low or "cv" in low or "otp" in low)
-        or ("ss" in low and ("pass" in low or "ssn " in low))
-        or ("ok" in low and ("token" in low or "cookie" in low))
+        ("k" in low and ("key" in low or "token" in low or "cookie" in low))
+        or ("c" in low and ("cre" in low or "code" in low or "cv" in low))  # "cre" is in secret and in credentials
+        or ("p" in low and ("pass" in low or "otp" in low or "pw" in low or "pin " in low))
+        or ("b" in low and ("bearer" in low or "basic" in low or "rabbitmqctl" in low))
         or ("-" in low and (low[0] == "-" or " -" in low or "'-" in low or '"-' in low))
-        or ("login" in low or "pin " in low or "bearer" in low or "basic" in low)
-        or ("identified" in low or "net user" in low or "rabbitmqctl" in low)
+        or ("auth" in low or "login" in low or "ssn " in low or "identified" in low or "net user" in low)
     ):
-        return True  # "cre" is in secret and in credentials
+        return True
     return bool(_compiled(_WORDS).match(text)) and not (
         ("PASS " in text or "AUTH " in text or "bearer" in low or "basic" in low)
         or ("login" in low or "identified" in low or "rabbitmqctl" in low)
     )
 
 
-def has_gate(text: str) -> bool:
-    """Tell whether a text may hold anything with the shape of a secret."""
-    low = text.lower()
-    for sign, gates in _gates():
-        if sign in low:
-            for gate in gates:
-                if gate in low:
-                    return True
-    return False
+def has_gate(low: str) -> bool:
+    """Tell whether a text, in lower case, may hold anything with the shape of a secret: one of the gates of the table.
 
-
-_RAREST_FIRST: Final = "qzxjkvbgpwyfcmudlhrsnioate"  # letters of English
-
-
-@cache
-def _gates() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the gates of all shapes, grouped by their rarest sign: to look for one character is much faster."""
-    every = {gate for shape in SHAPES for gate in shape.gates}
-    found: dict[str, list[str]] = {}
-    for gate in sorted(every):
-        if not any(other in gate for other in every - {gate}):
-            found.setdefault(min(gate.replace(" ", ""), key=_RAREST_FIRST.find), []).append(gate)
-    return tuple((sign, tuple(gates)) for sign, gates in found.items())
+    The rarest sign of a gate is looked for first: to look for one character is much faster.
+    """
+    return (
+        ("@" in low or "$" in low or "login" in low or "auth " in low or "asia" in low)
+        or ("b" in low and ("bearer" in low or "basic " in low or "bind" in low or "rabbitmqctl " in low))
+        or ("k" in low and ("hook" in low or "kty" in low or "akia" in low))
+        or ("-" in low and ("-u" in low or "-----begin " in low or "--password-stdin" in low or "sudo -s" in low))
+        or ("pass " in low or "identified" in low or "net user " in low)
+        or ("/" in low and ("/user:" in low or "/p:" in low))
+        or ("{" in low and ("{ssha" in low or "{crypt}" in low))
+        or ("%40" in low or "private-lines:" in low)
+    )
 
 
 def has_token(text: bytes) -> bool:
     """Tell whether a word of a text holds what begins like a token and may go on like one."""
     words = long_words(text)
-    if not words or not _are_odd(b" ".join(words)):
+    if len(words) > 3 and not _are_odd(b" ".join(words)):
         return False
-    odd = b" ".join((b"", *filter(_are_odd, words)))
-    return _token().search(odd.decode()) is not None
+    odd = [word for word in words if _are_odd(word)]
+    return bool(odd) and _token().search(" " + b" ".join(odd).decode()) is not None
 
 
 def _are_odd(words: bytes) -> bool:

@@ -287,7 +287,7 @@ SHAPES: Final = (
     ),
     Shape(
         "password",
-        ("dentified",),
+        ("identified",),
         r"""([Ii](?<!\w[Ii])(?i:dentified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4}|values\s{1,4})?+))"""
         r"""(?!["']?\[redacted|[?:$%]|(?:is|not|was|and|or|with|in|clause|cannot|requires|must)\b)(?:'[^'\n]++|"[^"\n]++|[^\s"';]++)""",
     ),
@@ -330,11 +330,11 @@ SHAPES: Final = (
     Shape("password", ("login",), r"(l(?<!\wl)ogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})(?!\[redacted|…)\S++"),
     Shape(
         "token",
-        ("earer",),
+        ("bearer",),
         r"([Bb](?<!\w[Bb])(?:(?<=B)earer|(?<=B)EARER|(?<=b)earer(?=\s{1,4}\S{0,40}\d))\s{1,4})"
         rf"""(?!(?i:{"|".join(sorted(PROSE))}|auth|realm)(?![\w~+/-])|[\w-]+=["'\w])[\w.~+/=-]++""",
     ),
-    Shape("basic_auth", ("asic ",), r"([Bb](?<!\w[Bb])(?i:asic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
+    Shape("basic_auth", ("basic ",), r"([Bb](?<!\w[Bb])(?i:asic) {1,4})[A-Za-z0-9+/]{4,512}+={0,2}"),
     Shape(
         "password_hash",
         ("$",),
@@ -343,10 +343,14 @@ SHAPES: Final = (
         r"|pbkdf2_sha\d{1,3}\$[\w./$=,+-]{8,}+|scrypt\$[\w./$=,+-]{8,}+|bcrypt_sha256\$[\w./$=,+-]{8,}+",
     ),
 )
-# What passwords are called in languages with other letters, and what follows. For texts that are not only ASCII.
+# What passwords are called in languages with other letters, in lower case. For texts that are not only ASCII.
+FOREIGN_NAMES: Final = (
+    *("contraseña", "lösenord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
+    *("סיסמה", "كلمة المرور", "รหัสผ่าน"),
+)
 FOREIGN: Final = (
-    r"""(?:[Cc]ontraseña|CONTRASEÑA|[Ll]ösenord|LÖSENORD|[Hh]asło|HASŁO|[Пп]ароль|ПАРОЛЬ|密码|密碼|口令|パスワード|비밀번호"""
-    r"""|סיסמה|كلمة المرور|รหัสผ่าน)["'”]?[ \t\xa0\u3000]{0,4}(?:[:=\uff1a\uff1d]|\bes\b|是|は)"""
+    rf"""(?:{any_of({case(name) for name in FOREIGN_NAMES for case in (str.lower, str.capitalize, str.upper)})})"""
+    r"""["'”]?[ \t\xa0\u3000]{0,4}(?:[:=\uff1a\uff1d]|\bes\b|是|は)"""
     r"""[ \t\xa0\u3000]{0,4}["'“]?(?P<value>[!#-&(-;=?-~]{3,128}+)"""
 )
 # Applied after the tokens: one of them may hold a number that a card could have.
@@ -454,7 +458,10 @@ FIRST_WORD: Final = (
 )
 TAGGED: Final = r"\s{0,20}(?:<!\[CDATA\[)?([^<>\n]{1,512}?)(?=\s{0,20}(?:</|\]\]>))"
 # A value that was redacted before, and the rest of a line.
-REDACTED: Final = r"""[ \t]?(?:"\[redacted:\w+\]"|'\[redacted:\w+\]'|\[redacted:\w+\](?=\s|\Z))"""
+REDACTED: Final = (
+    r"""[ \t]?(?:"\[redacted:\w+\]"|'\[redacted:\w+\]'"""
+    r"""|\[redacted:\w+\](?:[)\]}.,:;!?]*+(?=\s|\Z)|(?=["'`](?!\w)|&[\w.-]{1,40}=|</)))"""
+)
 REDACTED_LINE: Final = rf"[ \t]?(?:(?i:{SIMPLE_SCHEMES})[ \t])?\[redacted:\w+\](?=\n|\Z)"
 # YAML: the value on a line of its own, below its name.
 NEXT_LINE: Final = (
@@ -597,8 +604,8 @@ ROW_ITEM: Final = (
     r"""|"(?P<double>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,()'"]++))|\s++"""
 )
 # Most rows are plain: no quote or comma within a value, and no brackets.
-_PLAIN_ITEM: Final = r"""\s{0,8}+(?:[NEBb]?(?:'[^'",\\]*+'|"[^'",\\]*+")|[^\s,()'"\\]*+)\s{0,8}+"""
-PLAIN_ROW: Final = rf"""[\s,]{{0,16}}+\((?P<items>{_PLAIN_ITEM}(?:,{_PLAIN_ITEM})*+)\)"""
+PLAIN_ITEM: Final = r"""\s{0,8}+(?:[NEBb]?(?:'[^'",\\]*+'|"[^'",\\]*+")|[^\s,()'"\\]*+)\s{0,8}+"""
+SECRET_ITEM: Final = r"""\s{0,8}+(?:[NEBb]?(?:'([^'",\\]*+)'|"([^'",\\]*+)")|([^\s,()'"\\]*+))\s{0,8}+"""
 
 
 @cache
@@ -607,8 +614,23 @@ def _vendor_keys() -> tuple[str, ...]:
     return tuple(f"{vendor}key" for vendor in sorted(rows - _AMBIGUOUS_VENDORS))
 
 
+def _by_end(endings: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the endings by their last two characters: a name is compared with few of them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for ending in endings:
+        found[ending[-2:]] = (*found.get(ending[-2:], ()), ending)
+    return found
+
+
 _KIND_OF_ENDING: Final = {ending: kind for kind, endings in SECRET_ENDINGS.items() for ending in endings}
-_ENDINGS: Final = tuple(_KIND_OF_ENDING)
+_ENDINGS: Final = _by_end(_KIND_OF_ENDING)
+_INNOCENT_ENDINGS: Final = _by_end(INNOCENT_ENDINGS)
+_NEUTRAL_ENDINGS: Final = _by_end(NEUTRAL_ENDINGS)
+
+
+def is_innocent_name(flat: str) -> bool:
+    """Tell whether a name, in lower case and without signs, ends like a secret's and is none."""
+    return flat.endswith(_INNOCENT_ENDINGS.get(flat[-2:], ()))
 
 
 class SecretName(NamedTuple):
@@ -635,15 +657,16 @@ def secret_name(name: str) -> SecretName | None:
     """Return what a *name* says of its value, or None."""
     flat = _secret_name_pattern(r"[^a-z0-9]++").sub("", name.lower()).rstrip("0123456789")
     for _ in range(3):
-        if flat.endswith(INNOCENT_ENDINGS):
+        end = flat[-2:]
+        if is_innocent_name(flat):
             return None
-        if flat.endswith(_ENDINGS):
-            asks = _secret_name_pattern(rf"[\W_]*(?:{'|'.join(INNOCENT_STARTS)})(?=[A-Z\W_])").match(name)
-            kind = next(kind for ending, kind in _KIND_OF_ENDING.items() if flat.endswith(ending))
-            return None if asks else SecretName(kind, "random" if kind == "session" else "")
-        if flat.endswith(_vendor_keys()) and _secret_name_pattern(r"key(?![a-z])").search(name.lower()):
+        for ending in _ENDINGS.get(end, ()):
+            if flat.endswith(ending):
+                kind = _KIND_OF_ENDING[ending]
+                return None if _asks(name) else SecretName(kind, "random" if kind == "session" else "")
+        if end == "ey" and flat.endswith(_vendor_keys()) and _secret_name_pattern(r"key(?![a-z])").search(name.lower()):
             return SecretName("api_key", "long")
-        shorter = next((flat.removesuffix(ending) for ending in NEUTRAL_ENDINGS if flat.endswith(ending)), flat)
+        shorter = next((flat.removesuffix(word) for word in _NEUTRAL_ENDINGS.get(end, ()) if flat.endswith(word)), flat)
         if shorter == flat:
             break
         flat = shorter
@@ -660,6 +683,10 @@ def secret_name(name: str) -> SecretName | None:
     if name.isupper() and _secret_name_pattern(WEAK_MIDDLES).search(name):
         return SecretName("secret", "random")
     return None
+
+
+def _asks(name: str) -> bool:
+    return bool(_secret_name_pattern(rf"[\W_]*(?:{'|'.join(INNOCENT_STARTS)})(?=[A-Z\W_])").match(name))
 
 
 # What every secret name has a part of, in lower case, whatever signs stand between its words.
@@ -714,8 +741,8 @@ def _flat_names() -> re.Pattern[str]:
     Those that end alike are looked for by their end: few texts hold it, and all begin with another letter.
     """
     found: dict[str, list[str]] = {}
-    for ending in _ENDINGS:
-        if not any(other in ending for other in _ENDINGS if other != ending):
+    for ending in _KIND_OF_ENDING:
+        if not any(other in ending for other in _KIND_OF_ENDING if other != ending):
             found.setdefault(
                 next((end for end in ("key", "pass", "pw", "code") if ending.endswith(end)), ""), []
             ).append(ending)
@@ -740,26 +767,24 @@ def _weak_words() -> re.Pattern[str]:
     return re.compile(any_of(WEAK_WORDS, value))
 
 
-def may_name_a_secret(text: str) -> bool:
-    """Tell whether any name in a *text* can be secret; False is certain, True may be an alarm for nothing."""
-    low = text.lower()
+def may_name_a_secret(low: str) -> bool:
+    """Tell whether any name in a text, in lower case, can be secret.
+
+    False is certain, True may be an alarm for nothing.
+    """
     if ("?" in low or "&" in low or "%" in low) and ("key" in low or "code" in low or "sid" in low or "appid" in low):
         return True
-    if not _usual_parts().search(low) and not (
-        ("bearer" in low or "mnemonic" in low or "webhook" in low)
-        or ("user" in low and ("userpin" in low or "user_pin" in low or "user-pin" in low or "user pin" in low))
+    part = _usual_parts().search(low)
+    if not part and not (
+        ("mnemonic" in low or ("b" in low and ("bearer" in low or "webhook" in low)))
+        or ("pin" in low and ("userpin" in low or "user_pin" in low or "user-pin" in low or "user pin" in low))
     ):
         return False
     # A name may be written with anything between its letters: API-Key, api_key, "api key".
     flat = low.encode("ascii", "ignore").translate(None, _NOT_IN_A_FLAT_NAME).decode()
     if _flat_names().search(flat):
         return True
-    for word in (*SECRET_WORDS, *DIGIT_WORDS, *FOREIGN_WORDS):
-        if word in low:
-            if _last_words().search(low):
-                return True
-            break
-    return bool(_weak_words().search(low))
+    return bool(part and (_last_words().search(low, part.start()) or _weak_words().search(low, part.start())))
 
 
 @cache

@@ -91,6 +91,8 @@ def is_innocent(body: str) -> bool:
         return False
     if body.isalnum() and not body.isalpha() and "xxxxxx" not in body.lower():
         return False  # one word with a digit is none of them, unless it is masked
+    if body.startswith("[redacted:") and body[10:-1].isidentifier() and body.endswith("]"):
+        return True
     return bool(_compiled(_INNOCENT).fullmatch(body))
 
 
@@ -190,9 +192,13 @@ def is_generated(value: str) -> bool:
 def is_unusual(value: str) -> bool:
     """Tell whether a word is none of a language: digits among its letters or signs between them, and no known term."""
     value = value.strip(".,:;!?()[]{}'\"`…")
-    if len(value) < 5 or _compiled(_TERM).fullmatch(value) or _compiled(_EMAIL).fullmatch(value):
+    if len(value) < 5 or (value.isascii() and value.isalpha()):
         return False
-    if "/" in value or "\\" in value or "=" in value or _compiled(r".*\.[a-z]{1,5}(?::\d+)*").fullmatch(value):
+    if _compiled(_TERM).fullmatch(value) or ("@" in value and _compiled(_EMAIL).fullmatch(value)):
+        return False
+    if "/" in value or "\\" in value or "=" in value:
+        return is_random(value)
+    if "." in value and _compiled(r".*\.[a-z]{1,5}(?::\d+)*").fullmatch(value):
         return is_random(value)
     if _compiled(r"[A-Za-z0-9][!@#$%^&*+~][A-Za-z0-9!@#$%^&*+~]").search(value):
         return True
