@@ -260,3 +260,11 @@ def test_used_up_tries_are_no_reason_to_say_that_it_never_succeeds(code: str) ->
     assert decision.action == "stop"
     assert decision.suggestion == "Do not repeat it now: it may succeed later."
     assert fw.decide(fw.Failure(code="NOT_FOUND", message="m"), attempt=3).suggestion != decision.suggestion
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "meant"), [(fw.Policy, "atempts", "attempts"), (fw.Tool, "idempotnt", "idempotent")]
+)
+def test_a_misspelt_setting_says_what_was_meant(make: Any, name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"{make.__name__} has no setting '{name}'; did you mean '{meant}'"):
+        make(**{name: 3})

@@ -233,3 +233,19 @@ def test_misuse_is_told_when_raising(wrong: dict[str, object], words: str) -> No
 def test_misuse_of_a_shortcut_is_a_type_error(call: Any) -> None:
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        ({"type": "CONFLCT"}, "Mine: unknown type 'CONFLCT'.*did you mean 'CONFLICT'"),
+        ({"outcome": "exectued"}, "Mine: unknown outcome .*did you mean 'executed'"),
+        ({"code": "no good"}, "Mine: code must be a name"),
+        ({"retryable": "yes"}, "Mine: retryable must be True, False or None"),
+    ],
+)
+def test_a_class_attribute_with_a_value_that_no_failure_can_have_is_refused(
+    attribute: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        type("Mine", (fw.ToolFailure,), attribute)

@@ -8,12 +8,13 @@ import re
 import threading
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, StructMeta
 from msgspec.structs import force_setattr, replace
 
 from failwell import codes
+from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
 from failwell.failure import Failure, FieldProblem, amended, is_certain, names_correction
@@ -125,7 +126,21 @@ def is_timed_conflict(failure: Failure) -> bool:
     return is_waited_for and not has_remedy and failure.code not in _NEEDS_MORE_THAN_TIME
 
 
-class Tool(Struct, frozen=True, kw_only=True):
+class _SettingsMeta(StructMeta):
+    """Makes a misspelt setting say what was meant."""
+
+    if not TYPE_CHECKING:  # checkers know the fields, and would lose them to this signature
+
+        def __call__(self, *args: Any, **settings: Any) -> Any:
+            for name in settings:
+                if name not in self.__struct_fields__:
+                    raise TypeError(
+                        f"{self.__name__} has no setting {name!r}{did_you_mean(name, self.__struct_fields__)}"
+                    )
+            return super().__call__(*args, **settings)
+
+
+class Tool(Struct, frozen=True, kw_only=True, metaclass=_SettingsMeta):
     """What the caller knows about a tool, and how to call it. None leaves it to the policy, or to the server.
 
     *read_only* and *idempotent* override the server: True vouches that running the tool twice does no harm, False
@@ -169,7 +184,7 @@ def _check_figures(given: dict[str, Any]) -> None:
             raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class Policy(Struct, frozen=True, kw_only=True, metaclass=_SettingsMeta):
     """How often and how long to try. Immutable: share one between tasks and threads.
 
     A try that takes longer than *timeout* seconds is cancelled, and its outcome is unknown; progress restarts that

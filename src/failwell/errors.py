@@ -50,6 +50,7 @@ _CLASS_ATTRIBUTES = (
     "type", "code", "recoverable", "retryable", "outcome", "severity", "suggestion", "http_status", "docs_url", "kind",
 )  # fmt: skip
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
+_CLASS_VALUES = frozenset(_CLASS_ATTRIBUTES) - {"kind"}
 _LONGEST_NAME = 80
 _MOST_SLIPS = 2
 
@@ -77,6 +78,11 @@ class ToolFailure(Exception):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _refuse_misspelt(cls)
+        if not _CLASS_VALUES.isdisjoint(vars(cls)):
+            try:
+                Failure(message=cls.__name__, **cls._from_class(None))
+            except (TypeError, ValueError) as exc:
+                raise type(exc)(f"{cls.__name__}: {exc}") from None
         if "kind" not in cls.__dict__ and cls.__module__ != _OWN_CLASSES:
             cls.kind = cls.__name__
 

@@ -233,3 +233,12 @@ def test_a_rule_for_a_server_can_be_a_function_and_holds_nowhere_else() -> None:
 
     assert taken(Taken()) == "CONFLICT"
     assert from_exception(Taken()).code == "INTERNAL_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [({"cod": "NOT_FOUND"}, "did you mean 'code'"), ({"type": "NOTFOUND"}, "did you mean 'NOT_FOUND'")],
+)
+def test_a_rule_with_a_field_or_value_that_no_failure_has_is_refused(verdict: dict[str, Any], said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        rule(KeyError, verdict)

@@ -93,6 +93,21 @@ def test_a_misspelt_setting_is_refused(name: str, meant: str) -> None:
         fw.protect(sdks.new(sdks.KINDS[0]), **{name: 5})
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"dialects": "compact"}, "dialects takes a mapping"),
+        ({"raises": [fw.NotFound]}, "raises takes a mapping"),
+        ({"observers": print}, "observers takes a list"),
+        ({"observers": [5]}, "observers takes a list"),
+        ({"public_errors": ValueError()}, "public_errors takes exception classes"),
+    ],
+)
+def test_a_setting_of_another_kind_is_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        fw.protect(sdks.new(sdks.KINDS[0]), **settings)
+
+
 def test_a_misspelt_setting_of_guard_is_refused() -> None:
     with pytest.raises(TypeError, match="did you mean 'timeout'"):
         fw.guard(timout=5)

@@ -25,6 +25,7 @@ from failwell.server import (
     verified_by,
 )
 from failwell.server._claims import StoreDown
+from failwell.server._idempotency import Refusal, begin
 
 KEY = "dev.failwell/idempotency_key"
 REPLAYED = "dev.failwell/replayed"
@@ -330,6 +331,7 @@ def test_a_resolver_settles_what_is_unknown(sdk: str, *, is_async: bool, happene
 
     assert asked == [(A, {"amount": 5})]
     assert again.content[0].text == ("receipt 7" if happened else "paid")
+    assert ((again.meta or {}).get(REPLAYED) is True) == happened
     assert third.meta[REPLAYED] is True
     assert len(tries) == (1 if happened else 2)
 
@@ -608,6 +610,147 @@ def test_the_tool_that_verifies_comes_before_what_the_author_names(sdk: str, *, 
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         idempotent(MemoryClaims(), **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"retension": 5}, "did you mean 'retention'"),
+        ({"retention": "5"}, "retention must be a number"),
+        ({"resolve": 5}, "resolve must be a function"),
+        ({"principal": "me"}, "principal must be a function"),
+        ({"cipher": 5}, "encrypt"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        idempotent(MemoryClaims(), **settings)
+
+
+def test_the_decorator_without_a_store_is_refused() -> None:
+    def pay() -> str:
+        return "paid"
+
+    decorate: Any = idempotent
+    with pytest.raises(TypeError, match="needs a store"):
+        decorate(pay)
+    with pytest.raises(TypeError, match="ClaimStore"):
+        decorate(None)
+
+
+def test_a_pairing_takes_names() -> None:
+    misused: Any = verified_by
+    with pytest.raises(TypeError, match="'reference'"):
+        misused("get_payment", reference=5)
+
+
+@pytest.mark.parametrize("settings", [{"idempotent": {"pay": "sqlite:///x.db"}}, {"store": MemoryClaims()}])
+def test_half_a_setting_of_protect_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="idempotent"):
+        fw.protect(MCPServer("shop"), **settings)
+
+
+class BrokenStore(MemoryClaims):
+    """A store with a mistake in one of its methods."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        setattr(self, method, self._fail)
+
+    def _fail(self, *_args: Any, **_settings: Any) -> Any:
+        raise RuntimeError("a mistake")
+
+
+class BrokenCipher:
+    def encrypt(self, data: bytes) -> bytes:
+        raise RuntimeError("no key")
+
+    def decrypt(self, token: bytes) -> bytes:
+        return token
+
+
+def test_a_mistake_in_a_store_changes_only_what_that_call_is_told(sdk: str) -> None:
+    answers = {}
+    for method in ("claim", "settle"):
+
+        @idempotent(BrokenStore(method))
+        def pay(amount: int) -> str:
+            return "paid"
+
+        answers[method] = [_code(answer) for answer in Shop(sdk, pay).run((5, A), (5, A))]
+
+    assert answers == {
+        "claim": ["SERVICE_UNAVAILABLE", "SERVICE_UNAVAILABLE"],
+        "settle": [None, "IDEMPOTENCY_IN_PROGRESS"],
+    }
+
+
+def test_a_result_that_cannot_be_encrypted_is_sent_and_not_kept(sdk: str) -> None:
+    @idempotent(MemoryClaims(), cipher=BrokenCipher())
+    def pay(amount: int) -> str:
+        return "paid"
+
+    first, second = Shop(sdk, pay).run((5, A), (5, A))
+
+    assert not first.is_error
+    assert _code(second) == "RESULT_NOT_KEPT"
+
+
+@pytest.mark.parametrize(("who", "code"), [("fails", "UNAUTHORIZED"), ("awaits", None)])
+def test_who_calls_may_be_looked_up_and_a_mistake_in_that_refuses_the_key(who: str, code: str | None) -> None:
+    async def awaits(_context: Any) -> str:
+        return "alice"
+
+    def fails(_context: Any) -> str:
+        raise RuntimeError("a mistake")
+
+    @idempotent(MemoryClaims(), principal={"awaits": awaits, "fails": fails}[who])
+    def pay(amount: int) -> str:
+        return "paid"
+
+    (answer,) = Shop("mcp", pay).run((5, A))
+
+    assert _code(answer) == code
+
+
+def test_odd_keys_and_arguments_change_only_their_own_answer() -> None:
+    @idempotent(MemoryClaims())
+    def pay(note: Any) -> str:
+        return "paid"
+
+    shop, half = Shop("mcp", pay), "\ud800"
+    deep: Any = None
+    for _ in range(150):
+        deep = [deep]
+
+    async def ask() -> list[Any]:
+        async with mcp.Client(shop.server) as client:
+            notes = [(half * 16, 1), (A, half), (A, half), (A, "x"), (B, deep), (B, deep)]
+            return [await client.call_tool("pay", {"note": note}, meta={KEY: key}) for key, note in notes]
+
+    answers = asyncio.run(ask())
+
+    assert [_code(answer) or bool((answer.meta or {}).get(REPLAYED)) for answer in answers] == [
+        "INVALID_FIELD_VALUE",
+        False,
+        True,
+        "IDEMPOTENCY_MISMATCH",
+        False,
+        True,
+    ]
+
+
+def test_arguments_that_json_cannot_express_are_told_apart_or_refused() -> None:
+    settings = Idempotency(MemoryClaims())
+    endless: dict[str, Any] = {}
+    endless["note"] = endless
+
+    def refused(note: Any) -> str | None:
+        beginning = begin(settings, key=A, principal="", server="s", tool="t", arguments={"note": note})
+        return beginning.failure.code if isinstance(beginning, Refusal) else None
+
+    said = [refused(note) for note in (endless, float("inf"), None, float("inf"))]
+    assert said == ["VALIDATION_FAILED", None, "IDEMPOTENCY_MISMATCH", "IDEMPOTENCY_IN_PROGRESS"]
 
 
 def test_names_without_a_store_are_refused() -> None:

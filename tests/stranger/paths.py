@@ -95,7 +95,7 @@ def test_the_wheel_holds_the_package_its_types_and_its_licence(wheel: Path) -> N
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert "Requires-Dist: msgspec" in metadata
     assert [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line] == [
-        "Requires-Dist: msgspec>=0.19"
+        "Requires-Dist: msgspec>=0.20"
     ]
     assert [name for name in names if UNWANTED.search(name) or SECRETS.search(contents[name])] == []
 

@@ -10,10 +10,11 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
+from failwell._spelling import did_you_mean
 from failwell.codes import is_code
 from failwell.failure import Failure
 from failwell.phrases import names
-from failwell.phrases.meanings import Meaning
+from failwell.phrases.meanings import Meaning, failure_from
 
 Verdict = str | dict[str, Any] | BaseException | Failure | None
 """What a rule says: a catalog code; fields of `Failure`; another exception to look at instead; a whole failure, from a
@@ -164,6 +165,7 @@ def rule(of: Key, verdict: Rule | None = None, *, server: Any = None) -> Any:
 
     Raises:
         TypeError: the key is neither a class nor such a tuple, the verdict is not a rule, or *server* is not a server.
+        ValueError: a field has a value that is none of its choices.
     """
     _check_key(of)
     if verdict is None:
@@ -180,6 +182,8 @@ def rule(of: Key, verdict: Rule | None = None, *, server: Any = None) -> Any:
         and not (isinstance(given, str) and is_code(given))
     ):
         raise TypeError(f"a rule must be a code such as 'NOT_FOUND', a dict of fields or a function, not {verdict!r}")
+    if isinstance(given, dict):
+        _check_fields(cast("dict[str, Any]", given))
     scope = _EVERYWHERE if server is None else scope_of(server)
     with _lock:
         scope.rules.setdefault(of, []).insert(0, verdict)
@@ -251,6 +255,14 @@ def _plan(cls: type, scopes: tuple[Scope, ...]) -> Plan:
 
 def _is_standard(package: str) -> bool:
     return package == "builtins" or package in sys.stdlib_module_names
+
+
+def _check_fields(given: dict[str, Any]) -> None:
+    known = Failure.__struct_fields__
+    for name in given:
+        if name not in known:
+            raise TypeError(f"a failure has no field {name!r}{did_you_mean(str(name), known)}")
+    failure_from(given)  # a value that no failure can have is refused now, not when an exception is mapped
 
 
 def _check_key(of: object) -> None:

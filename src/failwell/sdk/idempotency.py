@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, NamedTuple
 
 from failwell._json import is_object
@@ -18,6 +18,7 @@ from failwell.server._idempotency import (
     Lookup,
     Refusal,
     Replay,
+    as_replayed,
     begin,
     end,
     enter,
@@ -119,7 +120,7 @@ async def call_once(protection: Protection, call: KeyedCall, run: Callable[[], A
             begin,
             settings,
             key=key,
-            principal=_principal(settings, call),
+            principal=await _principal(settings, call),
             server=protection.server,
             tool=call.tool,
             arguments=call.arguments,
@@ -141,6 +142,9 @@ async def _run(claim: Claim, run: Callable[[], Awaitable[Any]]) -> Any:
         result = await run()
         wire = _wire(result)
         is_open = wire.get("resultType") == "input_required"
+        if claim.resolution is not None:
+            wire = as_replayed(wire)
+            return _result(wire)
         return result
     except Exception as exc:
         is_open = rpc_code(exc) == ELICITATION_REQUIRED
@@ -154,7 +158,8 @@ async def _run(claim: Claim, run: Callable[[], Awaitable[Any]]) -> Any:
 async def _look_up(claim: Claim, tool: str, *, is_marked: bool) -> Claim | Replay | Refusal:
     resolve: Any = claim.settings.resolve
     try:
-        found = resolve(claim.key, claim.arguments)
+        look_up = partial(resolve, claim.key, claim.arguments)
+        found: Any = look_up() if iscoroutinefunction(resolve) else await to_thread.run_sync(look_up)
         found = await found if isawaitable(found) else found
     except Exception:
         log.exception("resolve of tool %s failed", tool)
@@ -181,10 +186,16 @@ def _result(wire: dict[str, Any]) -> Any:
     return CallToolResult.model_validate(wire) if "content" in wire else wire
 
 
-def _principal(settings: Idempotency, call: KeyedCall) -> str | None:
+async def _principal(settings: Idempotency, call: KeyedCall) -> str | None:
     """Return who calls; None where nobody can tell, so that one caller could be given what another one did."""
     if settings.principal is not None:
-        return settings.principal(call.context)
+        try:
+            found: Any = settings.principal(call.context)
+            found = await found if isawaitable(found) else found
+        except Exception:
+            log.exception("principal of tool %s failed", call.tool)
+            return None
+        return None if found is None else str(found)
     if call.request is None:
         return _LOCAL
     token: Any = getattr(getattr(call.request, "scope", {}).get("user"), "access_token", None) or get_access_token()

@@ -7,6 +7,7 @@ module of an SDK calls `begin` before the tool, and `end` after it, both in a wo
 import functools
 import hashlib
 import inspect
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell._log import log
+from failwell._spelling import did_you_mean
 from failwell.dialects._placement import META_KEY, read_whole, success
 from failwell.errors import Conflict
 from failwell.failure import Failure, FieldProblem, join_path
@@ -37,7 +39,6 @@ _VERIFIED_ATTRIBUTE = "__failwell_verified_by__"
 _LARGEST_RESULT = 2**20
 _LEASE = 60.0
 _IN_PROGRESS_DELAY = 1.0
-_DEEPEST = 100
 
 F = TypeVar("F", bound=Callable[..., Any])
 Resolve = Callable[[str, dict[str, Any]], Any]
@@ -87,6 +88,7 @@ class Idempotency:
 
     Raises:
         ValueError: a number makes no sense, or the address is not one of a store.
+        TypeError: something is not what the setting takes.
         ImportError: a package that the store needs is not installed.
     """
 
@@ -106,16 +108,18 @@ class Idempotency:
         principal: Callable[[Any], str | None] | None = None,
         largest_result: int = _LARGEST_RESULT,
     ) -> None:
-        for name, number in (("retention", retention), ("lease", lease)):
-            if not 0 < number < math.inf:
-                raise ValueError(f"{name} must be a number of seconds, not {number!r}")
-        if abandoned_after is not None and not 0 <= abandoned_after < math.inf:
-            raise ValueError(f"abandoned_after must be a number of seconds, not {abandoned_after!r}")
+        _check_number("retention", retention)
+        _check_number("lease", lease)
+        _check_number("abandoned_after", 1.0 if abandoned_after is None else abandoned_after, may_be_zero=True)
+        _check_number("largest_result", largest_result, may_be_zero=True)
+        for name, given, method in (("resolve", resolve, "__call__"), ("principal", principal, "__call__")):
+            _check_has(name, given, method, "a function")
+        _check_has("cipher", cipher, "encrypt", "something with encrypt and decrypt, such as a Fernet")
         if on_store_failure not in ("refuse", "proceed"):
             raise ValueError(f"on_store_failure must be 'refuse' or 'proceed', not {on_store_failure!r}")
-        if transactional and not hasattr(store, "settle_in") and not isinstance(store, str):
-            raise ValueError("a transaction can be shared with SQLite and PostgreSQL only")
         self.store = open_claims(store) if isinstance(store, str) else store
+        if not hasattr(self.store, "claim"):
+            raise TypeError(f"a store must be an address such as 'sqlite:///effects.db' or a ClaimStore, not {store!r}")
         if transactional and not hasattr(self.store, "settle_in"):
             raise ValueError("a transaction can be shared with SQLite and PostgreSQL only")
         self.resolve = resolve
@@ -133,6 +137,18 @@ class Idempotency:
     def declaration(self) -> dict[str, Any]:
         """Return what is published of a tool that takes keys."""
         return {"retention": self.retention, "required": self.required}
+
+
+def _check_number(name: str, number: object, *, may_be_zero: bool = False) -> None:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise TypeError(f"{name} must be a number, not {number!r}")
+    if not 0 <= number < math.inf or (number == 0 and not may_be_zero):
+        raise ValueError(f"{name} must be a positive number, not {number!r}")
+
+
+def _check_has(name: str, given: object, method: str, wanted: str) -> None:
+    if given is not None and not hasattr(given, method):
+        raise TypeError(f"{name} must be {wanted}, not {given!r}")
 
 
 class Claim:
@@ -173,7 +189,18 @@ def idempotent(store: ClaimStore | str, **settings: Any) -> Callable[[F], F]:
     """Make a tool of a protected server take idempotency keys. The settings are those of `Idempotency`.
 
     Put it below the SDK's decorator. `protect` makes sure that the effect happens at most once for a key.
+
+    Raises:
+        TypeError: there is no such setting, or it is none; the store was left out.
+        ValueError: a number makes no sense, or the address is not one of a store.
+        ImportError: a package that the store needs is not installed.
     """
+    if inspect.isfunction(store):
+        raise TypeError("idempotent needs a store: write @idempotent('sqlite:///effects.db')")
+    known = inspect.signature(Idempotency).parameters
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"idempotent has no setting {name!r}{did_you_mean(name, known)}")
     return with_idempotency(Idempotency(store, **settings))
 
 
@@ -240,9 +267,15 @@ def verified_by(tool: str, **arguments: str) -> Callable[[F], F]:
 
     `@verified_by("get_payment", reference="order_id")`: its argument `reference` is this tool's `order_id`. It is
     published, and an answer whose outcome is unknown names it.
+
+    Raises:
+        TypeError: something is not a name.
     """
     if not tool or not isinstance(tool, str):
         raise TypeError(f"verified_by takes the name of a tool, not {tool!r}")
+    for name, argument in arguments.items():
+        if not isinstance(argument, str):
+            raise TypeError(f"verified_by takes the name of an argument of this tool for {name!r}, not {argument!r}")
     pairing = Pairing(tool, dict(arguments))
 
     def mark(function: F) -> F:
@@ -290,21 +323,36 @@ def begin(
             if settings.required
             else None
         )
-    if not isinstance(key, str) or not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
-        wanted = f"A key has {SHORTEST_KEY} to {LONGEST_KEY} characters."
+    if not _is_key(key):
+        wanted = f"The idempotency key must be a text of {SHORTEST_KEY} to {LONGEST_KEY} characters."
         return Refusal(_key_failure(wanted, tool, kind="value"))
     if principal is None:
         return Refusal(_no_principal(tool))
     sent: dict[str, Any] = arguments if is_object(arguments) else {}
+    try:
+        fingerprint = _fingerprint(sent)
+    except RecursionError:
+        return Refusal(_too_deep(tool))
     claim = Claim(settings, key, _scoped(principal, server, tool, key), sent, os.urandom(12).hex())
     try:
-        return _claimed(claim, _fingerprint(sent), tool)
-    except StoreDown as exc:
+        return _claimed(claim, fingerprint, tool)
+    except Exception as exc:
         _renewer.release_later(claim)
-        log.warning("the store of idempotency keys is down (%s); tool %s", exc, tool)
+        _log_trouble(f"the store of idempotency keys is down; tool {tool}", exc)
         if settings.on_store_failure == "proceed":
             return None
         return Refusal(_store_down(tool))
+
+
+def _is_key(key: Any) -> bool:
+    if not isinstance(key, str) or not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in key)  # halves of characters, which are no text
+
+
+def _log_trouble(what: str, exc: Exception) -> None:
+    """Log that a store did not do its part: in one line if it is down, else with the mistake that is in it."""
+    log.warning("%s (%s)", what, exc, exc_info=None if isinstance(exc, StoreDown) else exc)
 
 
 def _claimed(claim: Claim, fingerprint: str, tool: str) -> Beginning:
@@ -345,7 +393,7 @@ def resolved(claim: Claim, found: Any, tool: str, *, is_marked: bool) -> Claim |
     result = found.result
     wire = result if is_object(result) and is_array(result.get("content")) else success(result)
     end(claim, wire)
-    return Replay(_marked(wire))
+    return Replay(as_replayed(wire))
 
 
 def unresolved(claim: Claim, tool: str) -> Refusal:
@@ -391,8 +439,8 @@ def _release(claim: Claim) -> bool:
     _renewer.forget(claim)
     try:
         return claim.settings.store.release(claim.id, claim.owner)
-    except StoreDown as exc:
-        log.warning("a claim could not be released (%s)", exc)
+    except Exception as exc:
+        _log_trouble("a claim could not be released", exc)
         _renewer.release_later(claim)
         return True
 
@@ -404,15 +452,20 @@ def _settle(claim: Claim, state: ClaimState, wire: Mapping[str, Any] | None) -> 
         kept = None if wire is None else _sealed(settings, wire)
         if not settings.store.settle(claim.id, claim.owner, state, kept, retention=settings.retention):
             log.warning("a claim was settled too late: another worker has it")
-    except StoreDown as exc:  # its lease ends, and then it counts as unknown
-        log.warning("a claim could not be settled (%s)", exc)
+    except Exception as exc:  # its lease ends, and then it counts as unknown
+        _log_trouble("a claim could not be settled", exc)
 
 
 def _sealed(settings: Idempotency, wire: Mapping[str, Any]) -> bytes | None:
-    data = _encode(wire)
-    if len(data) > settings.largest_result:
+    """Return a result as it is stored; None: it can't be, and a repeat is told only that the call took effect."""
+    try:
+        data = _encode(wire)
+        if len(data) > settings.largest_result:
+            return None
+        return data if settings.cipher is None else settings.cipher.encrypt(data)
+    except Exception:
+        log.exception("a result could not be stored")
         return None
-    return data if settings.cipher is None else settings.cipher.encrypt(data)
 
 
 def _replay(settings: Idempotency, entry: Entry, tool: str) -> Beginning:
@@ -424,10 +477,11 @@ def _replay(settings: Idempotency, entry: Entry, tool: str) -> Beginning:
     except Exception:  # another key, or damaged
         log.exception("a stored result of tool %s can't be read", tool)
         return Refusal(_result_lost(tool))
-    return Replay(_marked(wire))
+    return Replay(as_replayed(wire))
 
 
-def _marked(wire: dict[str, Any]) -> dict[str, Any]:
+def as_replayed(wire: dict[str, Any]) -> dict[str, Any]:
+    """Return a result that says that it is the answer to an earlier call."""
     meta = wire.get("_meta")
     return {**wire, "_meta": {**(meta if is_object(meta) else {}), REPLAYED: True}}
 
@@ -437,19 +491,25 @@ def _scoped(principal: str, server: str, tool: str, key: str) -> str:
 
 
 def _fingerprint(arguments: dict[str, Any]) -> str:
-    return hashlib.sha256(_encode(_plain(arguments, 0))).hexdigest()
+    plain = _plain(arguments)
+    try:
+        data = _encode(plain)
+    except UnicodeEncodeError:  # halves of characters, which only escapes can express
+        data = json.dumps(plain, sort_keys=True).encode()
+    return hashlib.sha256(data).hexdigest()
 
 
-def _plain(value: Any, depth: int) -> Any:
-    """Return a value so that what is the same in JSON is the same here: 1.0 is 1."""
-    if depth > _DEEPEST:
-        raise ValueError("the arguments are too deep")
+def _plain(value: Any) -> Any:
+    """Return a value so that what is the same in JSON is the same here, 1.0 and 1, and nothing else is."""
     if is_object(value):
-        return {str(name): _plain(item, depth + 1) for name, item in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if is_array(value):
-        return [_plain(item, depth + 1) for item in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return f"\0{value}"  # would be written as null
+        if value.is_integer() and abs(value) < 2**53:
+            return int(value)
     return value
 
 
@@ -457,6 +517,11 @@ def _key_failure(message: str, tool: str, *, kind: Literal["missing", "value"]) 
     problem = FieldProblem(path=join_path(["_meta", KEY]), message=message)
     code = "MISSING_REQUIRED_FIELD" if kind == "missing" else "INVALID_FIELD_VALUE"
     return Failure(code=code, message=message, fields=(problem,), tool=tool)
+
+
+def _too_deep(tool: str) -> Failure:
+    message = "The arguments are nested too deeply to be compared with those of another call."
+    return Failure(code="VALIDATION_FAILED", message=message, outcome="not_executed", tool=tool)
 
 
 def _no_principal(tool: str) -> Failure:

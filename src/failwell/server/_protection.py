@@ -127,7 +127,7 @@ class Protection:
 
     Raises:
         ValueError: there is no such dialect, or something declared is not a code.
-        TypeError: the dialect does not take a setting.
+        TypeError: the dialect does not take a setting, or a setting is of another kind.
     """
 
     def __init__(
@@ -151,6 +151,12 @@ class Protection:
     ) -> None:
         if isinstance(single_effect, str):
             raise TypeError("single_effect takes the names of tools, such as {'send_mail'}")
+        for setting, given in (("dialects", dialects), ("raises", raises)):
+            if given is not None and not is_mapping(given):
+                raise TypeError(f"{setting} takes a mapping from the names of tools, not {given!r}")
+        told = () if callable(observers) else tuple(observers)
+        if callable(observers) or not all(map(callable, told)):
+            raise TypeError("observers takes a list of functions of an Event, such as [Meter()]")
         for name in (dialect, *(dialects or {}).values()):
             _check_dialect(name)
         try:
@@ -168,7 +174,7 @@ class Protection:
         self.public_errors = _public_by_tool(public_errors)
         self.rules: Scope | None = None
         self.raises = {tool: _codes(what) for tool, what in (raises or {}).items()}
-        self.observers = tuple(observers)
+        self.observers = told
         self.idempotent = _idempotency(idempotent, store)
         self.timeouts = Timeouts(timeout)
         self.catch_exit = catch_exit
@@ -391,8 +397,13 @@ def _idempotency(
     if isinstance(tools, str):
         raise TypeError("idempotent takes the names of tools, such as {'pay'}, or a mapping to their Idempotency")
     if is_mapping(tools):
+        for name, settings in tools.items():
+            if not isinstance(settings, Idempotency):
+                raise TypeError(f"idempotent takes an Idempotency for {name!r}, not {settings!r}")
         return dict(tools)
     if not tools:
+        if store is not None:
+            raise TypeError("store needs idempotent, the names of the tools that take keys")
         return {}
     if store is None:
         raise TypeError("idempotent needs a store, such as store='sqlite:///effects.db'")

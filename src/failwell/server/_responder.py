@@ -279,7 +279,7 @@ def public_classes(classes: Any) -> tuple[type[Exception], ...]:
     Raises:
         TypeError: it is something else.
     """
-    found = (classes,) if isinstance(classes, type) else tuple(classes)
+    found: tuple[Any, ...] = (classes,) if isinstance(classes, type | str | BaseException) else tuple(classes)
     for one in found:
         if not isinstance(one, type) or not issubclass(one, Exception):
             raise TypeError(f"public_errors takes exception classes, such as (ValueError,), not {one!r}")
