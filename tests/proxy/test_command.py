@@ -154,7 +154,7 @@ def test_the_end_of_input_ends_the_server_and_the_summary_follows() -> None:
     assert run("--quiet", "--", *SERVER, sent=INITIALIZE + call)[2] == ""
 
 
-@pytest.mark.parametrize(("server", "code"), [((), 143), (("--stubborn",), 137)])
+@pytest.mark.parametrize(("server", "code"), [((), -signal.SIGTERM), (("--stubborn",), 137)])
 def test_sigterm_ends_the_server_and_then_the_proxy(server: tuple[str, ...], code: int) -> None:
     with start("--grace", "0.1", "--", *SERVER, *server) as process:
         assert process.stdin is not None
@@ -165,6 +165,34 @@ def test_sigterm_ends_the_server_and_then_the_proxy(server: tuple[str, ...], cod
         process.send_signal(signal.SIGTERM)
 
         assert process.wait(timeout=30) == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_the_host_sees_the_signal_that_it_ended_the_server_with(number: signal.Signals) -> None:
+    dies = f"import os, signal; signal.signal({int(number)}, signal.SIG_DFL); os.write(1, b'up\\n'); signal.pause()"
+    server = [sys.executable, "-I", "-c", dies]
+    codes = []
+    for started in (server, [sys.executable, "-m", "failwell", "proxy", "--", *server]):
+        with subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            process.send_signal(number)
+            codes.append(process.wait(timeout=30))
+
+    assert codes == [-number, -number]
+
+
+def test_a_server_that_answers_sigterm_with_an_exit_code_keeps_it() -> None:
+    ends = (
+        "import os, signal; signal.signal(signal.SIGTERM, lambda *_: os._exit(143)); "
+        "os.write(1, b'up\\n'); signal.pause()"
+    )
+    with start("--", sys.executable, "-I", "-c", ends) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(timeout=30) == 143
 
 
 def test_other_signals_reach_the_server_and_do_not_end_the_proxy() -> None:

@@ -45,4 +45,5 @@ def proxy(context: typer.Context) -> None:
     if chosen.help:
         context.obj.stdout.write(options.help_text())
         raise typer.Exit
-    raise typer.Exit(command.main(context.args))
+    code = command.main(context.args)
+    raise typer.Exit(code if code >= 0 else 128 - code)

@@ -28,7 +28,7 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
 def main(argv: list[str]) -> int:
-    """Run the proxy on the process's own streams and return the exit code."""
+    """Run the proxy on the process's own streams and return the exit code; negative: the signal to die of."""
     _open_closed_streams()
     try:
         options = parse(argv)
@@ -220,4 +220,15 @@ def run_and_exit(argv: list[str]) -> None:
         code = 130
     except Exception as failed:  # never a traceback to the host
         code = _refuse(f"the proxy failed: {type(failed).__name__}", 70)
-    os._exit(code)
+    if code < 0:
+        _die_of(-code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _die_of(number: int) -> None:
+    """End as the server did, so that the host sees the same; the first process of a container outlives its signals."""
+    import signal
+
+    if number != signal.SIGQUIT:  # that one would leave a core file
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)

@@ -31,6 +31,7 @@ class Child:
     def __init__(self, command: list[str]) -> None:
         self.command = command
         self.code: int | None = None
+        self.fatal_signal = 0
         self.dead = Event()
         # Files that the host shares with its server stay open, as without a proxy.
         self._process = subprocess.Popen(
@@ -65,6 +66,7 @@ class Child:
     def wait(self) -> int:
         """Return the code it ended with; 128 and the signal's number if it was a signal."""
         code = self._process.wait()
+        self.fatal_signal = max(0, -code)
         self.code = code if code >= 0 else 128 - code
         self.dead.set()
         return self.code

@@ -30,7 +30,7 @@ def run(
     source: int = 0,
     target: int = 1,
 ) -> int:
-    """Pass lines between a client and a started server until that ends, and return its exit code."""
+    """Pass lines between a client and a started server until that ends, and return what the session returns."""
     proxy = StdioProxy(options, child, events, metrics=metrics, source=source, target=target)
     forward_signals(proxy.session.send_signal)
     code = proxy.session.run()

@@ -71,9 +71,13 @@ class StdioSession:
         self._duplex_lock = Lock()
         self._unwritten = b""
         self._has_sent_rest = Event()
+        self._passed_signals: set[int] = set()
 
     def run(self) -> int:
-        """Pass lines until the server ends for good, and return its exit code."""
+        """Pass lines until the server ends for good, and return its exit code.
+
+        As in `subprocess`, a negative code is a signal: one that was passed on, and that the server died of.
+        """
         self._start()
         while True:
             code = self._server.wait()
@@ -90,7 +94,8 @@ class StdioSession:
         if is_used:
             answers = self._restarts().answers(self._loader.runner, code, will_return=False, is_wanted=is_wanted)
         self._write_last(answers)
-        return code
+        fatal = self._server.child.fatal_signal
+        return -fatal if fatal in self._passed_signals else code
 
     def _drain(self) -> None:
         """Let the last lines of the server pass; a client that wants to end has to read them."""
@@ -103,6 +108,7 @@ class StdioSession:
 
     def send_signal(self, number: int) -> None:
         """Pass a signal on to the server, without waiting for what becomes of it."""
+        self._passed_signals.add(number)
         is_end = number in _ENDING_SIGNALS
         start_thread(self._server.end_with if is_end else self._server.child.send, number)
 
