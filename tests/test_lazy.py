@@ -189,3 +189,64 @@ def test_the_first_failure_of_a_protected_server_keeps_nobody_waiting_for_module
     ran = subprocess.run([sys.executable, "-c", PROTECTED], capture_output=True, text=True, check=True)
 
     assert ran.stdout.split() == []
+
+
+OF_A_GUARD = """
+import logging, sys
+import failwell as fw
+logging.disable(logging.CRITICAL)
+def tool():
+    raise eval(sys.argv[1])
+fw.guard(tool)()
+print(*sorted(sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    "raised", ["fw.NotFound('Task 7 does not exist.')", "ConnectionRefusedError(111, 'Connection refused')"]
+)
+def test_the_first_failure_of_a_guard_loads_what_it_needs_and_no_more(raised: str) -> None:
+    command = [sys.executable, "-I", "-c", OF_A_GUARD, raised]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+    needless = {"asyncio", "concurrent.futures", "failwell.exceptions.sql", "failwell.exceptions.aws"}
+    needless |= {"failwell.phrases.vendors", "failwell.schema.problems", "failwell.reading", "jsonschema_rs"}
+    assert "failwell.exceptions.engine" in loaded
+    assert loaded & needless == set()
+
+
+AFTER_PROTECT = """
+import asyncio, logging, re, sys
+from unittest import mock
+from mcp.client.client import Client
+from mcp.server import MCPServer
+import failwell as fw
+
+logging.disable(logging.CRITICAL)
+server = MCPServer("example")
+
+@server.tool()
+async def work(number: int) -> str:
+    if number == 1:
+        raise fw.NotFound("Task 1 does not exist.")
+    raise KeyError(number)
+
+fw.protect(server)
+
+async def main():
+    async with Client(server) as client:
+        before, compiled, compile = set(sys.modules), [], re.compile
+        with mock.patch("re.compile", lambda text, *flags: compiled.append(text) or compile(text, *flags)):
+            for tool, arguments in (("work", {"number": 1}), ("work", {"number": 2}), ("work", {}), ("wrk", {})):
+                assert (await client.call_tool(tool, arguments)).is_error
+        print(sorted(name for name in set(sys.modules) - before if name.startswith("failwell")))
+        print([text for text in compiled if len(text) > 500])
+
+asyncio.run(main())
+"""
+
+
+def test_a_protected_server_loads_before_its_first_call_what_failures_need() -> None:
+    ran = subprocess.run([sys.executable, "-I", "-c", AFTER_PROTECT], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.splitlines() == ["[]", "[]"]

@@ -5,7 +5,6 @@ else. The context of a trace travels in `params._meta.traceparent`, as W3C Trace
 """
 
 import os
-import re
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from typing import Literal
@@ -13,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from failwell._json import is_mapping
+from failwell._lazy import lazy_pattern
 
 METHOD_NAME = "mcp.method.name"
 OPERATION_NAME = "gen_ai.operation.name"
@@ -43,7 +43,7 @@ ID = "failwell.id"
 TRACEPARENT = "traceparent"
 Attribute = str | bool | int | float
 _RPC_CODE = "jsonrpc_code"
-_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+_PARENT = lazy_pattern(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
 _LONGEST_PARENT = 200
 
 

@@ -4,7 +4,6 @@ This is the one answer to "may this call be made again, and what should be done?
 every sentence that we write about a next step is worded from it.
 """
 
-import re
 import threading
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -14,6 +13,7 @@ from msgspec import Struct, StructMeta
 from msgspec.structs import force_setattr, replace
 
 from failwell import codes
+from failwell._lazy import lazy_pattern
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
@@ -270,7 +270,7 @@ class Policy(Struct, frozen=True, kw_only=True, metaclass=_SettingsMeta):
 
 
 _OPTIONAL = ("deadline", "timeout")
-_WILD = re.compile(r"\[[^]]*\]|[*?]")
+_WILD = lazy_pattern(r"\[[^]]*\]|[*?]")
 T = TypeVar("T")
 
 
@@ -286,8 +286,8 @@ def _fields(tool: Tool) -> dict[str, Any]:
 
 
 # A name is looked at word by word, after the namespace that a host puts in front of it.
-_NAMESPACE = re.compile(r"^.*(?:[./:]|__)(?=\w)")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAMESPACE = lazy_pattern(r"^.*(?:[./:]|__)(?=\w)")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _READ_VERBS = frozenset(("get", "list", "search", "read", "describe"))
 # What else a name may say: get_or_create, search_and_replace, get_new_address.
 _NOT_ONLY_READ = frozenset(

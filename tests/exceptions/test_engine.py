@@ -211,6 +211,9 @@ import sys, failwell.exceptions.rules, failwell.exceptions.engine
 tables = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.FAMILIES]
 assert not [name for name in tables if name in sys.modules], sys.modules
 failwell.from_exception(TimeoutError())
+standard = [f"failwell.exceptions.{name}" for name in failwell.exceptions.rules.STANDARD]
+assert [name for name in tables if name in sys.modules] == standard, sys.modules
+failwell.from_exception(type("Timeout", (Exception,), {"__module__": "acme"})())
 assert all(name in sys.modules for name in tables)
 assert not {"httpx", "requests", "aiohttp", "pydantic", "sqlite3", "ssl", "email"} & sys.modules.keys()
 """

@@ -4,6 +4,7 @@ import binascii
 import importlib
 import json
 import logging
+import sys
 from pkgutil import iter_modules
 from typing import Any
 
@@ -37,6 +38,14 @@ def test_every_library_stands_in_one_family() -> None:
 
     assert {package: found for package, found in families.items() if len(found) > 1} == {}
     assert len(families) > 50
+
+
+@pytest.mark.table
+def test_the_standard_library_stands_in_the_families_that_its_classes_load() -> None:
+    for family in rules.FAMILIES:
+        packages = importlib.import_module(f"{exceptions.__name__}.{family}").RULES
+        names = {name for listed in packages for name in listed.split()}
+        assert bool(names & {"builtins", *sys.stdlib_module_names}) is (family in rules.STANDARD), family
 
 
 class AcmeError(Exception):

@@ -36,7 +36,7 @@ def _by_user(verbs: str) -> re.Pattern[str]:
     """Return what finds that the user did something, which an error of the client must say: a service refuses too."""
     user = r"(?:user|human|person|operator)"
     did = rf"\b{user}\b(?:(?!\b(?:was|is|been|were)\b)[^.;:]){{0,40}}?\b(?:{verbs})"
-    return re.compile(rf"{did}|\b(?:{verbs})\w*\s+by\s+(?:the\s+|a\s+)?{user}\b", re.IGNORECASE)
+    return lazy_pattern(rf"{did}|\b(?:{verbs})\w*\s+by\s+(?:the\s+|a\s+)?{user}\b", re.IGNORECASE)
 
 
 _DECLINED = _by_user("declin|reject|den(?:y|ied)|refus")

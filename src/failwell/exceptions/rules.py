@@ -27,9 +27,9 @@ Family = Mapping[str, Mapping[str, Rule]]
 """Rules for libraries that have something in common: by the top-level packages of a class's module, with blanks between
 them where several have the same classes, and then by the class's name."""
 
+STANDARD = ("stdlib", "network")
 FAMILIES = (
-    "stdlib",
-    "network",
+    *STANDARD,
     "web",
     "protocols",
     "formats",
@@ -42,7 +42,8 @@ FAMILIES = (
     "vendors",
     "automation",
 )
-"""The modules of this package that hold rules, each as `RULES`: a library's exceptions stand in one of them."""
+"""The modules of this package that hold rules, each as `RULES`: a library's exceptions stand in one of them, those of
+the standard library in the first two, which are all that its own classes need."""
 
 Key = type[BaseException] | tuple[str, str]
 
@@ -70,7 +71,7 @@ class Scope:
 
 _EVERYWHERE = Scope()
 _servers: "WeakKeyDictionary[Any, Scope]" = WeakKeyDictionary()
-_all_rules: dict[tuple[str, str], Rule] = {}
+_loaded: dict[tuple[str, ...], dict[tuple[str, str], Rule]] = {}
 
 
 def scope_of(server: Any) -> Scope:
@@ -87,17 +88,20 @@ def scope_of(server: Any) -> Scope:
 
 def all_rules() -> Mapping[tuple[str, str], Rule]:
     """Return all our rules by package and class; the modules that hold them are imported by the first call."""
-    if not _all_rules:
-        families: list[Family] = [importlib.import_module(f"{__package__}.{name}").RULES for name in FAMILIES]
-        merged = {
+    return _rules_in(FAMILIES)
+
+
+def _rules_in(names: tuple[str, ...]) -> Mapping[tuple[str, str], Rule]:
+    if names not in _loaded:
+        families: list[Family] = [importlib.import_module(f"{__package__}.{name}").RULES for name in names]
+        _loaded[names] = {
             (package, name): rule
             for family in families
             for packages, rules in family.items()
             for package in packages.split()
             for name, rule in rules.items()
         }
-        _all_rules.update(merged)  # at once: another thread may be looking
-    return _all_rules
+    return _loaded[names]
 
 
 def plan_of(cls: type, scope: Scope | None = None) -> Plan:
@@ -227,7 +231,8 @@ def _forget_plans() -> None:
 
 
 def _plan(cls: type, scopes: tuple[Scope, ...]) -> Plan:
-    ours = all_rules()
+    is_own = all(_is_standard(str(base.__module__).partition(".")[0]) for base in cls.__mro__)
+    ours = _rules_in(STANDARD if is_own and FAMILIES not in _loaded else FAMILIES)
     users: list[tuple[tuple[Rule, ...], tuple[Rule, ...]]] = []
     nearer: list[Rule] = []
     libraries: list[Rule] = []

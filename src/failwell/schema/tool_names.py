@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from failwell._json import is_object
+from failwell._lazy import lazy_pattern
 from failwell._spelling import closest, normalised
 
 # What a tool does, by its verb. Tools whose verbs stand in different rows are never taken for each other.
@@ -178,13 +179,13 @@ _SAME_THING: dict[str, str] = {
 }
 _PATHS = frozenset(("path", "file", "filename", "filepath", "directory", "folder"))
 _NEEDS_NO_NEW = frozenset(("list", "search", "read", "delete", "copy"))
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy_pattern(
     r"not[ _]found|not exist|n't exist|not be found|no such|unknown|missing|undefined"
     r"|(?:cannot|can't|not|n't) (?:find|open)|no \w{2,30} (?:found|named|called|with|exists?)",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\S{0,200}[/\\]\S{0,200}")
-_WORD = re.compile(r"[A-Za-z]{3,30}")
+_QUOTED = lazy_pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\S{0,200}[/\\]\S{0,200}")
+_WORD = lazy_pattern(r"[A-Za-z]{3,30}")
 _LONGEST_TEXT = 4000
 _MOST_CLAUSES, _BEFORE, _AFTER = 5, 100, 60
 
@@ -200,7 +201,7 @@ def missing_things(text: str) -> list[str]:
     return list(found)
 
 
-_NO_MATCH = re.compile(
+_NO_MATCH = lazy_pattern(
     r"\b(?:exact|no) match|\bmatch(?:es)? for\b|\boccurrences?\b|\bold[ _]?(?:text|str)", re.IGNORECASE
 )
 

@@ -15,7 +15,6 @@ from failwell.errors import Invalid
 from failwell.event import Observer
 from failwell.failure import Failure
 from failwell.retry._clock import CallClock, DeadlinePassed
-from failwell.schema.problems import signature_failure
 from failwell.server._registration import refuse_registered, refuse_registration
 from failwell.server._responder import Responder, end_of_call, notify, package_of, public_classes, value_or_failure
 from failwell.server._timeout import checked_seconds, current_clock, run_in_thread_within, timed_out
@@ -183,8 +182,12 @@ class _GuardedTool(NamedTuple):
     def failed(self, exc: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], Failure]:
         """Return the result for what the call raised, and the failure."""
         responder = self.responder
-        found = signature_failure(exc, self.function, args, kwargs, tool=responder.tool)
-        return responder.encode(found or responder.failure_of(exc, arguments=[*args, kwargs]))
+        if type(exc) is TypeError:
+            from failwell.schema.problems import signature_failure  # only now: few failures are about the signature
+
+            if found := signature_failure(exc, self.function, args, kwargs, tool=responder.tool):
+                return responder.encode(found)
+        return responder.encode(responder.failure_of(exc, arguments=[*args, kwargs]))
 
 
 def _is_result(value: Any) -> TypeGuard[dict[str, Any]]:

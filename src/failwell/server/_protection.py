@@ -28,7 +28,7 @@ from failwell.dialects._placement import check_settings, encode
 from failwell.errors import ToolFailure
 from failwell.event import CallArguments, Event, Observer
 from failwell.exceptions.rules import Scope, all_rules, scope_of
-from failwell.failure import Failure
+from failwell.failure import Failure, FieldProblem
 from failwell.retry._call_key import DECLARED, VERIFIED_BY
 from failwell.server._claims import ClaimStore
 from failwell.server._contract import contract_meta, declared
@@ -40,6 +40,12 @@ from failwell.server._timeout import TimeLimits, Timeouts
 
 CHOICE_KEY = "dev.failwell/dialect"
 """Where in a request's `_meta` a client names the dialect it wants."""
+
+_EXAMPLE = Failure(
+    code="VALIDATION_FAILED",
+    message="number must be an integer, not a string.",
+    fields=(FieldProblem(path="number", kind="type", sent="seven", expected="integer"),),
+)
 
 PublicErrors: TypeAlias = (
     type[Exception] | Collection[type[Exception]] | Mapping[str, type[Exception] | Collection[type[Exception]]]
@@ -207,7 +213,9 @@ class Protection:
             raise ValueError(f"{name} is protected already")
         self.server = str(name)
         self.rules = scope_of(server)
-        all_rules()  # much to load, which the first failure would keep the event loop waiting for
+        # Much is loaded and compiled by a first failure, which would keep the event loop waiting.
+        all_rules()
+        encode(_EXAMPLE, self.dialect)
         done = attach(server, self)
         setattr(server, _ATTRIBUTE, self)
         self.says = f"Failures of {name} are answered in the dialect {self.dialect}: {done}."

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from threading import Thread
 from typing import TypeVar
@@ -66,6 +65,8 @@ def run_in_thread_within(seconds: float, body: Callable[[], T]) -> T:
     Raises:
         DeadlinePassed: it took longer; it goes on in its thread, which nothing can cancel.
     """
+    from concurrent.futures import Future  # only now: few tools have a limit and run in a thread
+
     ended: Future[T] = Future()
 
     def run() -> None:
