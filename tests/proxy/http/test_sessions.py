@@ -2,10 +2,21 @@
 
 import asyncio
 import json
+import ssl
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from aiohttp import ClientSession, web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from failwell.proxy.http import sessions
 from failwell.proxy.http.headers import identity
@@ -49,6 +60,10 @@ def exchange(
         return found
 
     return asyncio.run(run())
+
+
+def tool(name: str, schema: dict[str, Any], **annotations: bool) -> dict[str, Any]:
+    return {"name": name, "inputSchema": schema, "annotations": annotations}
 
 
 def tenant_of(request: web.Request) -> str:
@@ -158,6 +173,70 @@ def test_clients_are_told_apart_by_their_certificates() -> None:
     keys = {identity([("X", "1")], query="", certificate=one) for one in (None, b"one", b"two")}
 
     assert len(keys) == 3
+
+
+def certificates(folder: Path, *names: str) -> Iterator[Path]:
+    """Write self-signed certificates for this machine, each with its key."""
+    for name in names:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        start = datetime(2020, 1, 1, tzinfo=UTC)
+        made = (
+            x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+            .not_valid_before(start)
+            .not_valid_after(start + timedelta(days=36_500))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        form = serialization.Encoding.PEM
+        own = key.private_bytes(form, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        path = folder / f"{name}.pem"
+        path.write_bytes(made.public_bytes(form) + own)
+        yield path
+
+
+def test_tenants_that_differ_only_by_their_certificates_share_nothing(tmp_path: Path) -> None:
+    """The server gets the same headers of both: only the order of the requests says whose they are."""
+    server, one, two = certificates(tmp_path, "server", "one", "two")
+    lists = iter([[tool("pay", SCHEMA, idempotentHint=True)], [tool("pay", {"type": "object"})]])
+    calls: list[Any] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        if body["method"] == "tools/list":
+            return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": {"tools": next(lists)}})
+        calls.append(body)
+        return web.Response(status=502, headers={"Retry-After": "0"})
+
+    async def run() -> list[Answered]:
+        accepting = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        accepting.load_cert_chain(server)
+        accepting.verify_mode = ssl.CERT_REQUIRED
+        found: list[Answered] = []
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(scripted(handle))
+            for name in (one, two):
+                accepting.load_verify_locations(name)
+            loop = asyncio.get_running_loop()
+            with mock.patch.object(loop, "create_server", partial(loop.create_server, ssl=accepting)):
+                base = await stack.enter_async_context(gateway(url + "/mcp", "--retry", "--validate"))
+            for message, name in [(LIST, one), (LIST, two), (call("pay", n="x"), one), (call("pay", n="x"), two)]:
+                shown = ssl.create_default_context(cafile=server)
+                shown.load_cert_chain(name)
+                address = base.replace("http:", "https:") + "/mcp"
+                async with (
+                    ClientSession() as client,
+                    client.post(address, data=json.dumps(message), headers=ACCEPT, ssl=shown) as response,
+                ):
+                    found.append(Answered(response.status, response.headers, await response.read()))
+        return found
+
+    answers = asyncio.run(run())
+
+    assert answers[2].failure["type"] == "VALIDATION"  # by its own schema, before the server hears of it
+    assert answers[3].failure["code"] == "BAD_GATEWAY"
+    assert len(calls) == 1  # the other's tool promised that it may be repeated, its own did not
 
 
 def test_sessions_beyond_the_bound_forget_only_clients_that_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
