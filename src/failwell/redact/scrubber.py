@@ -378,6 +378,19 @@ def _is_basic_auth(match: re.Match[str]) -> bool:
         return False
 
 
+def _is_auth_plain(match: re.Match[str]) -> bool:
+    try:
+        return bool({0, ord(":")} & set(binascii.a2b_base64(match[0].split()[-1])))
+    except binascii.Error:
+        return False
+
+
+def _is_password_of_user(match: re.Match[str]) -> bool:
+    value = match[0][match.end(1) - match.start() :]
+    user = match[1].split()[-1].lower()
+    return ":*:" in match[1] or (user not in PROSE and (is_unusual(value) or is_random(value)))
+
+
 def _is_oracle(match: re.Match[str]) -> bool:
     if _compiled(BEHIND_ORACLE).match(match.string, match.end()):
         return True
@@ -387,6 +400,9 @@ def _is_oracle(match: re.Match[str]) -> bool:
 _CHECKS: Final[dict[str, Callable[[re.Match[str]], bool]]] = {
     "card_number": _is_card,
     "basic_auth": _is_basic_auth,
+    "auth_plain": _is_auth_plain,
+    "redis_password": _is_password_of_user,
+    "pgpass_password": _is_password_of_user,
     "oracle_password": _is_oracle,
 }
 
@@ -573,7 +589,8 @@ def _replace_spoken(match: re.Match[str]) -> str:
         return match[0]
     is_announced = (match["colon"] or "").endswith((":", "="))
     is_last = match.string[match.end() : match.end() + 1] in ("", "\n")
-    if not match["link"] and named.kind == "password" and _compiled(r"\d{4,8}").fullmatch(body):
+    is_code = noun.lower() == "passcode" or (named.kind == "password" and not match["link"])
+    if is_code and _compiled(r"\d{4,8}").fullmatch(body):
         is_value = True  # a passcode
     elif way == "quoted" and _compiled(r"(?:~|\.{1,2})?/[\w./ -]+|[A-Z]:\\.+").fullmatch(body):
         is_value = False  # the file that it is for
@@ -612,6 +629,9 @@ def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretN
     if word.rstrip("\"'.,;:)").endswith("]"):
         word = ""  # a placeholder, whose name says nothing of what follows
     named = _named_in_words(name, word, has_sign=bool(sign))
+    if named is None and word and name.lower() == "string" and not pair["item"] and not pair["tag"]:
+        spoken = secret_name(f"{word}_{name}")  # community string '…'
+        return (SecretName(spoken.kind, spoken.proof or "unusual") if spoken else None), 1
     if named is None or named.proof:
         in_query = before.endswith(("?", "&")) or (pair["escape"] or "").upper() in ("%3F", "%26")
         if in_query and sign and name.lower() in QUERY_NAMES:
@@ -668,8 +688,8 @@ def _value_span(
     is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"] and not below
     if not is_quoted and body.startswith("(") and sign:
         start, body = start + 1, body[1:]
-    if len(body) < shortest or is_innocent(body):
-        return None
+    if len(body) < shortest or is_innocent(body) or (named.kind == "signature" and pair.string[start - 1] == "("):
+        return None  # that of a function lists what it takes
     if not _looks_secret(named, body) or _is_about(pair, name, body) or _is_looked_for(pair, name, start, body):
         return None
     if is_loose and (
@@ -807,7 +827,8 @@ def has_gate(low: str) -> bool:
         or ("pass " in low or "identified" in low or "net user " in low)
         or ("/" in low and ("/user:" in low or "/p:" in low))
         or ("{" in low and ("{ssha" in low or "{crypt}" in low))
-        or ("%40" in low or "private-lines:" in low)
+        or (":" in low and (":5432:" in low or ":*:" in low or "private-lines:" in low))
+        or "%40" in low
     )
 
 

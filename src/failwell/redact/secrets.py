@@ -211,6 +211,8 @@ ARGUMENT: Final = rf"""(?!{_NO_ARGUMENT})(?:'(?P<single>[^'\n]++)|"(?P<double>[^
 # The members of a JSON web key that are secret.
 JWK_SECRETS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")
 
+_FIELD_OF_A_STRING: Final = r"[^\s@;]{0,200}+;[A-Za-z][\w ]{0,40}="
+
 # Applied from top to bottom, before names and values are looked at.
 SHAPES: Final = (
     # Key material must follow, so that a sentence may name the header line. Without an END line the rest is taken.
@@ -228,11 +230,16 @@ SHAPES: Final = (
         r"(?:(?!Private-MAC)[A-Za-z0-9+/=]{4,}+(?:\s|\\[nr]){0,4})++",
     ),
     # First what stands before the last @ of the authority. Then passwords with / ? # in them, told from host:port.
-    Shape("url_credentials", ("@",), r"""(://)(?!\[redacted:\w+\]@|git@|@)(?:[^\s/?#"'<>`@]*+(@))++"""),
+    # The fields of a connection string (jdbc:sqlserver://host;user=…) are no part of it.
     Shape(
         "url_credentials",
         ("@",),
-        r"""(://)(?!\[redacted:\w+\]@)[^\s/?#@:"'<>`]*+:(?!\d{1,5}(?![\w.~!$&*+=%@-]))"""
+        rf"""(://)(?!\[redacted:\w+\]@|git@|@|{_FIELD_OF_A_STRING})(?:[^\s/?#"'<>`@]*+(@))++""",
+    ),
+    Shape(
+        "url_credentials",
+        ("@",),
+        rf"""(://)(?!\[redacted:\w+\]@|{_FIELD_OF_A_STRING})[^\s/?#@:"'<>`]*+:(?!\d{{1,5}}(?![\w.~!$&*+=%@-]))"""
         r"""(?:(?:[^\s"'<>`@:]|:(?!//))*+(@))++""",
     ),
     # A host whose port is no number is the rest of a password with both @ and /.
@@ -292,7 +299,15 @@ SHAPES: Final = (
         r"""(?!["']?\[redacted|[?:$%]|(?:is|not|was|and|or|with|in|clause|cannot|requires|must)\b)(?:'[^'\n]++|"[^"\n]++|[^\s"';]++)""",
     ),
     Shape("password", ("vault login",), r"(v(?<!\wv)ault login )(?=[A-Za-z0-9.]{20})[^\s\"']++"),
-    Shape("basic_auth", ("auth ",), r"(A(?<!\wA)UTH (?:PLAIN|LOGIN) )(?!\[)[A-Za-z0-9+/=]{8,}+"),
+    Shape("auth_plain", ("auth ",), r"(A(?<!\wA)UTH (?:PLAIN|LOGIN) )(?!\[)[A-Za-z0-9+/=]{8,}+"),
+    # Redis: a user, and the password behind it.
+    Shape("redis_password", ("auth ",), r"""(A(?<!\wA)UTH [\w.@-]{1,64} )(?!\[redacted)[^\s"']{5,}+"""),
+    # A line of .pgpass: host, port, database, user, password.
+    Shape(
+        "pgpass_password",
+        (":5432:", ":*:"),
+        r"""(:(?:5432|\*):[A-Za-z_*][\w*.-]{0,62}:[A-Za-z_*][\w.@*+-]{0,62}:)(?!\[redacted)[^\s"',;]{3,}+""",
+    ),
     Shape("password", ("pass ",), r"(U(?<!\wU)SER \S{1,64}\s{1,8}(?:[><]{1,3} )?PASS )(?!\[redacted)\S++"),
     # The secret of an AWS key, behind its id; that is found among the tokens.
     Shape(
@@ -346,12 +361,12 @@ SHAPES: Final = (
 # What passwords are called in languages with other letters, in lower case. For texts that are not only ASCII.
 FOREIGN_NAMES: Final = (
     *("contraseña", "lösenord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
-    *("סיסמה", "كلمة المرور", "รหัสผ่าน"),
+    *("סיסמה", "كلمة المرور", "รหัสผ่าน", "mot de passe"),
 )
 FOREIGN: Final = (
     rf"""(?:{any_of({case(name) for name in FOREIGN_NAMES for case in (str.lower, str.capitalize, str.upper)})})"""
-    r"""["'”]?[ \t\xa0\u3000]{0,4}(?:[:=\uff1a\uff1d]|\bes\b|是|は)"""
-    r"""[ \t\xa0\u3000]{0,4}["'“]?(?P<value>[!#-&(-;=?-~]{3,128}+)"""
+    r"""["'”]?[ \t\xa0\u3000]{0,4}(?:[:=\uff1a\uff1d]|\b(?:es|est)\b|是|は|(?=["'“„«「『]))"""
+    r"""[ \t\xa0\u3000]{0,4}["'“„«「『]?[ \xa0\u202f]?(?P<value>[!#-&(-;=?-~]{3,128}+)"""
 )
 # Applied after the tokens: one of them may hold a number that a card could have.
 CARD: Final = Shape(
@@ -590,6 +605,22 @@ NAMED: Final = (
     ),
     (("totp s",), r"(?P<name>TOTP|totp) (?:seed|secret)[ :=]{1,3}(?:is )?(?P<value>[A-Z2-7]{16,}+)"),
     (("chpasswd",), r"(?P<name>chpasswd)[^\n]{0,60}?\s[\w.-]{1,32}:(?P<value>\S++)"),
+    # An object or a part of a form that holds the value alone, and the words of a wallet.
+    (
+        ('{"', "{'", "{ "),
+        (
+            r"""["'](?P<name>[\w.-]{1,80}+)["']\s?:\s?\{\s{0,8}["'](?:value|plaintext|plain|raw|text)["']\s?:\s?"""
+            r"""(?:"(?P<double>[^"\n]{1,512}+)|'(?P<single>[^'\n]{1,512}+))"""
+        ),
+    ),
+    (("form-data",), r"""name="(?P<name>[\w.-]{1,80}+)"(?:\n|\\r\\n|\\n){2}(?P<value>[^\s\\]{1,512}+)"""),
+    (
+        ("phrase", "mnemonic"),
+        (
+            r"""(?P<name>[Mm]nemonic|(?:[Ss]eed|[Rr]ecovery)[ _-]phrase)[^"'\n]{0,40}"""
+            r"""["'](?P<value>(?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})["']"""
+        ),
+    ),
     (("entry",), r"""[Dd]uplicate entry '(?P<value>[^'\n]{1,512}+)' for key '(?P<name>[\w.-]{1,120}+)'"""),
 )
 
