@@ -1,10 +1,22 @@
-"""Messages under another id, as they were written otherwise."""
+"""What a glance sees of a message; and messages under another id, as they were written otherwise."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failwell.proxy.messages import answered_id, encode, with_id
+import failwell as fw
+from failwell.proxy.messages import (
+    ResultGlance,
+    answered_id,
+    complains,
+    decode_success,
+    encode,
+    glance_at_server,
+    may_have_failed,
+    with_id,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,3 +48,46 @@ def test_a_message_without_a_result_or_an_error_answers_nothing(odd: dict[str, A
     assert answered_id(encode({"jsonrpc": "2.0", "id": 1, **odd})) is None
     assert answered_id(encode([{"jsonrpc": "2.0", "id": 1, **odd}])) is None
     assert answered_id(encode({"jsonrpc": "2.0", "id": 1, "result": None})) == 1
+
+
+def results() -> list[dict[str, Any]]:
+    """Return what tools answered: errors and successes, none of them flagged."""
+    lines = (Path(__file__).parents[1] / "data" / "unflagged.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_whatever_is_read_as_an_unflagged_error_looks_like_one_at_a_glance(is_ascii: bool) -> None:
+    missed: list[str] = []
+    for row in results():
+        text = row["text"] if isinstance(row["text"], str) else json.dumps(row["text"])
+        result = {"content": [{"type": "text", "text": text}], "isError": False}
+        message = {"jsonrpc": "2.0", "id": 1, "result": result}
+        glance = decode_success(json.dumps(message, ensure_ascii=is_ascii).encode()).result
+        found = fw.read(result, tool=row.get("tool"), arguments=row.get("arguments"), unflagged=True)
+        if found is not None and not may_have_failed(glance):
+            missed.append(text)
+        assert may_have_failed(glance) or not complains(glance)
+
+    assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, False),
+        ({"structuredContent": {"error": "no such task"}}, True),
+        ({"_meta": {"errorType": "NOT_FOUND"}}, True),
+        ({"structuredContent": {"rows": 3}, "_meta": {"took": 4}}, False),
+    ],
+)
+def test_a_glance_sees_the_words_beside_the_content(more: dict[str, Any], expected: bool) -> None:
+    result = {"content": [{"type": "text", "text": "fine"}], "isError": False, **more}
+    data = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    strict, lenient = glance_at_server(data), glance_at_server(data.replace(b"fine", b"fine \\ud800"))
+
+    assert complains(decode_success(data).result) is expected
+    for glance in (strict, lenient):
+        assert glance is not None
+        assert isinstance(glance.result, ResultGlance)
+        assert complains(glance.result) is expected

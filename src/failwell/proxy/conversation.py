@@ -33,8 +33,10 @@ from failwell.proxy.bounds import (
 )
 from failwell.proxy.calls import PROTOCOL_KEY, ListedTools, ProxiedCall, agent_name
 from failwell.proxy.messages import (
+    MAX_COMPLAINT,
     Id,
     Params,
+    ResultGlance,
     complains,
     decode,
     decode_line,
@@ -42,6 +44,7 @@ from failwell.proxy.messages import (
     glance_at_client,
     glance_at_server,
     glance_loosely,
+    may_have_failed,
     read_meta,
     with_id,
     with_meta,
@@ -50,7 +53,7 @@ from failwell.proxy.summary import counted_name
 
 if TYPE_CHECKING:
     from failwell._trace import CallTrace
-    from failwell.event import Event
+    from failwell.event import Event, Kind
     from failwell.failure import Failure
     from failwell.proxy.options import ProxyOptions
     from failwell.proxy.policies import ToolPolicies
@@ -240,12 +243,13 @@ class Settings(Struct, kw_only=True, eq=False):
     """What the operator wants of all conversations of a proxy, and how many calls they had.
 
     `validates`: wrong arguments are refused. `dry_run`: report what would change, and change nothing.
-    `marks_unflagged`: short successes with a word of an error are read, since they may be failures.
-    `reads_unflagged`: all successes are read; of the tools in `flip_unflagged` (`*`: of
-    all) they are failures then. `reports_all`: each call is reported. `load_retries` gives the rules of retries when
-    they are first needed; None: there are none. `answers_cancelled`: a cancelled call still needs an answer. `timeout`
-    is how long a try may take, `deadline` how long a call with all its tries; None: as long as it likes. Results with
-    more than `response_size` bytes may be cut. `policies` know better for each tool; the three are the smallest then.
+    `marks_unflagged`: short successes with a word of an error are read, since they may be failures. `reads_unflagged`:
+    all successes that may be failures by their words are read. All successes of the tools in `flip_unflagged` (`*`: of
+    all) are read, and error texts among them are failures. `reports_all`: each call is reported. `load_retries` gives
+    the rules of retries when they are first needed; None: there are none. `answers_cancelled`: a cancelled call still
+    needs an answer. `timeout` is how long a try may take, `deadline` how long a call with all its tries; None: as long
+    as it likes. Results with more than `response_size` bytes may be cut. `policies` know better for each tool; the
+    three are the smallest then.
     `trace_attributes` say how the server is reached, in the spans of calls; None: there are no spans.
     """
 
@@ -657,10 +661,11 @@ class Conversation:
             return self._redact(data, arrival.source) if found is None and may_fail else found
         if not glance.is_answer:
             return None
+        result = glance.result if isinstance(glance.result, ResultGlance) else None
         if glance.id is not None:
-            return self.answer(glance.id, data, now, arrival, is_failed=is_failed)
+            return self.answer(glance.id, data, now, arrival, is_failed=is_failed, result=result)
         if arrival.unnamed is not None:
-            return self._read_unnamed(arrival.unnamed, data, now, arrival, is_failed=is_failed)
+            return self._read_unnamed(arrival.unnamed, data, now, arrival, is_failed=is_failed, result=result)
         return self._redact(data, arrival.source) if is_failed else None
 
     def find(self, id: Id, arrival: Arrival = _ANYWHERE) -> PendingRequest | None:
@@ -691,9 +696,19 @@ class Conversation:
             self.note_answered(request.id)
 
     def answer(
-        self, id: Id, data: bytes, now: float, arrival: Arrival = _ANYWHERE, *, is_failed: bool
+        self,
+        id: Id,
+        data: bytes,
+        now: float,
+        arrival: Arrival = _ANYWHERE,
+        *,
+        is_failed: bool,
+        result: ResultGlance | None = None,
     ) -> bytes | Steps | None:
-        """Return what the client gets for an answer of which this is known; None: as it is. An empty text drops it."""
+        """Return what the client gets for an answer of which this is known; None: as it is. An empty text drops it.
+
+        *result* is what a glance saw of its result, if it saw one.
+        """
         request, source = self.find(id, arrival), arrival.source
         if request is None and arrival.unnamed is not None:
             return None  # the call that it came for has no answer, and is told so
@@ -708,7 +723,7 @@ class Conversation:
         if request.tool:
             if self.settings.dry_run and self._is_late(request, now):
                 return self._pass_late(request, data, now, source)
-            if is_failed or self._reads_success_of(request) or self._is_oversized(data) or self._may_be_unflagged(data):
+            if is_failed or self._reads_success(request, data, result):
                 return self._answer(request, data, source, is_failed=is_failed)
             return self._pass_success(request, data, now, source)
         if request.on_answer is not None:
@@ -729,27 +744,34 @@ class Conversation:
         self.protocol_version = version if isinstance(version, str) else ""
 
     def _read_unnamed(
-        self, request: PendingRequest, data: bytes, now: float, arrival: Arrival, *, is_failed: bool
+        self,
+        request: PendingRequest,
+        data: bytes,
+        now: float,
+        arrival: Arrival,
+        *,
+        is_failed: bool,
+        result: ResultGlance | None,
     ) -> bytes | Steps | None:
         """Read an answer without an id as if it had that of its request."""
         try:
             named = with_id(data, request.sent_as)
         except (ValueError, RecursionError):
             return None  # the call that it came for has no answer, and is told so
-        found = self.answer(request.sent_as, named, now, arrival, is_failed=is_failed)
+        found = self.answer(request.sent_as, named, now, arrival, is_failed=is_failed, result=result)
         return named if found is None else found
 
-    def _reads_success_of(self, request: PendingRequest) -> bool:
+    def _reads_success(self, request: PendingRequest, data: bytes, result: ResultGlance | None) -> bool:
+        """Return whether a success is read in full: it may be a failure by its words, or too long."""
         settings = self.settings
-        flipped = settings.flip_unflagged
-        return settings.reads_unflagged or (bool(flipped) and (request.tool in flipped or "*" in flipped))
-
-    def _may_be_unflagged(self, data: bytes) -> bool:
-        return self.settings.marks_unflagged and complains(data)
-
-    def _is_oversized(self, data: bytes) -> bool:
-        most = self.settings.response_size
-        return most is not None and len(data) > most
+        flipped, most = settings.flip_unflagged, settings.response_size
+        if flipped and (request.tool in flipped or "*" in flipped):
+            return True
+        if most is not None and len(data) > most:
+            return True
+        if settings.reads_unflagged:
+            return result is None or may_have_failed(result)
+        return settings.marks_unflagged and len(data) <= MAX_COMPLAINT and (result is None or complains(result))
 
     def _is_late(self, request: PendingRequest, now: float) -> bool:
         end = self.settings.expiry(request)
@@ -767,10 +789,12 @@ class Conversation:
     def _pass_success(self, request: PendingRequest, data: bytes, now: float, source: Any) -> "Steps | None":
         if (run := self._run_of_success(request)) is not None:
             run.succeeded(now)
-        if request.attempts is None:
-            self._end(request)
-            return None
-        return self._recover(request, data, source)
+        if request.attempts is not None:
+            return self._report_success(request, data, source, "recovered")
+        if self.settings.reports_all:
+            return self._report_success(request, data, source, "success")
+        self._end(request)
+        return None
 
     def _run_of_success(self, request: PendingRequest) -> "Run | None":
         """Return the run that learns of a success: also that of a first try, if something failed lately."""
@@ -781,16 +805,16 @@ class Conversation:
             return self._new_run(request)
         return request.run
 
-    def _recover(self, request: PendingRequest, data: bytes, source: Any) -> Steps:
-        """Pass the success of a later try."""
-        event = self.rewriter.event("recovered", request.call, None, attempt=request.attempts)
+    def _report_success(self, request: PendingRequest, data: bytes, source: Any, kind: "Kind") -> Steps:
+        """Report a success, and pass it."""
         renamed = self._renamed(request, data)
         if renamed is None:
             yield from self._fail_unread(request, source)
             return
+        event = self.rewriter.event(kind, request.call, attempt=request.attempts or 1)
         yield ReportEvent(event, request)
         self._end(request)
-        yield ToClient(renamed, request, source)
+        yield ToClient(renamed, request, source, is_unchanged=renamed is data)
 
     def _renamed(self, request: PendingRequest, data: bytes) -> bytes | None:
         """Return an answer with the client's id; None: nobody can say where its id stands."""

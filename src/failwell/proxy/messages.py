@@ -36,10 +36,13 @@ class ClientGlance(Struct, gc=False):
     params: Params | None = None
 
 
-class Flag(Struct, gc=False):
-    """Whether a result is flagged as an error."""
+class ResultGlance(Struct, gc=False):
+    """Whether a result is flagged as an error, and where its words are, not decoded."""
 
+    content: msgspec.Raw | UnsetType = UNSET
     is_error: bool | None = msgspec.field(name="isError", default=False)
+    structured: msgspec.Raw | UnsetType = msgspec.field(name="structuredContent", default=UNSET)
+    meta: msgspec.Raw | UnsetType = msgspec.field(name="_meta", default=UNSET)
 
 
 class ServerGlance(Struct, gc=False):
@@ -48,12 +51,12 @@ class ServerGlance(Struct, gc=False):
     id: Id | None = None
     method: str | None = None
     error: msgspec.Raw | UnsetType = UNSET
-    result: Flag | UnsetType | None = UNSET
+    result: ResultGlance | UnsetType | None = UNSET
 
     @property
     def is_failed(self) -> bool:
         """Whether it is an error, or a result that is flagged as one."""
-        return self.error is not UNSET or (isinstance(self.result, Flag) and self.result.is_error is True)
+        return self.error is not UNSET or (isinstance(self.result, ResultGlance) and self.result.is_error is True)
 
     @property
     def is_answer(self) -> bool:
@@ -61,7 +64,7 @@ class ServerGlance(Struct, gc=False):
         return self.result is not UNSET or self.error is not UNSET
 
 
-class PlainResult(Flag, gc=False):
+class PlainResult(ResultGlance, gc=False):
     """A result that lists no tools, and tells of no task."""
 
     tools: None = None
@@ -80,7 +83,7 @@ class Success(Struct, gc=False):
 
 _client_decoder = msgspec.json.Decoder(ClientGlance)
 _success = msgspec.json.Decoder(Success)
-_decode_sent, decode_all_sent = _client_decoder.decode, _client_decoder.decode_lines
+decode_sent, decode_all_sent = _client_decoder.decode, _client_decoder.decode_lines
 decode_success, decode_successes = _success.decode, _success.decode_lines
 _server_decode = msgspec.json.Decoder(ServerGlance).decode
 _decode = msgspec.json.Decoder().decode
@@ -90,7 +93,7 @@ _encode = msgspec.json.Encoder().encode
 def glance_at_client(data: bytes) -> ClientGlance | None:
     """Return what a client's message is about; None if its parts are not what they should be, as in a batch."""
     try:
-        return _decode_sent(data)
+        return decode_sent(data)
     except UNREADABLE:
         return None
 
@@ -111,14 +114,26 @@ def glance_at_server(data: bytes, *, is_lenient: bool = True) -> ServerGlance | 
         return _converted(data, ServerGlance) if is_lenient else None
 
 
-_LONGEST_COMPLAINT = 2048  # looking for words in more costs more than passing it on
+MAX_COMPLAINT = 2048
+"""Successes with more bytes are not looked through for words before they pass: that would cost more than passing."""
+
+_MAX_GLANCED = 1 << 14  # a longer text is never called an error
+# Letters without case that errors and few other texts have. A success without any of them is not read for a report.
+_SIGNS = (
+    *("rror", "err_", "errno", "fail", "nvalid", "not ", "n't", "must", "require", "missing", "nknown", "nable"),
+    *("denied", "forbid", "xceed", "xception", "timeout", "timed out", "unsupport", "refused", "reject", "traceback"),
+    *("false", "exit", "return", "unauth", "fatal", "wrong", "unavail", "please ", "sorry", "oops", "no such"),
+    *("violat", "insuff", "unproc", "bad ", "out of", "gone", "conflict", "fehler", "erro", "fallo"),
+)
 
 
-def complains(data: bytes) -> bool:
-    """Return whether a success is short and has a word of an error, so that it may be one that is not flagged."""
-    if len(data) > _LONGEST_COMPLAINT:
-        return False
-    text = data.decode("latin-1").replace("isError", "")  # looking for words in bytes takes twice as long
+def complains(result: ResultGlance) -> bool:
+    """Return whether a success has a word of an error, so that it may be one that is not flagged."""
+    content = result.content
+    if content is UNSET or result.structured is not UNSET or result.meta is not UNSET:
+        text = _words_of(result)
+    else:
+        text = str(content, "latin-1")  # as it is for most calls, without a step between
     return (
         "rror" in text
         or "nvalid" in text
@@ -128,6 +143,26 @@ def complains(data: bytes) -> bool:
         or "ailed" in text
         or "ot found" in text
     )
+
+
+def may_have_failed(result: ResultGlance) -> bool:
+    """Return whether a success may be an error that is not flagged, for a report: more words count than before."""
+    text = _words_of(result)
+    if len(text) > _MAX_GLANCED:
+        return False
+    low = text.lower()
+    return not text.isascii() or "\\u" in text or any(map(low.__contains__, _SIGNS))
+
+
+def _words_of(result: ResultGlance) -> str:
+    """Return where a result may have words, as it is written; nothing if it has no content: then it is not read."""
+    content = result.content
+    if content is UNSET:
+        return ""
+    if result.structured is UNSET and result.meta is UNSET:
+        return str(content, "latin-1")  # looking for words in bytes takes twice as long
+    more = [bytes(part) for part in (result.structured, result.meta) if part is not UNSET]
+    return b"\n".join((content, *more)).decode("latin-1")
 
 
 def answered_id(data: bytes) -> Id | None:
@@ -202,8 +237,11 @@ def encode(message: Any) -> bytes:
 def _converted(data: bytes, shape: type[T]) -> T | None:
     try:
         return msgspec.convert(_with_raw_parts(decode_line(data)), shape)
-    except (msgspec.ValidationError, UnicodeEncodeError):
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError):
         return None
+
+
+_WORDS = ("content", "structuredContent", "_meta")
 
 
 def _with_raw_parts(message: Any) -> Any:
@@ -211,6 +249,10 @@ def _with_raw_parts(message: Any) -> Any:
     if not is_object(message):
         return message
     raw = {**message, "error": msgspec.Raw(b"{}")} if "error" in message else message
+    result = raw.get("result")
+    if is_object(result):
+        written = {key: msgspec.Raw(encode(result[key])) for key in _WORDS if key in result}
+        raw = {**raw, "result": {**result, **written}}
     params = raw.get("params")
     if not is_object(params) or "cursor" not in params:
         return raw

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from failwell.advice import Policy
 from failwell.proxy import conversation as conversations
+from failwell.proxy import messages
 from failwell.proxy.bounds import MAX_UNREAD_LENGTH, MAX_UNREPORTED
 from failwell.proxy.conversation import Conversation, Settings
 from failwell.proxy.messages import encode
@@ -176,6 +177,39 @@ def test_a_success_that_is_reported_passes_before_it_is_read() -> None:
         ("unflagged", 2, 2.0),
     ]
     assert (ends.to_client, one.passed) == ([], {})
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Settings(marks_unflagged=True),
+        Settings(marks_unflagged=True, reports_all=True, reads_unflagged=True),
+        settings(retries=Policy(), marks_unflagged=True),
+        settings(retries=Policy(), marks_unflagged=True, reports_all=True, reads_unflagged=True),
+    ],
+    ids=["plain", "events", "retry", "both"],
+)
+@pytest.mark.parametrize("is_lazy", [True, False], ids=["lazy", "each line"])
+def test_a_success_that_passes_is_never_decoded(
+    wanted: Settings, is_lazy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+    decode = messages._decode
+    monkeypatch.setattr(messages, "_decode", lambda data: decoded.append(data) or decode(data))
+    ends = Ends(wanted)
+    one = LazyReader(ends.runner)
+    answers = [success(id, "fine, all 12 rows were written") for id in range(5)] + [success(5, "x" * 5000)]
+    for id, answer in enumerate(answers):
+        if is_lazy:
+            one.note_sent(call(id))
+        else:
+            ends.runner.from_client(call(id))
+        found = one.from_server(answer) if is_lazy else ends.runner.from_server(answer)
+        assert found in (None, answer)
+    one.catch_up()
+
+    assert [event.kind for event in ends.events] == ["success"] * (6 if wanted.reports_all else 0)
+    assert not set(decoded) & set(answers)  # requests are: reports tell calls apart by their arguments
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,13 @@ async def read_body(
         TooManyBodies: all bodies together hold too many.
         UnknownEncoding: it cannot be unpacked.
     """
+    if encoding is None:
+        begun = begun or await content.readany()
+        if len(begun) > most:
+            raise BodyTooLong(most)
+        share.resize(len(begun))
+        if content.at_eof():
+            return begun  # most bodies are short, and come at once
     body = Pieces()
     body.add(begun)
     async for piece in _pieces(content, encoding):

@@ -38,6 +38,9 @@ from failwell.proxy.http.upstream import BROKEN, Upstream, read_events
 from failwell.proxy.messages import decode, encode, glance_at_server
 from failwell.proxy.rewriter import is_about_tool
 
+Found = list[tuple[bytes, Any]]
+"""The messages of a batch, and what the client gets for each."""
+
 _OK, _ACCEPTED, _ERROR, _NOT_FOUND = 200, 202, 400, 404
 _NO_BODY = (_ACCEPTED, 204)
 
@@ -329,10 +332,7 @@ class Exchange:
             await self._read_error(response)
         elif kind == "application/json":
             data = await read_body(response.content, self._share, most=MAX_ANSWER)
-            headers = to_client(response.headers.items())
-            is_changed = mentions_error(data) and not self._dry_run
-            self._writer.headers = redacted_headers(headers) if is_changed else headers
-            await self._read_json(data)
+            await self._read_json(data, to_client(response.headers.items()))
         else:
             if not self._reply.is_started:
                 await self._reply.start(status, to_client(response.headers.items()))
@@ -367,7 +367,8 @@ class Exchange:
             self._report_passed(pending, failure_from_response(status, headers, body, sent=sent))
             await redacting(self._reply).send(status, to_client(headers.items()), data)
         else:
-            await self._read_message(encode(message))
+            data = encode(message)
+            await self._write(data, self._from_server(data, pending))
 
     def _report_passed(self, pending: PendingRequest, failure: Failure | None) -> None:
         """Report that the client gets a response unchanged, which says nothing about the tool."""
@@ -377,21 +378,31 @@ class Exchange:
         self._conversation.abandon(pending)
         self._reset_limit()
 
-    async def _read_json(self, data: bytes) -> None:
-        """Handle a JSON body."""
-        if not await self._read_message(data):
+    async def _read_json(self, data: bytes, headers: Headers) -> None:
+        """Handle a JSON body that came with these headers."""
+        pending = None if self._writer.is_batch else next(iter(self._waiting.values()))
+        found = self._from_server(data, pending)
+        self._writer.headers = headers
+        if found is None and pending is not None and pending.is_ended:  # the only call succeeded
+            await self._writer.message(data)
+            return
+        if not self._dry_run and mentions_error(data):
+            self._writer.headers = redacted_headers(headers)
+        if not await self._write(data, found):
             await self._fail_all(NO_ANSWER)
 
-    async def _read_message(self, data: bytes) -> bool:
-        """Handle a message, or a batch of them; return whether a call that it answers is made again."""
-        unnamed = None if self._writer.is_batch else next(iter(self._waiting.values()))
-        arrival = Arrival(self._waiting, unnamed=unnamed)
-        found = self._conversation.from_server(data, self._effects.clock(), arrival)
+    def _from_server(self, data: bytes, pending: PendingRequest | None) -> bytes | Steps | Found | None:
+        """Return what the client gets for a message; *pending* is the only call, if there is only one."""
+        found = self._conversation.from_server(data, self._effects.clock(), Arrival(self._waiting, unnamed=pending))
         self._reset_limit()
-        is_passed = self._is_answer if isinstance(found, list) else self._is_passed
+        return found
+
+    async def _write(self, data: bytes, found: bytes | Steps | Found | None) -> bool:
+        """Write what came of a message, or a batch of them; return whether a call that it answers is made again."""
+        is_batch = self._writer.is_batch or isinstance(found, list)
         for one, what in found if isinstance(found, list) else [(data, found)]:
             if what is None:
-                if is_passed(one):
+                if self._is_answer(one) if is_batch else next(iter(self._waiting.values())).is_ended:
                     await self._writer.message(one)
             elif isinstance(what, bytes):
                 if what:
@@ -399,10 +410,6 @@ class Exchange:
             elif await self._run(what):
                 return True
         return False
-
-    def _is_passed(self, data: bytes) -> bool:
-        """Return whether the client gets a message that passes unchanged: an answer, and in a batch to whatever."""
-        return self._is_answer(data) if self._writer.is_batch else next(iter(self._waiting.values())).is_ended
 
     def _is_answer(self, data: bytes) -> bool:
         """Return whether a message answers what was posted: one call, or in a batch whatever."""

@@ -109,7 +109,8 @@ class EffectRunner:
             if answer is None:
                 found = self.conversation.from_server(line, self.clock())
             else:
-                found = self.conversation.answer(answer.id, line, self.clock(), is_failed=bool(answer.result.is_error))
+                is_failed, result = bool(answer.result.is_error), answer.result
+                found = self.conversation.answer(answer.id, line, self.clock(), is_failed=is_failed, result=result)
         if found is None:
             return None
         if not isinstance(found, list):

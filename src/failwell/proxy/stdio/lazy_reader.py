@@ -5,8 +5,10 @@ from collections import deque
 from failwell.proxy.bounds import MAX_LINE, MAX_UNREAD_ANSWERS, MAX_UNREAD_LENGTH, MAX_UNREAD_REQUESTS, MAX_UNREPORTED
 from failwell.proxy.conversation import Steps
 from failwell.proxy.messages import (
+    MAX_COMPLAINT,
     UNREADABLE,
     Id,
+    PlainResult,
     Success,
     complains,
     decode_all_sent,
@@ -26,14 +28,14 @@ class LazyReader:
     then.
 
     Attributes:
-        passed: the answers that passed and are to be reported, by their ids, and when they came. `catch_up` does that,
-            at the latest once it `is_behind`.
+        passed: the answers that passed and are to be reported, by their ids, when they came, and what a glance saw of
+            them. `catch_up` does that, at the latest once it `is_behind`.
         may_change_requests: calls may be refused or made again, so that `reads_requests` may be true.
     """
 
     def __init__(self, runner: EffectRunner) -> None:
         settings = runner.conversation.settings
-        self.passed: dict[Id, tuple[bytes, float]] = {}
+        self.passed: dict[Id, tuple[bytes, float, PlainResult]] = {}
         self.is_behind = False
         self._runner, self._clock = runner, runner.clock
         self._conversation = runner.conversation
@@ -75,19 +77,23 @@ class LazyReader:
             or id in self._own
             or len(self._unread) > self._max_unread
             or len(lines) > self._longest
-            or (self._marks_unflagged and complains(lines))
+            or (self._marks_unflagged and len(lines) <= MAX_COMPLAINT and complains(answer.result))
             or (self._may_retry and self._counts_successes)
         ):
             return self._read(lines, answer)
+        if not self._unread and not self._reports_all:  # the request was read before it was sent
+            with self._runner.lock:
+                self._conversation.note_passed(id, is_requested=False)
+            return None
         self._answered.add(id)
         self._unread.append(id)
         if self._reports_all:
-            self._keep(id, lines)
+            self._keep(id, lines, answer.result)
         return None
 
-    def _keep(self, id: Id, line: bytes) -> None:
+    def _keep(self, id: Id, line: bytes, result: PlainResult) -> None:
         """Keep an answer that passes, and is to be reported."""
-        self.passed[id] = line, self._clock()
+        self.passed[id] = line, self._clock(), result
         self.is_behind = self.is_behind or len(self.passed) > MAX_UNREPORTED or len(line) > MAX_UNREAD_LENGTH
 
     @property
@@ -108,16 +114,18 @@ class LazyReader:
             return False
         if self._may_retry and self._counts_successes:
             return False
-        if self._marks_unflagged and any(map(complains, split_lines(lines))):
+        each = split_lines(lines) if self._marks_unflagged or self._reports_all else []
+        if each and len(each) != len(ids):  # there are empty ones
+            return False
+        if self._marks_unflagged and any(
+            len(line) <= MAX_COMPLAINT and complains(answer.result) for line, answer in zip(each, answers, strict=True)
+        ):
             return False
         if not known.isdisjoint(self._answered) or not known.isdisjoint(self._own):
             return False
         if self._reports_all:
-            each = split_lines(lines)
-            if len(each) != len(ids):  # there are empty ones
-                return False
-            for id, line in zip(ids, each, strict=True):
-                self._keep(id, line)
+            for line, answer in zip(each, answers, strict=True):
+                self._keep(answer.id, line, answer.result)
         self._answered |= known
         self._unread.extend(ids)
         return True
@@ -194,7 +202,8 @@ class LazyReader:
                     conversation.from_client(line, sent_at, is_sent=True)
                 conversation.note_all_sent()
             elif (answer := self.passed.pop(one, None)) is not None and conversation.find(one) is not None:
-                found = conversation.answer(one, *answer, is_failed=False)
+                line, came, result = answer
+                found = conversation.answer(one, line, came, is_failed=False, result=result)
                 if found is not None and not isinstance(found, bytes):
                     reports.append(found)
             else:
