@@ -627,6 +627,21 @@ def test_objects_that_python_or_xml_wrote_are_read(text: str, code: str) -> None
     assert (found.code, found.origin) == (code, "read")
 
 
+@pytest.mark.parametrize("rest", [{}, {"limits": (1, 2.5)}], ids=["almost JSON", "with a tuple"])
+@pytest.mark.parametrize(
+    "said",
+    ["None of 'these' is True", 'He said "no", it\'s False', "an odd\tone", "Größe: 5 €", "It is None", 'a "big" word'],
+)
+def test_a_text_in_an_object_that_python_wrote_stays_as_it_was(said: str, rest: dict[str, Any]) -> None:
+    body = {"code": "RATE_LIMITED", "message": said, "retry_after": None, "retryable": True, **rest}
+
+    found = fw.read(result(f"The API said: {body}"))
+
+    assert found is not None
+    assert (found.code, found.retryable, found.origin) == ("RATE_LIMITED", True, "read")
+    assert said in found.message
+
+
 def test_what_the_caller_sent_is_not_taken_for_an_error() -> None:
     body = {"success": False, "error": "It could not be stored", "data": {"status": 404, "code": "RATE_LIMITED"}}
 

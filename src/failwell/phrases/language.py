@@ -187,9 +187,10 @@ class Table:
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
         words = words_of(text)
+        entries = self._entries
         candidates: set[tuple[int, int]] = set()
         for word in words & self._anchors:
-            seconds, by_second = self._entries.get(word) or self._take_apart(word)
+            seconds, by_second = entries.get(word) or self._take_apart(word)
             for second in words & seconds:
                 for rule, phrase, needs in by_second[second]:
                     for group in needs:

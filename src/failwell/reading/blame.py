@@ -15,7 +15,6 @@ from failwell._lazy import lazy_pattern
 from failwell._spelling import normalised
 from failwell.failure import FieldProblem
 from failwell.phrases.delays import delay_in_text
-from failwell.phrases.language import words_of
 from failwell.reading.context import Context, Finding
 from failwell.reading.validators import problem
 
@@ -206,14 +205,18 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     )
 
 
+_SCALARS = (str, int, float)
+
+
 def _quoted_places(text: str, context: Context) -> list[tuple[int, list[str | int]]]:
     """Return where values that one argument has stand in the text, the longest first, each place once."""
     values: list[tuple[int, str, tuple[str | int, ...]]] = []
     for keys, value in context.values:
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
+        if isinstance(value, _SCALARS) and not isinstance(value, bool):
             shown = str(value)
             values.append((-len(shown), shown.strip(), keys))
-    values.sort(key=itemgetter(0))
+    if len(values) > 1:
+        values.sort(key=itemgetter(0))
     holders: dict[str, set[str | int]] = {}
     for _, words, keys in values:
         holders.setdefault(words, set()).add(keys[0])
@@ -281,11 +284,10 @@ def _spoken_names(text: str, context: Context) -> list[str]:
     What is first complained of comes first. A name of several words may stand anywhere: that is no chance.
     """
     low = text.lower()[:_LONGEST_SPOKEN]
-    words = words_of(low)
     found: list[tuple[int, int, str]] = []
     for name in context.names:
-        for forms in _parts(name):
-            if words.isdisjoint(forms):
+        for stem in _stems(name):
+            if stem not in low:
                 break
         else:
             if match := _spoken(name).search(low):
@@ -323,6 +325,12 @@ def _spoken(name: str) -> re.Pattern[str]:
 def _parts(name: str) -> tuple[frozenset[str], ...]:
     """Return the words of a name, each as a text may write it: in the singular and in the plural."""
     return tuple(_forms(part) for part in normalised(name).split("_") if part)
+
+
+@lru_cache(maxsize=1024)
+def _stems(name: str) -> tuple[str, ...]:
+    """Return what each word of a name begins with in the singular and in the plural."""
+    return tuple(min(forms, key=len).removesuffix("y") for forms in _parts(name))
 
 
 def _forms(word: str) -> frozenset[str]:

@@ -113,13 +113,15 @@ _HINT = lazy_pattern(
     r"(?:^|(?<=[\n.;!?]))[ \t]{0,8}(?:(?i:hint|tip):[ \t]{0,8}([^\n]{3,300})"
     r"|((?:(?:Perhaps|Maybe) you meant|Did you mean:?) [^\n]{2,200}))"
 )
+_HINT_WORDS = ("hint:", "tip:", "you mean")
 
 
 def _hint(message: str, found: Finding) -> str | None:
     """Return the correction that a text itself proposes: `HINT: Perhaps you meant …`. A hint to repeat is none."""
     if found.confidence < CERTAIN or codes.derive(found.code, None).type not in ("VALIDATION", "NOT_FOUND"):
         return None
-    hint = _HINT.search(message)
+    low = message.lower()
+    hint = _HINT.search(message) if any(map(low.__contains__, _HINT_WORDS)) else None
     return None if hint is None or tells_of_effect(message) else (hint[1] or hint[2]).strip()
 
 
@@ -403,6 +405,9 @@ _STATED = lazy_pattern(
     r"|^(?:failed|unable|could not|cannot|error) [^\n]{1,200}: ([45]\d\d)\.?$",
     re.IGNORECASE,
 )
+_REASON = lazy_pattern(
+    rf"[45]\d\d[\s:,\"'\]}})-]{{1,4}}(?:{'|'.join(dict.fromkeys(words for _, words in REASONS))})", re.IGNORECASE
+)
 _WITH_REASON = lazy_pattern(
     r"(?:^|[^\w\s#] {0,2}|\b(?:status|code|http|errors?|got|received|returned|returns|responded|response|with|failed"
     r"|an?|the|api|server|upstream|answered|replied|request|is|was|by) |[a-z] (?=\d\d\d[:)\]]))[(\[]?"
@@ -421,7 +426,7 @@ def find_status(text: str, context: Context) -> Finding | None:
     """Return what the HTTP status in a text means, or None if there is none."""
     if not _NUMBER.search(text):
         return None
-    for match in _WITH_REASON.finditer(text):
+    for match in _WITH_REASON.finditer(text) if _REASON.search(text) else ():
         if (int(match[1]), match[2].lower()) in _REASONS:
             return finding_of_status(int(match[1]), match)
     stated = _STATED.search(text)

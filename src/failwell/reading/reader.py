@@ -192,8 +192,9 @@ def _read_result(
         return Reading(failure)
     now = time.time() if now is None else now
     if raw.flag is False:
-        found = _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
-        if found is not None:
+        if (known_dialect or raw.meta) and (
+            found := _first(_declared(raw, known_dialect, now=now, context=context, unflagged=unflagged))
+        ):
             return _whole_reading(found, context)
         return _read_unflagged(raw, now=now, context=context, unflagged=unflagged)
     if raw.flag is None and raw.payload is not None:
@@ -210,6 +211,8 @@ def _whole_reading(found: _Found, context: Context) -> Reading:
 
 def _read_unflagged(raw: RawResult, *, now: float, context: Context, unflagged: bool) -> Reading | None:
     """Return the failure in a result that nobody flagged, if it surely is one."""
+    if not (unflagged or (context.schema and context.is_known)):
+        return None
     from failwell.reading.unflagged import find_proven_sign, find_sign  # loaded when it is needed
 
     sign = find_proven_sign(raw.texts, context)

@@ -100,16 +100,19 @@ def tool_words(name: str) -> frozenset[str]:
 
 def role_of(context: Context) -> Role:
     """Return what the tool of a call is for."""
-    if not context.tool:
-        return Role.UNKNOWN
-    words = tool_words(context.tool)
+    return _role(context.tool, context.names) if context.tool else Role.UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def _role(tool: str, arguments: tuple[str, ...]) -> Role:
+    words = tool_words(tool)
     if words & ACTION_WORDS:
         return Role.ACTION
     if words & _QUESTION_WORDS:
         return Role.QUESTION
     if words & _SEARCH_WORDS:
         return Role.SEARCH
-    names = {name.lower() for name in context.names}
+    names = {name.lower() for name in arguments}
     if names & _QUERY_ARGUMENTS and not words & {"shell", "bash", "python", "code"}:
         return Role.LOOKUP
     if words & _CONTENT_WORDS:

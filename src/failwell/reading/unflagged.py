@@ -86,8 +86,10 @@ def is_bare_error(text: str) -> bool:
 
 def find_proven_sign(texts: list[str], context: Context) -> Sign | None:
     """Return why a result is an error whoever asked: the schema proves the call wrong, and the text complains of it."""
+    if not context.schema or not context.is_known:
+        return None
     text = "\n".join(texts).strip()
-    if not text or len(text) > _LONGEST or not context.is_known or not context.schema:
+    if not text or len(text) > _LONGEST:
         return None
     wrong = [problem for problem in context.problems if problem.kind != "unknown"]
     if not wrong:
@@ -211,6 +213,8 @@ class _Call:
         return next((pair for pair in pairs if _stands_in(pair, text, quoted=False)), None)
 
 
+_SCALARS = (str, int, float)
+_LONGEST_VALUE = 4000
 _MOST_PARTS = 40
 _SHORTEST_TIE = 4
 _QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“「«]([^\"'`\n]{1,200}?)[\"'`\u2019”」»](?!\w)")
@@ -226,7 +230,9 @@ _COMMAND = lazy_pattern(
 
 
 def _is_telling_value(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and 0 < len(str(value)) <= 4000
+    if type(value) is str:
+        return 0 < len(value) <= _LONGEST_VALUE
+    return isinstance(value, _SCALARS) and not isinstance(value, bool) and 0 < len(str(value)) <= _LONGEST_VALUE
 
 
 def _is_vague(value: str) -> bool:

@@ -275,7 +275,7 @@ _ITSELF = frozenset(("bash", "shell", "python", "terminal", "repl", "interpreter
 
 def runs_code(tool: str, arguments: Any) -> bool:
     """Return whether a tool runs what its caller wrote: what fails then, a traceback say, is a part of its answer."""
-    name = ToolName(tool)
+    name = _listed_name(tool, "")
     words = set(name.words)
     if words & _ITSELF or (name.kind == "run" and words & _RUNNABLE) or "test" in words or "tests" in words:
         return True
