@@ -145,8 +145,8 @@ def test_the_sentence_of_a_code_is_used_where_the_verdict_is_its_action(row: fw.
 
 # What asks for another call, be it the same or a corrected one, without asking to find out first.
 INVITATION = re.compile(
-    r"(?<!before you )\b(call again|call one|make it again|make the same call|try again)\b"
-    r"|\brepeat it after\b|\bsafe to repeat\b",
+    r"(?<!before )\b(call again|calling it|calling again|call one|make it again|make the same call|try again)\b"
+    r"|\bsafe to repeat\b",
     re.IGNORECASE,
 )
 FAILURES = [
@@ -185,8 +185,8 @@ def test_our_sentences_are_known_for_ours_and_worded_anew() -> None:
     failure = fw.read(sent)
 
     assert failure is not None
-    assert fw.decide(failure).suggestion == "It had no effect: repeat it after a wait."
-    assert fw.decide(failure, attempt=3).suggestion == "Do not repeat it now: it may succeed later."
+    assert fw.decide(failure).suggestion == "The call had no effect. Wait, then call again."
+    assert fw.decide(failure, attempt=3).suggestion == "Do not repeat this call now. It may succeed later."
 
 
 def test_a_stop_after_a_possible_effect_says_so_whatever_its_cause() -> None:
@@ -198,7 +198,7 @@ def test_a_stop_after_a_possible_effect_says_so_whatever_its_cause() -> None:
         decision = fw.decide(failure, attempt=attempt)
 
         assert decision.action == "stop"
-        assert "it may have taken effect" in (decision.suggestion or "")
+        assert "It may have taken effect" in (decision.suggestion or "")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_used_up_tries_are_no_reason_to_say_that_it_never_succeeds(code: str) ->
     decision = fw.decide(failure, attempt=3)
 
     assert decision.action == "stop"
-    assert decision.suggestion == "Do not repeat it now: it may succeed later."
+    assert decision.suggestion == "Do not repeat this call now. It may succeed later."
     assert fw.decide(fw.Failure(code="NOT_FOUND", message="m"), attempt=3).suggestion != decision.suggestion
 
 

@@ -8,7 +8,7 @@ def test_it_says_what_happened_and_what_to_do_next() -> None:
 
     assert fw.render(failure) == (
         "TRANSIENT, RATE_LIMITED in send_mail: Slow down.\n"
-        "Next: It had no effect: repeat it after a wait. Wait at least 30 seconds."
+        "Next: The call had no effect. Wait, then call again. Wait at least 30 seconds."
     )
 
 
@@ -23,14 +23,14 @@ def test_it_lists_the_fields_with_what_to_send_instead() -> None:
 def test_it_depends_on_what_is_known_of_the_tool() -> None:
     failure = fw.Failure(code="TIMEOUT", message="No answer.")
 
-    assert "check before you repeat it" in fw.render(failure)
-    assert "Safe to repeat" in fw.render(failure, {"readOnlyHint": True})
-    assert "Do not repeat it now: it may succeed later." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
+    assert "check before calling it again" in fw.render(failure)
+    assert "safe to repeat" in fw.render(failure, {"readOnlyHint": True})
+    assert "Do not repeat this call now. It may succeed later." in fw.render(failure, {"readOnlyHint": True}, attempt=3)
 
 
 def test_it_does_not_tell_to_call_again_what_is_not_to_be_called_again() -> None:
     assert fw.render(fw.Failure(code="RATE_LIMITED", message="Slow down."), attempt=3) == (
-        "TRANSIENT, RATE_LIMITED: Slow down.\nNext: Do not repeat it now: it may succeed later."
+        "TRANSIENT, RATE_LIMITED: Slow down.\nNext: Do not repeat this call now. It may succeed later."
     )
 
 

@@ -48,7 +48,7 @@ TOOLS = (
 REFUSED = Failure(code="CONNECTION_REFUSED", message="The server refused the connection.")
 CRASHED = fw.Unavailable("The server broke down.", outcome="unknown").failure
 THROTTLED = fw.RateLimited("Too many calls.", retry_after=RETRY_AFTER).failure
-LOST = fw.TimedOut("No answer came within 5 seconds.").failure
+LOST = fw.TimedOut("No answer arrived within 5 seconds.").failure
 WRONG = fw.Invalid("An argument is wrong.").failure
 
 SECONDS = {REFUSED.code: 0.01, CRASHED.code: 0.2, THROTTLED.code: 0.02, LOST.code: 5.0, WRONG.code: 0.05, None: 0.1}

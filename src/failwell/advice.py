@@ -34,21 +34,23 @@ _NEEDS_MORE_THAN_TIME = frozenset(("PRECONDITION_FAILED", "CONCURRENT_MODIFICATI
 # values: a reader knows them for ours, and words its own verdict instead of repeating them.
 _SENTENCES: dict[str, str] = {
     "retry": "Wait, then make the same call again.",
-    "retry, no effect": "It had no effect: repeat it after a wait.",
-    "retry, inferred": "It likely had no effect: repeat it after a wait.",
-    "retry, safe tool": "Safe to repeat after a wait.",
+    "retry, no effect": "The call had no effect. Wait, then call again.",
+    "retry, inferred": "The call probably had no effect. Wait, then call again.",
+    "retry, safe tool": "This call is safe to repeat. Wait, then call again.",
     "fix_input": "Correct the input, then call again.",
-    "fix_input, effect possible": "It may have taken effect: if it changes anything, check before you call again.",
+    "fix_input, effect possible": (
+        "The call may have taken effect. If this tool changes anything, check before calling it with corrected input."
+    ),
     "use": "Use one of the names listed in the error.",
-    "use, effect possible": "It may have taken effect: if it changes anything, check before you go on.",
+    "use, effect possible": "The call may have taken effect. If this tool changes anything, check before going on.",
     "wait": "Wait until this has changed, then call again.",
     "wait, delay": "Wait as long as the error says, then make the same call again.",
     "escalate": "Do not repeat this call. Tell the user.",
-    "verify": "It may have taken effect: if it changes anything, check before you repeat it.",
+    "verify": "The call may have taken effect. If this tool changes anything, check before calling it again.",
     "stop": "Do not repeat this call.",
-    "stop, later": "Do not repeat it now: it may succeed later.",
-    "stop, effect possible": "Do not repeat it: it may have taken effect.",
-    "stop, executed": "It took effect: do not repeat it.",
+    "stop, later": "Do not repeat this call now. It may succeed later.",
+    "stop, effect possible": "Do not repeat this call. It may have taken effect.",
+    "stop, executed": "The call took effect. Do not repeat it.",
 }
 
 
@@ -388,13 +390,13 @@ def durable_delay(failure: Failure, decision: Decision) -> float | None:
 
 def _by_severity(failure: Failure) -> Decision | None:
     if failure.severity == "critical":
-        return Decision(action="escalate", reason="The failure is critical: a person must know.")
+        return Decision(action="escalate", reason="The failure is critical. A person must be told.")
     if failure.outcome == "executed" and failure.severity != "warning":
-        return Decision(action="stop", reason="The call took effect although it failed: another one repeats it.")
+        return Decision(action="stop", reason="The call failed but took effect. Another call would repeat the effect.")
     if failure.severity == "warning":
         if failure.actions and failure.outcome != "executed":
-            return Decision(action="use", reason="It is a warning: switch over when you can.", actions=failure.actions)
-        return Decision(action="stop", reason="It is a warning: this call needs nothing else.")
+            return Decision(action="use", reason="It is a warning. Switch over when you can.", actions=failure.actions)
+        return Decision(action="stop", reason="It is a warning. Nothing else is needed for this call.")
     return None
 
 
@@ -415,7 +417,7 @@ def _by_retry(
     most = policy.attempts if failure.retryable else min(policy.attempts, _MOST_ATTEMPTS_IF_UNKNOWN)
     if attempt >= most:
         times = "once" if attempt == 1 else f"{attempt} times"
-        return Decision(action="stop", reason=f"It failed {times}: no further try is due.")
+        return Decision(action="stop", reason=f"It failed {times}. There are no tries left.")
     if not _may_repeat(failure, policy, is_safe=is_safe):
         reason = "It is unknown whether the call took effect, and the tool may not be safe to run twice."
         return Decision(action="verify", reason=reason, actions=failure.actions)
@@ -427,7 +429,7 @@ def _by_retry(
     if policy.deadline is not None and elapsed + delay > policy.deadline:
         return Decision(action="wait", reason=f"Waiting {delay:g} s would pass the deadline.", delay=delay)
     if failure.code == "CIRCUIT_OPEN":  # the delay is ours: no server asked for it
-        reason = "Calls of this tool are suspended that long after repeated failures, and this one was not sent."
+        reason = "Calls to this tool are suspended for this long after repeated failures. This one was not sent."
         return Decision(action="retry", reason=reason, delay=delay)
     if failure.retry_after is not None and delay == failure.retry_after:
         return Decision(action="retry", reason="The server asked to wait this long.", delay=delay)
@@ -483,9 +485,9 @@ def _reason(failure: Failure, action: Action) -> str:
         case "fix_input":
             return "The input is wrong."
         case "wait" if failure.details.get("conflicts"):
-            return "It is held by somebody else: ask the holders named in the details, or wait."
+            return "Someone else holds it. Ask the holders named in the details, or wait."
         case "wait":
-            return "The current state does not allow it: wait until that changes."
+            return "The current state does not allow it. Wait until that changes."
         case "escalate":
             return "Only a person can grant this."
         case "verify":

@@ -205,7 +205,7 @@ class NotFound(ToolFailure):
 
 
 class Gone(NotFound):
-    """It existed and was removed."""
+    """It existed but was removed."""
 
     code = "GONE"
 

@@ -39,11 +39,11 @@ class Instrument(NamedTuple):
 
 
 _CALL = ("source", "server", "tool")
-CALLS = Instrument("failwell_calls_total", "Tool calls that ended, by result.", (*_CALL, "result"))
+CALLS = Instrument("failwell_calls_total", "Finished tool calls, by result.", (*_CALL, "result"))
 FAILURES = Instrument("failwell_failures_total", "Tool calls that failed.", (*_CALL, "type", "code", "outcome"))
 RETRIES = Instrument("failwell_retries_total", "Tries that failed and were made again.", (*_CALL, "type"))
-OTHERS = Instrument("failwell_events_total", "What else happened, by kind.", ("source", "server", "kind"))
-SECONDS = Instrument("failwell_call_duration_seconds", "How long tool calls took, with all their tries.", _CALL)
+OTHERS = Instrument("failwell_events_total", "Other events, by kind.", ("source", "server", "kind"))
+SECONDS = Instrument("failwell_call_duration_seconds", "Duration of tool calls, including retries.", _CALL)
 _RECORDED = "of all that the store has counted; it may shrink when a verdict changes"
 RECORDED_CALLS = Instrument("failwell_recorded_calls", f"Tool calls, {_RECORDED}.", _CALL)
 RECORDED_FAILED = Instrument(

@@ -15,11 +15,11 @@ MAY_REPEAT = ("retry", "wait")
 
 # Warnings, and a delay that the server states: when, not whether.
 _NO_INVITATION = re.compile(
-    r"(do not repeat|check before you|decide whether to)[^.]*",
+    r"(do not repeat|check before|before deciding whether to|before calling)[^.]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPEAT = re.compile(r"same call again|\brepeat\b|try again|\bretry\b", re.IGNORECASE)
-_CALL = re.compile(r"call (again|the tool|one)|to your request", re.IGNORECASE)
+_CALL = re.compile(r"call (again|the tool|one)|calling (it|again)|to your request", re.IGNORECASE)
 
 
 @cache

@@ -30,7 +30,7 @@ def test_what_may_be_tried_does_not_contradict_the_advice() -> None:
     assert "worth another call?  no\n" in shown
     assert shown.partition("evidence")[0].count("NOT_FOUND") == 1
     assert "call again" not in shown
-    assert "Do not repeat this call. Look up what exists, or go on without it." in " ".join(shown.split())
+    assert "Do not repeat this call. Look up what exists, or continue without it." in " ".join(shown.split())
 
 
 def test_nothing_is_claimed_of_a_text_that_was_not_understood() -> None:

@@ -110,7 +110,9 @@ def test_a_network_failure_that_says_nothing_of_the_effect_is_not_made_again_on_
 
     assert answer.failure is not None
     assert (len(tool.sent), answer.failure.outcome) == (1, "unknown")
-    assert answer.text.endswith("Next: It may have taken effect: if it changes anything, check before you repeat it.")
+    assert answer.text.endswith(
+        "Next: The call may have taken effect. If this tool changes anything, check before calling it again."
+    )
 
 
 @pytest.mark.parametrize("value", ["Error: it is only a text", {"error": "x", "message": "stored"}, [1], None, 0])
@@ -234,7 +236,7 @@ def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> Non
 def test_what_a_fallback_gave_is_shown_as_one() -> None:
     answer = run(Tool(BUSY), fallbacks={"look": lambda failure, arguments: [1, "ä"]})
 
-    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback and not its result:\n[1, "ä"]'
+    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback, not its result:\n[1, "ä"]'
 
 
 def test_an_open_breaker_answers_without_a_call() -> None:
@@ -561,5 +563,5 @@ def test_what_an_open_breaker_says_is_that_we_suspended_the_tool() -> None:
 
     assert refused is not None
     assert fw.decide(refused).reason == (
-        "Calls of this tool are suspended that long after repeated failures, and this one was not sent."
+        "Calls to this tool are suspended for this long after repeated failures. This one was not sent."
     )

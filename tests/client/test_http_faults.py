@@ -143,7 +143,7 @@ def test_what_is_said_of_a_session_that_stays_lost_is_true(server: FaultServer, 
         result = anyio.run(main, url)
 
     assert (result.failure.code, result.failure.outcome) == ("SESSION_LOST", "not_executed")
-    assert result.failure.message == "The MCP server does not know the session any more. This request was not executed."
+    assert result.failure.message == "The MCP server lost the session. This request was not executed."
     assert server.effects == []
 
 
@@ -272,4 +272,4 @@ def test_without_another_connection_the_model_is_told_that_the_call_was_not_sent
 
     assert (result.failure.code, result.failure.outcome) == ("CONNECTION_LOST", "not_executed")
     assert "The connection to the MCP server is closed. This request was not sent." in text(result)
-    assert "Tell the user that the MCP server is not connected any more." in text(result)
+    assert "Tell the user that the MCP server is no longer connected." in text(result)

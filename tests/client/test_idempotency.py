@@ -122,7 +122,7 @@ def test_a_model_is_not_invited_to_repeat_a_call_whose_key_it_does_not_have() ->
     result = ask(keyed(LOST), "pay", {"cents": 5})
 
     assert "may have taken effect" in text(result)
-    assert "Safe to repeat" not in text(result)
+    assert "safe to repeat" not in text(result)
 
 
 def test_the_key_that_the_application_gives_stays() -> None:
@@ -211,7 +211,7 @@ def test_an_unknown_outcome_is_resolved_by_asking_the_tool_that_tells() -> None:
     assert server.calls == [("pay", {"order": "4711", "cents": 5}), ("get_payment", {"reference": "4711"})]
     assert result.failure.outcome == "executed"
     assert "get_payment shows that the call took effect" in text(result)
-    assert "do not repeat it" in text(result)
+    assert "Do not repeat it" in text(result)
     assert [event.kind for event in log.events] == ["failure", "verified"]
 
 
@@ -219,7 +219,7 @@ def test_what_is_not_found_may_still_take_effect() -> None:
     result = ask(paired(LOST, verified=MISSING), "pay", {"order": "4711"}, policy=ASKING)
 
     assert result.failure.outcome == "unknown"
-    assert "get_payment does not show it so far" in text(result)
+    assert "get_payment does not show it yet" in text(result)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_every_session_of_the_process_is_hooked() -> None:
     assert text(sent) == "fine"
     assert found.failure.code == "NOT_FOUND"
     assert naps == [3]
-    assert installed.says.startswith("Tool calls of this process go through failwell: every ClientSession of mcp ")
+    assert installed.says.startswith("Tool calls in this process now go through failwell: every ClientSession of mcp ")
 
 
 def test_uninstall_puts_every_attribute_back() -> None:
@@ -53,8 +53,8 @@ def test_uninstall_puts_every_attribute_back() -> None:
     assert during != before
     assert all(now[name] is old[name] for now, old in zip(attributes(), before, strict=True) for name in old)
     assert [set(now) for now in attributes()] == [set(old) for old in before]
-    assert says == "Tool calls of this process no longer go through failwell."
-    assert fw.uninstall() == "failwell was not installed: nothing to put back."
+    assert says == "Tool calls in this process no longer go through failwell."
+    assert fw.uninstall() == "failwell was not installed, so there is nothing to restore."
 
 
 def test_a_session_that_heard_of_tools_hears_as_before_after_uninstall() -> None:
@@ -85,7 +85,7 @@ def test_installing_again_changes_the_policy_and_says_so(caplog: pytest.LogCaptu
     fw.uninstall()
 
     assert server.count("send") == 2
-    assert again.says == "failwell was installed already: its policy and options are the new ones."
+    assert again.says == "failwell was already installed and now has the new policy and options."
     assert again.says in caplog.text
     assert attributes() == before
 
@@ -161,7 +161,7 @@ def test_what_others_put_on_top_stays_and_passes_calls_on(monkeypatch: pytest.Mo
     says = fw.uninstall()
     (result,) = ask(server, "send")
 
-    assert "call_tool stays as somebody else replaced it since" in says
+    assert "call_tool has been replaced since" in says
     assert server.count("send") == 1
     assert not hasattr(result, "failure")
 

@@ -61,7 +61,7 @@ def test_a_call_that_hangs_is_cancelled_once_and_its_outcome_is_unknown(clock: F
     assert server.calls == [("pay", {"cents": 500})]
     assert [note["requestId"] for note in server.noted(CANCELLED)] == server.request_ids
     assert (result.failure.code, result.failure.outcome) == ("TIMEOUT", "unknown")
-    assert result.failure.message == "No answer came within 0.05 seconds."
+    assert result.failure.message == "No answer arrived within 0.05 seconds."
     assert fw.decide(result.failure).action == "verify"
     assert "may have taken effect" in text(result)
 
@@ -113,7 +113,7 @@ def test_a_deadline_alone_ends_a_call_that_hangs(clock: FakeClock) -> None:
 
     result = ask(server, "pay", policy=fw.Policy(deadline=0.05), late=1)
 
-    assert result.failure.message == "No answer came within the deadline of 0.05 seconds."
+    assert result.failure.message == "No answer arrived within the deadline of 0.05 seconds."
     assert len(server.noted(CANCELLED)) == 1
 
 
@@ -180,7 +180,7 @@ def test_progress_gives_a_try_its_time_again_and_reaches_the_application(clock: 
     result = run(server, steps, policy=SOON)
 
     assert heard == [1, 2]
-    assert result.failure.message == "No answer came within 0.05 seconds of the last progress."
+    assert result.failure.message == "No answer arrived within 0.05 seconds of the last progress."
 
 
 def test_progress_never_moves_the_deadline(clock: FakeClock) -> None:
@@ -196,7 +196,7 @@ def test_progress_never_moves_the_deadline(clock: FakeClock) -> None:
     server.tool("pay", lambda _: report_for_long)
     result = ask(server, "pay", policy=fw.Policy(timeout=30, deadline=0.05), late=1)
 
-    assert result.failure.message == "No answer came within the deadline of 0.05 seconds."
+    assert result.failure.message == "No answer arrived within the deadline of 0.05 seconds."
 
 
 def test_time_that_the_user_takes_to_answer_does_not_count(clock: FakeClock) -> None:
@@ -470,4 +470,4 @@ def test_a_tool_can_have_a_timeout_of_its_own(clock: FakeClock) -> None:
 
     result = ask(server, "pay", policy=fw.Policy(timeout=600, tools={"p*": fw.Tool(timeout=0.05)}), late=1)
 
-    assert result.failure.message == "No answer came within 0.05 seconds."
+    assert result.failure.message == "No answer arrived within 0.05 seconds."

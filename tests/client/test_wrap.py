@@ -103,7 +103,7 @@ def test_a_failure_that_is_left_becomes_one_text_and_keeps_what_the_server_sent(
     assert isinstance(result, CallToolResult)
     assert text(result) == (
         "NOT_FOUND in find: Task 7 does not exist.\n"
-        "Next: Do not repeat this call. Look up what exists, or go on without it."
+        "Next: Do not repeat this call. Look up what exists, or continue without it."
     )
     assert is_error(result)
     assert result.failure.code == "NOT_FOUND"
@@ -163,7 +163,9 @@ def test_a_timeout_leaves_the_outcome_unknown_and_the_tool_is_not_run_again() ->
     result = run(server, steps)
 
     assert (result.failure.type, result.failure.outcome, server.count("send")) == ("TRANSIENT", "unknown", 1)
-    assert text(result).endswith("Next: It may have taken effect: if it changes anything, check before you repeat it.")
+    assert text(result).endswith(
+        "Next: The call may have taken effect. If this tool changes anything, check before calling it again."
+    )
 
 
 @pytest.mark.parametrize(("hints", "calls"), [(SAFE, 3), ({"idempotentHint": True}, 3), ({}, 1), (None, 1)])
@@ -395,7 +397,7 @@ def test_wrapping_twice_is_one_layer_and_says_so(caplog: pytest.LogCaptureFixtur
 
     assert is_same
     assert server.count("send") == 2
-    assert "was wrapped already: its policy and options are the new ones" in caplog.text
+    assert "was already wrapped and now has the new policy and options" in caplog.text
 
 
 def test_only_sessions_can_be_wrapped() -> None:

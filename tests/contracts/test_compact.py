@@ -144,8 +144,8 @@ def test_the_holders_of_a_conflict_are_asked_and_others_waited_for() -> None:
     free = fw.decide(fw.Conflict("x"))
 
     assert (held.action, free.action) == ("wait", "wait")
-    assert "ask the holders" in held.reason
-    assert "ask the holders" not in free.reason
+    assert "Ask the holders" in held.reason
+    assert "Ask the holders" not in free.reason
 
 
 def test_an_error_is_made_where_it_happens() -> None:

@@ -101,7 +101,7 @@ def test_who_must_sign_in_is_always_told_how(suggestion: str | None) -> None:
 def test_without_a_command_the_user_is_asked_to_sign_in() -> None:
     details = payload(fw.Unauthenticated("x"))["details"]
 
-    assert details["suggestion"] == "Ask the user to sign in or to provide valid credentials."
+    assert details["suggestion"] == "Ask the user to sign in or provide valid credentials."
 
 
 @differs("flat", "`isError` is set, because clients and telemetry look at it.")

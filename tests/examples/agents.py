@@ -11,7 +11,7 @@ LONGEST_PROGRAM = 60
 SHOWN = (
     "T-7: the printer is on fire (search 2)",
     "TRANSIENT, TIMEOUT in send_mail: The mail server took the mail and did not confirm it.",
-    "Next: It may have taken effect: if it changes anything, check before you repeat it.",
+    "Next: The call may have taken effect. If this tool changes anything, check before calling it again.",
     "the application gets: TIMEOUT, outcome unknown",
     "1 mail sent, to ada",
 )

@@ -128,7 +128,7 @@ def test_claude_code_learns_whether_a_failed_call_may_have_taken_effect() -> Non
 
     assert output["hookEventName"] == "PostToolUseFailure"
     assert "create_issue" in output["additionalContext"]
-    assert "It may have taken effect" in output["additionalContext"]
+    assert "The call may have taken effect" in output["additionalContext"]
 
 
 @pytest.mark.parametrize("event", ['{"tool_name": "mcp__a__b", "error": "boom"}', "{}", "[]", "garbage", ""])

@@ -88,7 +88,7 @@ def test_an_hour_that_timed_out_was_booked_all_the_same(observed: Any) -> None:
 
     assert [seen[title].entries for seen in observed] == [1, 1]
     assert "Try again later" in observed[0][title].text
-    assert "check before you repeat it" in observed[1][title].text
+    assert "check before calling it again" in observed[1][title].text
 
 
 def test_wrong_arguments_name_the_field_that_was_meant(observed: Any) -> None:

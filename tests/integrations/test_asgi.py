@@ -340,10 +340,10 @@ def wrapped(request: pytest.FixtureRequest) -> Callable[..., Any]:
         ("sign_in", 401, "UNAUTHORIZED", "sign_in", None),
         ("page", 500, "INTERNAL_ERROR", "page", "The tool failed unexpectedly."),
         ("nowhere", 404, "NOT_FOUND", None, "It does not exist."),
-        ("html", 409, "CONFLICT", "html", "It conflicts with the present state."),
+        ("html", 409, "CONFLICT", "html", "It conflicts with the current state."),
         ("problem", 409, "CONFLICT", "problem", "Held by bob."),
-        ("endless", 409, "CONFLICT", "endless", "It conflicts with the present state."),
-        ("packed", 409, "CONFLICT", "packed", "It conflicts with the present state."),
+        ("endless", 409, "CONFLICT", "endless", "It conflicts with the current state."),
+        ("packed", 409, "CONFLICT", "packed", "It conflicts with the current state."),
     ],
 )
 def test_whatever_fails_in_an_application_is_answered(

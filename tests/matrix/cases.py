@@ -31,8 +31,8 @@ def _wrong_type(path: str, sent: Any, wanted: str) -> fw.FieldProblem:
 
 _MODE = fw.FieldProblem(path="mode", kind="missing", required=True, options=("fast", "safe"))
 _MOD = fw.FieldProblem(path="mod", kind="unknown", sent="fast", options=("mode",), did_you_mean="mode")
-NOT_AGAIN = "Do not repeat it: it may have taken effect."
-SAFE = "It had no effect: repeat it after a wait."
+NOT_AGAIN = "Do not repeat this call. It may have taken effect."
+SAFE = "The call had no effect. Wait, then call again."
 WRONG = {"task": 5, "hours": "many", "mod": "fast"}
 HIGH = ("fastmcp", "mcp")
 
@@ -57,7 +57,7 @@ CASES = {
             "INTERNAL_ERROR",
             message="The tool ran, but its result does not match its output schema.",
             outcome="executed",
-            suggestion="It took effect: do not repeat it.",
+            suggestion="The call took effect. Do not repeat it.",
         ),
         has_output_schema=True,
     ),

@@ -19,11 +19,11 @@ from tests.matrix import sdks, servers
 from tests.matrix.servers import SECRET
 
 LONE = "a" + chr(0xD800)
-UNICODE = "it holds text that is not Unicode"
-NO_FORM = "it holds a value that JSON has no form for"
+UNICODE = "it contains text that is not valid Unicode"
+NO_FORM = "it contains a value that JSON cannot represent"
 DEEP = "it is nested too deeply"
-NUMBER = "it holds NaN or Infinity, which JSON does not know"
-LONG = "it holds an integer of more than 4,300 digits"
+NUMBER = "it contains NaN or Infinity, which JSON does not allow"
+LONG = "it contains an integer of more than 4,300 digits"
 
 
 class Odd:

@@ -71,7 +71,7 @@ def test_a_middleware_made_of_ours_may_have_hooks_of_its_own() -> None:
 def test_a_server_with_the_middleware_is_protected_already() -> None:
     server = FastMCP("tasks", middleware=[FailwellMiddleware()])
 
-    with pytest.raises(ValueError, match="tasks is protected already"):
+    with pytest.raises(ValueError, match="tasks is already protected"):
         fw.protect(server)
 
 

@@ -38,7 +38,7 @@ def test_a_server_can_be_protected_from_the_start() -> None:
     found = ask("mcp", server, "declared")
 
     assert settled(found) == expected(CASES["raised on purpose"], "xml")
-    with pytest.raises(ValueError, match="tasks is protected already"):
+    with pytest.raises(ValueError, match="tasks is already protected"):
         fw.protect(server)
 
 

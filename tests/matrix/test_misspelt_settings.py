@@ -46,7 +46,7 @@ def test_a_server_does_not_start_with_a_name_that_no_tool_has(kind: str, setting
     with pytest.raises((Exception, BaseExceptionGroup)) as raised:
         asyncio.run(connect(kind, server))
 
-    wanted = f"{next(iter(settings))} names 'pya', which is no tool of tasks; did you mean 'pay'?"
+    wanted = f"{next(iter(settings))} names 'pya', which is not a tool of tasks; did you mean 'pay'?"
     assert any(text.endswith(wanted) for text in leaves(raised.value)), leaves(raised.value)
 
 
@@ -81,7 +81,7 @@ def test_a_low_level_server_says_so_when_its_tools_are_listed(caplog: pytest.Log
         asyncio.run(ask())
 
     assert [record.getMessage() for record in caplog.records] == [
-        "timeout names 'wrok', which is no tool of tasks; did you mean 'work'?"
+        "timeout names 'wrok', which is not a tool of tasks; did you mean 'work'?"
     ]
 
 

@@ -48,7 +48,7 @@ def test_says_in_one_sentence_what_it_did(kind: str, caplog: pytest.LogCaptureFi
 def test_protecting_twice_is_refused_and_changes_nothing(kind: str) -> None:
     server = servers.protected(kind)
 
-    with pytest.raises(ValueError, match="tasks is protected already"):
+    with pytest.raises(ValueError, match="tasks is already protected"):
         fw.protect(server, dialect="xml")
 
     [found] = ask(kind, server, ("declared",))
@@ -149,7 +149,7 @@ def test_what_tools_declare_is_listed_and_described_on_request(kind: str) -> Non
     assert tools["claim"]["_meta"]["dev.failwell/raises"] == [
         {"code": "CONFLICT", "type": "CONFLICT", "retryable": False}
     ]
-    assert tools["claim"]["description"].endswith("Can fail with: CONFLICT (It conflicts with the present state).")
+    assert tools["claim"]["description"].endswith("Can fail with: CONFLICT (It conflicts with the current state).")
     assert tools["text"]["description"].endswith("Can fail with: STORE_CLOSED.")
     assert "dev.failwell/raises" not in tools["crash"].get("_meta", {})
 

@@ -174,7 +174,7 @@ def test_a_task_that_hangs_is_cancelled_and_its_outcome_unknown(how: str, clock:
     raised, done = asyncio.run(main())
 
     assert (raised.failure.code, raised.failure.outcome) == ("TIMEOUT", "unknown")
-    assert raised.failure.message == "No answer came within 0.05 seconds."
+    assert raised.failure.message == "No answer arrived within 0.05 seconds."
     assert done.data == "done"
 
 

@@ -57,14 +57,14 @@ def test_a_tool_that_the_operator_calls_read_only_is_safe_to_repeat(policy: Any)
     with Client("--policy", policy('[servers."*".tools."ac*"]\nread_only = true\n')) as client:
         told = client.call("act", n=1, do="fail:503 Service Unavailable")
 
-    assert text(told).endswith("Next: Safe to repeat after a wait.")
+    assert text(told).endswith("Next: This call is safe to repeat. Wait, then call again.")
 
 
 def test_the_promises_of_a_server_that_is_not_trusted_do_not_count(policy: Any) -> None:
     with Client("--policy", policy('[servers."*"]\ntrust_annotations = false\n')) as client:
         told = client.call("look", n=1, do="fail:503 Service Unavailable")
 
-    assert "Safe to repeat" not in text(told)
+    assert "safe to repeat" not in text(told)
 
 
 def test_calls_of_one_tool_are_made_again(policy: Any) -> None:
@@ -122,8 +122,7 @@ def test_a_result_that_is_too_large_is_cut_with_guidance(policy: Any) -> None:
     assert texts[0].startswith("xxx")
     assert texts[0].endswith("xxx")
     assert (
-        texts[1]
-        == f"[{5000 - len(texts[0])} of 5000 characters are left out. Ask for less, in several calls if need be.]"
+        texts[1] == f"[{5000 - len(texts[0])} of 5000 characters omitted. Ask for less, in several calls if necessary.]"
     )
     assert len(text(whole)) == 5000
     assert len(text(small)) == 500

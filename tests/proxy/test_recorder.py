@@ -293,5 +293,5 @@ def test_an_operator_is_told_of_records_that_are_lost(
 
     lines = capfd.readouterr().err.splitlines()
     assert all(line.startswith("failwell: ") for line in lines)
-    assert lines[-1] == "failwell: 1 records of calls were lost"
-    assert lines[0].startswith("failwell: records of calls cannot be written and wait: ")
+    assert lines[-1] == "failwell: 1 call records were lost"
+    assert lines[0].startswith("failwell: call records cannot be written and are waiting: ")

@@ -623,7 +623,7 @@ class PostTransport:
             response = await self._take(posted.body)
             data = await response.readany()
         except OSError:
-            error = {"code": -32603, "message": "The server broke off before it answered."}
+            error = {"code": -32603, "message": "The server disconnected before it answered."}
             self._witness.client_got({"jsonrpc": "2.0", "id": posted.id, "error": error})
             return
         data = data_of(data) if self.form == "sse" else data

@@ -205,7 +205,7 @@ server = Server("careless", on_list_tools=list_tools, on_call_tool=call_tool)
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["passed"]) == (1, 1)
     assert outcomes["skipped"] >= 5
-    result.stdout.fnmatch_lines("*write may change something, and a wrong call before this one was not refused*")
+    result.stdout.fnmatch_lines("*write may change something, and an earlier wrong call was not refused*")
 
 
 def test_a_marker_gives_the_server_too_and_the_fixture_calls_it(project: pytest.Pytester) -> None:
@@ -235,7 +235,7 @@ def test_success(failwell_server):
         ("", "*no server under test: mark the test with @pytest.mark.failwell_server(server), or set failwell_server*"),
         ("no_module:server", "*there is no server 'no_module:server': No module named 'no_module'*"),
         ("tasks_server:nothing", "*there is no server 'tasks_server:nothing': *no attribute 'nothing'*"),
-        ("tasks_server:fw.Failure", "*a server of fastmcp or the mcp SDK, a command or a URL is due, not *"),
+        ("tasks_server:fw.Failure", "*expected a server of fastmcp or the mcp SDK, a command or a URL, not *"),
         ("no-such-program --flag", "*cannot start 'no-such-program': No such file or directory*"),
     ],
 )

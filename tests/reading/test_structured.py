@@ -812,7 +812,7 @@ def test_a_batch_of_which_some_items_failed_is_no_total_failure(name: str, place
     decision = fw.decide(found)
     assert (decision.action, decision.suggestion) == (
         "stop",
-        "Do not repeat it as a whole: the other items succeeded.",
+        "Do not repeat the whole call. The other items succeeded.",
     )
 
 

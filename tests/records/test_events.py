@@ -190,8 +190,8 @@ def test_a_breaker_that_opens_and_closes_is_on_record() -> None:
 
     assert [(one.kind, one.reason) for one in records if one.kind in ("breaker", "refused", "success")] == [
         ("breaker", "opened"),
-        ("refused", "Calls of this tool are suspended after repeated failures."),
-        ("refused", "Calls of this tool are suspended after repeated failures."),
+        ("refused", "Calls to this tool are suspended after repeated failures."),
+        ("refused", "Calls to this tool are suspended after repeated failures."),
         ("breaker", "closed"),
         ("success", None),
         ("success", None),

@@ -329,7 +329,7 @@ def test_a_forked_process_counts_from_nothing(receiver: Receiver, monkeypatch: p
         ("otlp:ftp://h", "otlp: needs the URL of a collector"),
         ("otlp:http://h:port", "otlp: needs the URL of a collector"),
         ("otlp:http://h?key=planted", "otlp: needs the URL of a collector"),
-        ("otlp:http://u:planted@h", "the URL of a collector holds no password"),
+        ("otlp:http://u:planted@h", "the URL of a collector cannot contain a password"),
     ],
 )
 def test_an_address_that_makes_no_sense_is_refused(address: str, sentence: str) -> None:

@@ -192,7 +192,7 @@ def test_all_free_space_can_be_given_back_also_by_a_file_of_version_1(tmp_path: 
     ("query", "sentence"),
     [
         ("keep_age=soon", "'soon' is not a time span: write it like 90s, 15m, 12h, 30d or 2w"),
-        ("keep_count=-1", "'-1' is no number of records: write it like 1000000"),
+        ("keep_count=-1", "'-1' is not a number of records: write it like 1000000"),
         ("keep_size=big", "'big' is not a size: write it like 500MB or 2GB"),
         ("keep_size=1KB", "keep_size must be at least 1MB"),
         ("keep_days=3", "what a store keeps is told by keep_age, keep_count, keep_size, not by keep_days"),

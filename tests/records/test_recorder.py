@@ -60,7 +60,7 @@ def test_nothing_is_lost_until_the_bound_and_what_comes_after_is_counted(caplog:
     assert sum(one.kind == "success" for one in sink.records) == 11
     assert [one.details for one in sink.records if one.kind == "lost"] == [{"count": 5}]
     assert [line.message for line in caplog.records].count(
-        "records of calls are lost: more happens than can be written"
+        "call records are being lost: events arrive faster than they can be written"
     ) == 1
 
 
@@ -103,8 +103,8 @@ def test_a_store_that_is_away_gets_all_once_it_is_back(caplog: pytest.LogCapture
     assert recorder.lost == 0
     told = [line.message for line in caplog.records]
     assert told == [
-        "records of calls cannot be written and wait: OSError: no route to postgres://[redacted:url_credentials]@h",
-        "records of calls are written again",
+        "call records cannot be written and are waiting: OSError: no route to postgres://[redacted:url_credentials]@h",
+        "call records are being written again",
     ]
 
 
@@ -214,8 +214,8 @@ def test_what_is_told_of_a_store_that_is_away_is_true_and_stands_in_one_line() -
     recorder.close()
 
     assert told == [
-        "records of calls cannot be written and wait: OSError: no route",
-        "records of calls are lost: the store takes none, and no more can wait",
+        "call records cannot be written and are waiting: OSError: no route",
+        "call records are being lost: the store accepts none, and no more can wait",
     ]
 
 
@@ -286,7 +286,7 @@ def test_what_a_slow_store_has_not_written_when_the_time_is_up_is_counted(caplog
     recorder.close(0)
 
     assert recorder.lost == 2
-    assert "2 records of calls were not written in time" in caplog.text
+    assert "2 call records were not written in time" in caplog.text
     released.set()
     recorder.wait(30)
     assert (len(sink.records), recorder.lost) == (2, 0)

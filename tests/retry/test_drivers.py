@@ -171,7 +171,7 @@ def test_what_was_retried_below_is_not_retried_above(way: str) -> None:
     getattr(world, way)(world.flaky(fw.encode(LIMITED, attempts=3)))
 
     assert world.made == 1
-    assert world.events[-1].reason == "It was retried already."
+    assert world.events[-1].reason == "It was already retried."
 
 
 def test_retried_calls_nest_as_one() -> None:
@@ -349,7 +349,7 @@ def test_a_breaker_that_opens_during_a_call_lets_it_end_with_its_own_failure(way
     else:
         assert getattr(world, way)(function) == last
     assert (world.made, world.slept) == (1, [])
-    assert world.events[-1].reason == "Calls of this tool are suspended after repeated failures."
+    assert world.events[-1].reason == "Calls to this tool are suspended after repeated failures."
 
 
 @pytest.mark.parametrize("last", [DOWN, fw.encode(DOWN)], ids=["raised", "returned"])
@@ -370,7 +370,7 @@ def test_a_breaker_that_opens_while_a_call_waits_ends_it_with_its_own_failure(la
     assert (world.made, world.slept) == (1, [7])
     assert [(event.kind, event.attempt) for event in world.events] == [("retry", 1), ("failure", 1)]
     assert world.events[1].failure == world.events[0].failure
-    assert world.events[1].reason == "Calls of this tool are suspended after repeated failures."
+    assert world.events[1].reason == "Calls to this tool are suspended after repeated failures."
 
 
 def test_a_delay_that_is_no_number_is_no_delay() -> None:

@@ -127,7 +127,7 @@ def test_a_call_that_would_wait_beyond_its_deadline_is_not_sent_and_says_so() ->
     assert effect.refusal is not None
     assert (effect.refusal.code, effect.refusal.outcome) == ("RATE_LIMITED", "not_executed")
     assert effect.refusal.retry_after == pytest.approx(60, abs=2)
-    assert "This call was not sent" in effect.refusal.message
+    assert "this call was not sent" in effect.refusal.message
 
 
 @pytest.mark.parametrize("retry_after", [121.0, 3600.0 * 24 * 365])

@@ -53,8 +53,8 @@ def test_a_breaker_that_opens_or_closes_is_one_line(caplog: pytest.LogCaptureFix
         breaker.succeeded(("desk", "search"))
 
     assert lines(caplog) == [
-        "calls of search are suspended for 30 s after 2 failures",
-        "calls of search are made again",
+        "calls to search are suspended for 30 s after 2 failures",
+        "calls to search are no longer suspended",
     ]
 
 

@@ -239,7 +239,7 @@ class TestAValidatorThatBreaks:
     def test_on_a_schema_refuses_that_schema(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(validator.jsonschema_rs, "validator_for", self._panic)
 
-        with pytest.raises(ValueError, match="invalid schema of users: the validator broke on it"):
+        with pytest.raises(ValueError, match="invalid schema of users: the validator failed on it"):
             fw.server.Checker(of(a={}), tool="users")
 
     def test_on_arguments_lets_them_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:

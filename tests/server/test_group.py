@@ -154,7 +154,7 @@ class TestRegistration:
             billing().add("list", lambda: None)
 
     def test_refuses_an_argument_named_like_the_discriminator(self):
-        with pytest.raises(ValueError, match="action 'go' cannot have an argument 'action': it chooses the action"):
+        with pytest.raises(ValueError, match="action 'go' cannot have an argument 'action': it selects the action"):
             billing().add("go", lambda action: None)
 
     def test_refuses_an_invalid_schema_with_the_part_that_is_wrong(self):

@@ -83,7 +83,7 @@ CASES = {
         {"to": "ada"},
         (failed(TIMED_OUT), said("Sent.")),
         1,
-        "It may have taken effect: if it changes anything, check before you repeat it.",
+        "The call may have taken effect. If this tool changes anything, check before calling it again.",
         "TIMEOUT",
     ),
     "read_mail": Case(
@@ -99,7 +99,7 @@ CASES = {
         {"format": "csv"},
         (failed(CRASHED),),
         1,
-        "Do not repeat it: it may have taken effect.",
+        "Do not repeat this call. It may have taken effect.",
         "INTERNAL_ERROR",
     ),
 }

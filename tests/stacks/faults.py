@@ -9,7 +9,7 @@ READS = {"readOnlyHint": True}
 LATER = {"Retry-After": "1"}
 FOUND = Answer("3 tickets found")
 SENT = Answer("Sent.")
-CHECK = "It may have taken effect"
+CHECK = "The call may have taken effect"
 HTTP, STDIO = "HTTP", "stdio"
 
 

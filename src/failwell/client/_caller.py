@@ -53,7 +53,7 @@ _MOST_REJECTIONS = 2
 _REPEAT_WINDOW = 60.0
 _MOST_REPEATED_CALLS = 1000
 _COUNTED_AS_REPEATS = ("VALIDATION", "NOT_FOUND")
-_NOT_SENT = "The call was not sent: it was refused twice within a minute, and its arguments are the same."
+_NOT_SENT = "The call was not sent. The same call was refused twice within a minute."
 _NO_EFFECT = ("not_executed", "rejected")
 # Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
 _UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
@@ -99,7 +99,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
 
     def with_notes(self, text: str) -> str:
         """Return a text for a model with what else it should know about the call, a line each."""
-        again = f"Note: the same call failed like this {self.repeats} times within a minute." if self.repeats else ""
+        again = f"Note: this call failed the same way {self.repeats} times within a minute." if self.repeats else ""
         return "\n".join(filter(None, (text, self.repair_note, again)))
 
     @property
@@ -126,7 +126,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
             return ""
         failure = canonical(self.failure)
         reason = failure.code or failure.type
-        return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback and not its result:"
+        return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback, not its result:"
 
 
 class Attempt(NamedTuple):
@@ -666,10 +666,12 @@ class Caller:
             message = f"{failure.message} {pairing.tool} shows that the call took effect."
             failure = failure.replace(message=message, outcome="executed", suggestion=None)
         elif found.type == "NOT_FOUND" and is_certain(found):  # it may still take effect: that proves nothing
-            failure = failure.replace(message=f"{failure.message} {pairing.tool} does not show it so far.")
+            failure = failure.replace(message=f"{failure.message} {pairing.tool} does not show it yet.")
         else:
             return call_result
-        run.follow_up(self.clock(), "verified", failure, reason=f"{pairing.tool} was asked whether it took effect")
+        run.follow_up(
+            self.clock(), "verified", failure, reason=f"{pairing.tool} was asked whether the call took effect"
+        )
         return replace(call_result, failure=failure)
 
     async def _fall_back(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:

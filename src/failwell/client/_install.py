@@ -65,7 +65,7 @@ def wrap(
             _process.hook_transport(integration)
         else:  # fastmcp connects later, by a session of its own
             _process.hook_sessions(integration)
-    said = "was wrapped already: its policy and options are the new ones" if again else "is wrapped"
+    said = "was already wrapped and now has the new policy and options" if again else "is wrapped"
     log.info("A %s %s.", type(session).__name__, said)
     return session
 
@@ -166,7 +166,7 @@ class _Process:
                 try:
                     _sdks.load("fastmcp_client").attach(self.patches, self.current)
                 except Exception:
-                    log.exception("fastmcp's Client could not be hooked: what it raises carries no failure")
+                    log.exception("fastmcp's Client could not be hooked, so what it raises carries no failure")
 
 
 _process = _Process()
@@ -197,9 +197,9 @@ def install(policy: Policy = _DEFAULT, **options: Unpack[CallerOptions]) -> Inst
         _process.hook_sessions(integration)
         _process.hook = integration.SessionHook(caller)
     if again:
-        says = "failwell was installed already: its policy and options are the new ones."
+        says = "failwell was already installed and now has the new policy and options."
     else:
-        says = f"Tool calls of this process go through failwell: every ClientSession of {versions}."
+        says = f"Tool calls in this process now go through failwell: every ClientSession of {versions}."
     log.info("%s", says)
     return Installation(caller, says)
 
@@ -222,12 +222,12 @@ def uninstall() -> str:
     """
     with _lock:
         if _process.patches is None and _process.transport is None:
-            return "failwell was not installed: nothing to put back."
+            return "failwell was not installed, so there is nothing to restore."
         kept = _process.undo()
         _sdks.load("mcp_client").detach()
-    says = "Tool calls of this process no longer go through failwell."
+    says = "Tool calls in this process no longer go through failwell."
     if kept:
-        says += f" {', '.join(sorted(kept))} stays as somebody else replaced it since, and passes calls on."
+        says += f" {', '.join(sorted(kept))} has been replaced since, so it stays in place and passes calls on."
     log.info("%s", says)
     return says
 

@@ -198,7 +198,7 @@ def json_schema() -> dict[str, Any]:
             "message": {"type": "string", "description": "A summary of the reason for people"},
             "error": {"type": "string", "description": "What went wrong in this call"},
             "code": {"type": "integer", "minimum": 100, "maximum": 599, "description": "The HTTP status that fits"},
-            "hint": {"type": "string", "description": "The next step that mends it"},
+            "hint": {"type": "string", "description": "The next step that fixes it"},
             "details": {
                 "type": "object",
                 "description": "The tool, the problems by field, and other specifics",

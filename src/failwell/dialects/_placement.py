@@ -143,12 +143,12 @@ def write_result(
             wire = writer.encode(_shown(worded, is_text=writer is _meta) if is_judged else worded, **settings)
         return result_of(safe, wire, structured=structured, output_schema=output_schema, attempts=attempts)
     except Exception:
-        log.exception("a failure could not be encoded; a minimal one is sent instead")
+        log.exception("a failure could not be encoded; a minimal one was sent instead")
     try:
         safe = canonical(_minimal(failure))
         return result_of(safe, writer.encode(safe), structured=False, output_schema=output_schema, attempts=attempts)
     except Exception:
-        log.exception("that failed too; the agent is only told that the tool failed")
+        log.exception("that failed too; the agent was only told that the tool failed")
     return {"content": [{"type": "text", "text": "The tool failed."}], "isError": True, "_meta": {}}
 
 

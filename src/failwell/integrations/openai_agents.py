@@ -58,7 +58,7 @@ def fail_well(server: Server, caller: Caller | None = None) -> Server:
         except Exception as exc:
             if not listed:
                 raise
-            log.info("the tools of %s could not be listed, so its last list is used: %r", server.name, exc)
+            log.info("the tools of %s could not be listed, so the previous list is used: %r", server.name, exc)
         return list(listed)
 
     patched: Any = server

@@ -158,7 +158,7 @@ def _counting(meter: metrics.Meter) -> Observer:
         side: meter.create_histogram(
             name,
             unit="s",
-            description="How long tool calls took.",
+            description="Duration of tool calls.",
             explicit_bucket_boundaries_advisory=list(BUCKETS),
         )
         for side, name in DURATIONS.items()

@@ -107,7 +107,7 @@ def redacted_error(data: bytes, *, answers: Id | None = None) -> bytes:
     except RecursionError:
         pass
     except Exception:
-        log.exception("an error could not be redacted; a minimal one takes its place")
+        log.exception("an error could not be redacted; a minimal one was sent instead")
     glance = glance_at_server(data, is_lenient=not is_long)
     if glance is not None and not glance.is_failed:
         return data

@@ -972,7 +972,7 @@ class Conversation:
         except Exception:
             from failwell._log import log
 
-            log.exception("an answer could not be handled; a minimal error takes its place if it failed")
+            log.exception("an answer could not be handled; if it was a failure, a minimal error was sent instead")
             if not request.is_ended:
                 yield self._minimal(request, data, source, is_failed=is_failed)
 

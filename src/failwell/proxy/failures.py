@@ -5,10 +5,10 @@ from failwell.proxy.bounds import MAX_ANSWER
 
 CONNECTION_LOST = Failure(
     code="CONNECTION_LOST",
-    message="The server broke off before it answered.",
+    message="The server disconnected before it answered.",
     origin="mapped",
 )
-PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was ended before the server answered.")
+PROXY_ENDED = CONNECTION_LOST.replace(message="The proxy was stopped before the server answered.")
 CALL_CANCELLED = Failure(
     type="INTERNAL",
     message="The call was cancelled before the server got it.",
@@ -18,7 +18,7 @@ CALL_CANCELLED = Failure(
 )
 NO_ANSWER = Failure(
     code="BAD_UPSTREAM_RESPONSE",
-    message="The server answered with something that is no answer to the call.",
+    message="The server sent something that is not an answer to the call.",
     origin="mapped",
 )
 
@@ -33,10 +33,10 @@ def timed_out(seconds: float) -> Failure:
 
 
 ANSWER_TOO_LONG = NO_ANSWER.replace(message=f"The server's answer is longer than {MAX_ANSWER >> 20} MiB.")
-UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deep to be read.")
+UNREADABLE_ANSWER = NO_ANSWER.replace(message="The server's answer is too long or too deeply nested to read.")
 PROXY_FULL = Failure(
     code="SERVER_BUSY",
-    message="The proxy holds too many long answers at the same time to take in another.",
+    message="The proxy is holding too many long answers to accept another.",
     outcome="unknown",
     origin="mapped",
 )

@@ -249,16 +249,16 @@ class Rewriter:
             return None
         share = most / length
         kept = [_cut_block(block, share) for block in blocks]
-        note = (
-            f"[{length - sum(map(len, _texts(kept)))} of {length} characters are left out. {self._ask_for_less(call)}]"
-        )
+        note = f"[{length - sum(map(len, _texts(kept)))} of {length} characters omitted. {self._ask_for_less(call)}]"
         return {**message, "result": {**message["result"], "content": [*kept, {"type": "text", "text": note}]}}
 
     def _ask_for_less(self, call: ProxiedCall) -> str:
         schema = self.tools.get(call.tool).input_schema
         known = schema.get("properties") if is_object(schema) else None
         names = [name for name in known if set(normalised(name).split("_")) & _NARROWING] if is_object(known) else []
-        return f"Ask for less with: {', '.join(names[:5])}." if names else "Ask for less, in several calls if need be."
+        return (
+            f"Ask for less with: {', '.join(names[:5])}." if names else "Ask for less, in several calls if necessary."
+        )
 
     def _success(self, call: ProxiedCall, message: Message, attempts: int | None) -> Event | None:
         if attempts is not None:
@@ -380,7 +380,7 @@ class Rewriter:
         try:
             return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
         except Exception:
-            log.exception("the arguments of a call could not be checked; it passes")
+            log.exception("the arguments of a call could not be checked, so it passed")
             return None
 
     def _rewrite(

@@ -115,7 +115,7 @@ def _connector(target: Any, limits: CallLimits) -> Connect:
     if inspect.isroutine(target):
         return _connector(target(), limits)
     if not any(hasattr(target, name) for name in ("create_initialization_options", "_mcp_server", "_lowlevel_server")):
-        raise TypeError(f"a server of fastmcp or the mcp SDK, a command or a URL is due, not {type(target).__name__}")
+        raise TypeError(f"expected a server of fastmcp or the mcp SDK, a command or a URL, not {type(target).__name__}")
     return lambda: _connect_in_memory(target)
 
 

@@ -21,7 +21,7 @@ from failwell.server._contract import META_KEY
 Provocation = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """Arguments that make a tool fail, or a function that prepares the failure and returns them."""
 
-_UNGUARDED = "may change something, and a wrong call before this one was not refused: nothing more is sent to it"
+_UNGUARDED = "may change something, and an earlier wrong call was not refused, so no more calls are sent to it"
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -66,13 +66,13 @@ _NO_LOG = frozenset(("success",))
 # Name, unit and description.
 _COUNTERS = {
     "failwell.failures": ("{failure}", "Tool calls that failed."),
-    "failwell.events": ("{event}", "What happened beside plain successes, by kind."),
-    "failwell.lost": ("{record}", "Records that found no room."),
+    "failwell.events": ("{event}", "Events other than plain successes, by kind."),
+    "failwell.lost": ("{record}", "Records dropped for lack of room."),
 }
 _DURATIONS = {
-    DURATIONS["client"]: "How long tool calls took, as who asked saw it.",
-    DURATIONS["server"]: "How long tool calls took, as who answered saw it.",
-    SESSIONS["server"]: "How long sessions lasted that ended, as who answered saw it.",
+    DURATIONS["client"]: "Duration of tool calls, as seen by the caller.",
+    DURATIONS["server"]: "Duration of tool calls, as seen by the server.",
+    SESSIONS["server"]: "Duration of finished sessions, as seen by the server.",
 }
 _TIMEOUT = 10.0
 _SCHEMES = ("http", "https")
@@ -422,5 +422,5 @@ def _checked(url: str) -> str:
     if parts.scheme not in _SCHEMES or not parts.hostname or parts.query or parts.fragment or port == 0:
         raise ValueError(_NO_URL)
     if parts.username is not None or parts.password is not None:
-        raise ValueError("the URL of a collector holds no password: give a header in OTEL_EXPORTER_OTLP_HEADERS")
+        raise ValueError("the URL of a collector cannot contain a password: set a header in OTEL_EXPORTER_OTLP_HEADERS")
     return url.rstrip("/")

@@ -250,12 +250,12 @@ class BatchWriter:
 
     def _written(self) -> None:
         if self._failures:
-            self._warn("records of calls are written again")
+            self._warn("call records are being written again")
         self._begin()
 
     def _failed(self, failed: Exception) -> None:
         if self._failures == 0:
-            self._warn(f"records of calls cannot be written and wait: {error_line(failed)}")
+            self._warn(f"call records cannot be written and are waiting: {error_line(failed)}")
         self._failures += 1
         self.pause = min(_FIRST_PAUSE * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
         if self._failures >= _SPLIT_AFTER and (self._has_grown or self._failures % _SPLIT_AFTER == 0):
@@ -442,7 +442,7 @@ class Recorder:
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():
-                self._warn(f"{self._unwritten()} records of calls were not written in time")
+                self._warn(f"{self._unwritten()} call records were not written in time")
 
     def __enter__(self) -> "Recorder":
         return self
@@ -508,7 +508,9 @@ class Recorder:
         if self._is_closed:
             return "the recorder is closed"
         return (
-            "the store takes none, and no more can wait" if self._writer.pause else "more happens than can be written"
+            "the store accepts none, and no more can wait"
+            if self._writer.pause
+            else "events arrive faster than they can be written"
         )
 
     def _lose(self, count: int, why: str) -> None:
@@ -516,7 +518,7 @@ class Recorder:
             is_first = self._lost == 0
             self._lost += count
         if is_first and count:
-            self._warn(f"records of calls are lost: {why}")
+            self._warn(f"call records are being lost: {why}")
 
     def _end(self) -> None:
         self._write_all()
@@ -526,7 +528,7 @@ class Recorder:
         unwritten = self._unwritten()
         self._waiting.clear()
         self._writer.held.clear()
-        self._lose(unwritten, "the store did not take them before the end")
+        self._lose(unwritten, "the store did not accept them before the end")
         self._writer.close()
 
     def _unwritten(self) -> int:

@@ -65,7 +65,7 @@ _SMALLEST = 10**6
 
 def _parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise ValueError(f"{text[:40]!r} is no number of records: write it like 1000000")
+        raise ValueError(f"{text[:40]!r} is not a number of records: write it like 1000000")
     return int(text)
 
 

@@ -213,7 +213,7 @@ def read_version(connection: Connection) -> int | None:
         return None
     found: int | None = connection.execute(select(schema.c.version)).scalar()
     if found is None or found < FIRST_VERSION:
-        raise WrongVersion("the tables are not failwell's: they tell no version")
+        raise WrongVersion("the tables are not failwell's: they have no version")
     if found > VERSION:
         raise WrongVersion(
             f"a later version of failwell made this store (format {found}, and this one knows {VERSION}): "

@@ -23,8 +23,8 @@ from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, Question, RetryPermit
 from failwell.retry._pacer import Turn, not_sent
 
-_SUSPENDED = "Calls of this tool are suspended after repeated failures."
-_LIMITED = "The server limits how often this tool is called, and the turn of this call comes too late."
+_SUSPENDED = "Calls to this tool are suspended after repeated failures."
+_LIMITED = "The server limits how often this tool is called, and the wait for this call is too long."
 
 
 class Try(Struct, frozen=True):
@@ -250,12 +250,12 @@ class Run(_Progress, eq=False):
     def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
         """Return what is due by what is known of this call alone."""
         if retried_below:
-            return Decision(action="stop", reason="It was retried already.", delay=failure.retry_after)
+            return Decision(action="stop", reason="It was already retried.", delay=failure.retry_after)
         if not is_automatic():
             return Decision(action="stop", reason=SWITCHED_OFF, delay=failure.retry_after)
         most = _environment.current.attempts
         if most is not None and self.attempt >= most:
-            reason = f"No more than {most} attempts are made here."
+            reason = f"At most {most} attempts are made here."
             return Decision(action="stop", reason=reason, delay=failure.retry_after)
         return decide(
             failure,

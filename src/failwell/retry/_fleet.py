@@ -280,7 +280,7 @@ class FleetLimits:
             self._known.clear()
             self._background.add(lambda: None)  # wakes the thread, which looks for it from now on
             self._announce(
-                f"{self._store.name} is away: {away}. Until it is back, each process keeps limits of its own."
+                f"{self._store.name} is unavailable: {away}. Until it is back, each process keeps its own limits."
             )
 
     def _check_store(self) -> float | None:

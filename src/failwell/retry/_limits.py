@@ -229,7 +229,7 @@ class Breaker:
                 state.failures = [*recent[-self.most :], now]
                 if len(state.failures) >= self.most:
                     state.opened = now
-                    log.info("calls of %s are suspended for %g s after %d failures", key[1], self.pause, self.most)
+                    log.info("calls to %s are suspended for %g s after %d failures", key[1], self.pause, self.most)
             elif state.opened is not None and state.prober is caller:
                 state.opened, state.prober = now, None
             self.failing.move_to_end(key)
@@ -240,7 +240,7 @@ class Breaker:
             with self._lock:
                 state = self.failing.pop(key, None)
             if state is not None and state.opened is not None:
-                log.info("calls of %s are made again", key[1])
+                log.info("calls to %s are no longer suspended", key[1])
 
     def released(self, key: Key, *, caller: object = None) -> None:
         """Let another call probe, if the one that did was this one and ended without an answer."""
@@ -273,7 +273,7 @@ def suspended(key: Key, left: float, *, most: int) -> Failure:
     """Return the failure of a call that is not made for so many seconds more."""
     server, tool = key
     return Temporary(
-        f"Calls of {tool or server} are suspended after {most} failures.",
+        f"Calls to {tool or server} are suspended after {most} failures.",
         code="CIRCUIT_OPEN",
         retry_after=left,
         outcome="not_executed",

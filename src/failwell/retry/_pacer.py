@@ -280,7 +280,7 @@ def is_wide(failure: Failure) -> bool:
 def not_sent(tool: str, delay: float) -> Failure:
     """Return the failure of a call that is not made because it would have to wait for its turn too long."""
     return RateLimited(
-        f"The server limits how often {tool or 'it'} is called. This call was not sent: its turn comes too late.",
+        f"The server limits how often {tool or 'it'} is called. The wait is too long, so this call was not sent.",
         retry_after=delay,
         outcome="not_executed",
         tool=tool or None,

@@ -475,14 +475,14 @@ def _secret_of(client: "redis.Redis") -> bytes:
 
 # By the class of the library, nearest first: its texts may hold addresses and names of users.
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
-    (exceptions.AuthenticationError, "it does not know the user or the password"),
-    (exceptions.NoPermissionError, "the user may not do that"),
+    (exceptions.AuthenticationError, "it rejected the user or password"),
+    (exceptions.NoPermissionError, "the user is not allowed to do that"),
     (exceptions.ReadOnlyError, "it is a replica, which cannot be written to"),
     (exceptions.OutOfMemoryError, "it has no memory left"),
     (exceptions.BusyLoadingError, "it is loading its data"),
-    (exceptions.TimeoutError, "it does not answer in time"),
+    (exceptions.TimeoutError, "it did not answer in time"),
     (exceptions.ConnectionError, "the connection failed"),
-    (exceptions.ResponseError, "it refuses what it is asked"),
+    (exceptions.ResponseError, "it refused the command"),
     (Exception, "it cannot be used"),
 )
 

@@ -137,7 +137,7 @@ class QueryThreads:
     def _fall_back(self, query: Query[T], asked: Future[T], failed: Exception) -> T:
         if not isinstance(failed, StoreUnavailable):
             asked.add_done_callback(lambda _: query.undo())
-            failed = StoreUnavailable("it does not answer in time")
+            failed = StoreUnavailable("it did not answer in time")
         self._on_failure(failed)
         return query.fallback()
 

@@ -95,5 +95,5 @@ class TimeLimit:
         which = "the deadline of " if is_deadline else ""
         since = " of the last progress" if clock.is_restarted and not is_deadline else ""
         unit = "second" if seconds == 1 else "seconds"
-        message = f"No answer came within {which}{seconds:g} {unit}{since}."
+        message = f"No answer arrived within {which}{seconds:g} {unit}{since}."
         return Failure(code="TIMEOUT", message=message, outcome="unknown", details={"timeout": seconds})

@@ -201,7 +201,7 @@ def coercions(value: Any, part: SchemaPart) -> Iterator[Candidate]:
             if found is not None:
                 yield found
     if "array" in part.types and not isinstance(value, list | dict) and value is not None:
-        yield Candidate([value], "a list is due: put the value in one", 0.85)
+        yield Candidate([value], "a list is expected, so the value is put in one", 0.85)
 
 
 def nearest_option(value: Any, options: tuple[Any, ...], meant: str | None = None) -> Candidate | None:
@@ -221,7 +221,9 @@ def nearest_option(value: Any, options: tuple[Any, ...], meant: str | None = Non
         return None
     if meant is not None and meant in texts:
         near = [meant]
-    return Candidate(near[0], "the only option that is spelt alike", 0.8) if likeness(text, near[0]) >= 0.75 else None
+    return (
+        Candidate(near[0], "the only option with a similar spelling", 0.8) if likeness(text, near[0]) >= 0.75 else None
+    )
 
 
 def likeness(one: str, two: str) -> float:
@@ -236,9 +238,9 @@ def respellings(value: Any) -> Iterator[Candidate]:
     if not isinstance(value, str) or len(value) > _LONGEST:
         return
     if value.strip() != value:
-        yield Candidate(value.strip(), "without the blanks around it", 0.85)
+        yield Candidate(value.strip(), "without the spaces around it", 0.85)
     if date := _SHORT_DATE.fullmatch(value.strip()):
-        yield Candidate(f"{date[1]}-{int(date[2]):02}-{int(date[3]):02}", "the date with its zeros", 0.85)
+        yield Candidate(f"{date[1]}-{int(date[2]):02}-{int(date[3]):02}", "the date with leading zeros", 0.85)
 
 
 def _whole_number(value: str) -> Candidate | None:
@@ -286,7 +288,7 @@ def _flag_text(value: bool) -> Candidate | None:  # noqa: FBT001 - the value to 
 
 
 def _only_item(value: list[Any]) -> Candidate | None:
-    return Candidate(value[0], "one value is due: the only one in the list", 0.85) if len(value) == 1 else None
+    return Candidate(value[0], "one value is expected: the only one in the list", 0.85) if len(value) == 1 else None
 
 
 _COERCIONS: dict[tuple[str, str], tuple[Callable[[Any], Candidate | None], ...]] = {
@@ -330,7 +332,7 @@ class _Correction:
         ):
             return self._rename(keys, holder, around, problem.did_you_mean)
         if value is None and "null" not in part.types and keys[-1] not in around.required and is_object(holder):
-            self._take_out(keys, holder, "an optional value that is not known is left out", 0.9)
+            self._take_out(keys, holder, "an unknown optional value is left out", 0.9)
             return True
         return any(self._try(keys, holder, found) for found in _candidates(value, part, problem))
 
@@ -359,7 +361,7 @@ class _Correction:
             return False
         if len(certain) == 1:
             holder[name] = certain[0]
-            self._note(keys, None, certain[0], "the only value that is possible, or the default", 0.85)
+            self._note(keys, None, certain[0], "the only possible value, or the default", 0.85)
             return True
         around = self.whole.at(keys[:-1])
         strange = [key for key in holder if key not in around.names]
@@ -377,7 +379,7 @@ class _Correction:
         needed = [name for name in free if name in around.required]
         near = closest(sent, needed, most=2) or closest(sent, free, most=2) or ([meant] if meant in free else [])
         if not near:
-            self._take_out(keys, holder, "nothing of this name is known: left out", 0.6)
+            self._take_out(keys, holder, "there is no such field, so it is left out", 0.6)
             return True
         if len(near) > 1 and likeness(sent, near[1]) > 0.9 * likeness(sent, near[0]):
             return False

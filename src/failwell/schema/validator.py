@@ -182,7 +182,7 @@ class Checker:
         except BaseException as panic:
             if not _is_panic(panic):
                 raise
-            log.error("the validator broke on the arguments of tool %s; they pass unchecked", self.tool)
+            log.error("the validator failed on the arguments of tool %s; they were not checked", self.tool)
             return ()
         # Not JSON: keys that are not text, sets, lone surrogates, subclasses, nesting beyond any limit.
         copy, problems = _plain_copy(arguments, DEEPEST)
@@ -200,7 +200,7 @@ class Checker:
         try:
             problems = _problems_in(errors or (), arguments, self._tree)
         except Exception:
-            log.exception("what is wrong with arguments could not be explained")
+            log.exception("the problems with some arguments could not be explained")
         if self._names is not None:
             problems += tuple(self._unknown(arguments, self._names))
         return problems[:MOST_PROBLEMS] or (_UNEXPLAINED,)
@@ -272,7 +272,7 @@ def _compiled(schema: Any, whose: str) -> tuple[jsonschema_rs.Validator, bool]:
         except BaseException as panic:
             if not _is_panic(panic):
                 raise
-            raise ValueError(f"invalid schema{whose}: the validator broke on it") from None
+            raise ValueError(f"invalid schema{whose}: the validator failed on it") from None
         else:
             return validator, options is _BACKTRACKING
     raise ValueError(f"invalid schema{whose}: {_reason(refused, schema)}")

@@ -40,7 +40,7 @@ _NOT_SENT = Failure(
 )
 _CLOSED = Failure(
     code="CONNECTION_LOST",
-    message="The connection to the MCP server was closed before its answer came.",
+    message="The connection to the MCP server was closed before it answered.",
     origin="mapped",
 )
 _RENEWED = Failure(
@@ -53,7 +53,7 @@ _RENEWED = Failure(
 is_calling: ContextVar[bool] = ContextVar("failwell_is_calling", default=False)
 """Whether a tool is being called: who lists tools meanwhile does so to check its result."""
 
-_TELL = "Tell the user that the MCP server is not connected any more."
+_TELL = "Tell the user that the MCP server is no longer connected."
 _LONGEST_HANDSHAKE = 30.0
 
 
@@ -173,7 +173,7 @@ class SessionConnection:
             if self.reconnect is None:
                 raise
             return await self._replace()
-        log.info("an MCP server had forgotten a session: a new one was begun")
+        log.info("an MCP server lost a session, so a new one was started")
         return True
 
     async def _replace(self) -> bool:

@@ -56,7 +56,7 @@ _BROKEN_RESULT = Failure(
     recoverable=False,
 )
 _UNREADABLE_RESULT = Failure(
-    type="INTERNAL", message="The server's answer is no valid result of a tool.", outcome="unknown", retryable=None
+    type="INTERNAL", message="The server's answer is not a valid tool result.", outcome="unknown", retryable=None
 )
 
 

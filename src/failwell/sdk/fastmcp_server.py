@@ -205,8 +205,8 @@ _SDK = frozenset(("fastmcp", "mcp"))
 # What a call passes through until its arguments are checked; any other frame is the tool's.
 _BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
 _CONFLICTING = {
-    "ErrorHandlingMiddleware": "what it makes of failures is undone, as models do not see protocol errors",
-    "RetryMiddleware": "it repeats calls of every tool, also of those that are not safe to run twice",
+    "ErrorHandlingMiddleware": "its handling of failures is undone, since models do not see protocol errors",
+    "RetryMiddleware": "it retries every tool, including those that are not safe to run twice",
 }
 _WATCHED = "__failwell_watched__"
 _MOST_TRANSFORMS = 20
@@ -223,7 +223,7 @@ def attach(server: Any, protection: Protection) -> str:
     """
     layout()  # a version that is not supported is refused here too
     if any(isinstance(middleware, FailwellMiddleware) for middleware in server.middleware):
-        raise ValueError(f"{server.name} is protected already")
+        raise ValueError(f"{server.name} is already protected")
     ours = FailwellMiddleware(protection)
     ours.watch(server)
     ours.warn_of_conflicting_middleware(server)

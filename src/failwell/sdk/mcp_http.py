@@ -40,13 +40,13 @@ _UNAUTHORIZED = 401
 _NOT_FOUND = 404
 _OF_SESSION = ("session_id", "protocol_version")  # what a transport knows of its session; the second in mcp 1 only
 _STREAM_ENDED = "SSE stream"  # what mcp 2 says of an answer that was cut off begins like this
-_SESSION_LOST = "The MCP server does not know the session any more. This request was not executed."
+_SESSION_LOST = "The MCP server lost the session. This request was not executed."
 # What the rules for exceptions say of a service behind a server is true of the MCP server itself here.
 _MESSAGES = {
     "CONNECTION_FAILED": "The MCP server could not be reached.",
     "CONNECTION_REFUSED": "The MCP server refused the connection.",
     "CONNECT_TIMEOUT": "The MCP server did not accept the connection in time.",
-    "DNS_TEMPORARY": "The host name of the MCP server could not be looked up just now.",
+    "DNS_TEMPORARY": "The host name of the MCP server could not be resolved right now.",
     "CONNECTION_LOST": "The connection to the MCP server broke before its answer was complete.",
     "UPSTREAM_TIMEOUT": "The MCP server did not answer in time.",
     "UPSTREAM_ERROR": "The MCP server reported an error.",
@@ -179,7 +179,7 @@ class _AnswerWriter:
 
     async def send(self, item: Any) -> None:
         if isinstance(item, Exception):  # mcp 1 tells everybody of a broken answer, except who waits for it
-            log.debug("an answer of the MCP server could not be read: %s", type(item).__name__)
+            log.debug("an answer from the MCP server could not be read: %s", type(item).__name__)
             return
         message = getattr(item.message, "root", item.message)
         if getattr(message, "method", None) is None and str(getattr(message, "id", None)) == self._request_id:
@@ -196,7 +196,7 @@ class _AnswerWriter:
         try:
             await self._writer.send(item)
         except (BrokenResourceError, ClosedResourceError):  # raised, it would come out where the transport is left
-            log.debug("a message of the MCP server came when its session had ended")
+            log.debug("a message from the MCP server arrived after its session had ended")
 
 
 class _HttpRefusal(Exception):

@@ -91,7 +91,7 @@ def request_error(exc: Exception, request: RequestInfo) -> Exception:
         data = {key: safe.details[key] for key in stated if key in safe.details} | {META_KEY: write_whole(safe)}
         return new_rpc_error(_number(failure, core, request), safe.message, data)
     except Exception:
-        log.exception("the failure of %s could not be written; a minimal one is sent instead", request.method)
+        log.exception("the failure of %s could not be written; a minimal one was sent instead", request.method)
     return new_rpc_error(INTERNAL_ERROR, _CRASH, None)
 
 
@@ -144,7 +144,7 @@ def _refused_by_sdk(exc: Exception, request: RequestInfo) -> Failure | None:
         names = sorted(found[1].strip("'").split("', '"))
         return invalid(FieldProblem(path=name, kind="missing", required=True) for name in names)
     if found := _NOT_CONVERTED.match(text):
-        message = "Not of the type that the prompt takes"
+        message = "Not the type that the prompt expects"
         return invalid([FieldProblem(path=found[1], kind="type", message=message)])
     return None
 

@@ -13,9 +13,9 @@ try:
 except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
-_NOT_UNICODE = "it holds text that is not Unicode"
-_NOT_JSON = "it holds a value that JSON has no form for"
-NOT_FINITE = "it holds NaN or Infinity, which JSON does not know"
+_NOT_UNICODE = "it contains text that is not valid Unicode"
+_NOT_JSON = "it contains a value that JSON cannot represent"
+NOT_FINITE = "it contains NaN or Infinity, which JSON does not allow"
 _TOO_DEEP = "it is nested too deeply"
 
 # What an error says, as the encoder and the decoder of the SDKs word it, and what that means.
@@ -26,10 +26,10 @@ _MEANINGS = (
     ("depth", _TOO_DEEP),
     ("circular", _TOO_DEEP),
     ("recursion", _TOO_DEEP),
-    ("out of range", "it holds an integer of more than 4,300 digits"),
+    ("out of range", "it contains an integer of more than 4,300 digits"),
     ("expected value", NOT_FINITE),
     ("invalid number", NOT_FINITE),
-    ("unexpected return type", "it is not a result of a tool"),
+    ("unexpected return type", "it is not a tool result"),
 )
 
 
@@ -77,7 +77,7 @@ def unsendable(result: Any) -> str | None:
             return _unreadable(result.model_dump(by_alias=True, exclude_none=True))
         except Exception as exc:
             return meaning(str(exc))
-    return _unreadable(result) if is_object(result) else f"{type(result).__name__} is not a result of a tool"
+    return _unreadable(result) if is_object(result) else f"{type(result).__name__} is not a tool result"
 
 
 def _is_plain_text(block: Any) -> bool:

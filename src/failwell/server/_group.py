@@ -264,7 +264,7 @@ class Group:
         signature = Signature(handler) if schema is None else None
         described = dict(schema) if schema is not None else signature.schema if signature else {}
         if self.discriminator in described.get("properties", {}):
-            raise ValueError(f"action {name!r} cannot have an argument {self.discriminator!r}: it chooses the action")
+            raise ValueError(f"action {name!r} cannot have an argument {self.discriminator!r}: it selects the action")
         check = self._checker(described, tool=self.name, action=name).check if self._checker else None
         self._actions[name] = _Action(handler, described, description or _first_line(handler), check, signature)
 

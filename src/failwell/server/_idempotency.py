@@ -174,7 +174,7 @@ class Claim:
         store: Any = self.settings.store
         if not self.is_mine or not store.settle_in(connection, self.id, self.owner):
             self.is_mine = False
-            raise Conflict("The call was given to another worker meanwhile, so nothing was done.")
+            raise Conflict("Another worker took over the call, so nothing was done.")
 
 
 _current: ContextVar[Claim | None] = ContextVar("failwell_claim", default=None)
@@ -536,7 +536,7 @@ def _no_principal(tool: str) -> Failure:
 def _mismatch(tool: str) -> Failure:
     return Failure(
         code="IDEMPOTENCY_MISMATCH",
-        message="This idempotency key was used with other arguments.",
+        message="This idempotency key was used with different arguments.",
         outcome="not_executed",
         tool=tool,
     )
@@ -555,7 +555,7 @@ def unknown_outcome(tool: str) -> Failure:
     """Return the failure of a call whose key was used before, by a call of which nothing is known."""
     return Failure(
         code="OUTCOME_UNKNOWN",
-        message="An earlier call with this idempotency key did not report what came of it.",
+        message="An earlier call with this idempotency key did not report its outcome.",
         tool=tool,
     )
 
@@ -571,7 +571,7 @@ def _result_lost(tool: str) -> Failure:
 def _store_down(tool: str) -> Failure:
     return Failure(
         code="SERVICE_UNAVAILABLE",
-        message="The store of idempotency keys does not answer, so the call was not made.",
+        message="The store of idempotency keys is not responding, so the call was not made.",
         outcome="not_executed",
         retryable=True,
         tool=tool,

@@ -206,11 +206,11 @@ class Protection:
         """Protect a server as its SDK requires, and say so.
 
         Raises:
-            ValueError: the server is protected already, or its SDK is not supported.
+            ValueError: the server is already protected, or its SDK is not supported.
         """
         name = getattr(server, "name", None) or type(server).__name__
         if getattr(server, _ATTRIBUTE, None) is not None:
-            raise ValueError(f"{name} is protected already")
+            raise ValueError(f"{name} is already protected")
         self.server = str(name)
         self.rules = scope_of(server)
         # Much is loaded and compiled by a first failure, which would keep the event loop waiting.
@@ -242,7 +242,7 @@ class Protection:
         for setting, names in self._named.items():
             for name in names:
                 if name not in known:
-                    return f"{setting} names {name!r}, which is no tool of {self.server}{did_you_mean(name, known)}"
+                    return f"{setting} names {name!r}, which is not a tool of {self.server}{did_you_mean(name, known)}"
         return None
 
     def responder(self, info: CallInfo) -> Responder:
@@ -516,7 +516,7 @@ def protect(
 
     Raises:
         TypeError: *server* is not a server, or the dialect does not take a setting.
-        ValueError: the server is protected already, its SDK is not supported, or there is no such dialect.
+        ValueError: the server is already protected, its SDK is not supported, or there is no such dialect.
     """
     sdk = _sdks.module_for(server, _sdks.SERVERS)
     if sdk is None:

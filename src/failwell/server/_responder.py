@@ -146,7 +146,7 @@ class Responder(NamedTuple):
         try:
             shown = write_json(data)
         except Exception:  # what no JSON-RPC error could have carried
-            log.debug("the data of an error of tool %s is no JSON", self.tool, exc_info=True)
+            log.debug("the error data of tool %s is not JSON", self.tool, exc_info=True)
             return failure
         given = parse_json(shown)
         details = {**(given if is_object(given) else {"data": given}), **failure.details}

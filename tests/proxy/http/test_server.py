@@ -21,7 +21,7 @@ from tests.proxy.http.setting import ACCEPT, Answered, Handler, call, event, gat
 COMMAND = [sys.executable, "-m", "failwell", "proxy"]
 LONG = "600"
 LONGER_THAN_ANYTHING_ELSE_GETS = 1.2
-LOST = ("CONNECTION_LOST", "unknown", "The proxy was ended before the server answered.")
+LOST = ("CONNECTION_LOST", "unknown", "The proxy was stopped before the server answered.")
 
 
 class Slow:

@@ -306,10 +306,9 @@ def test_the_operator_s_word_that_a_tool_is_safe_is_in_the_advice() -> None:
     with Client() as client:
         unknown = client.call("act", n=1, do="fail:503 Service Unavailable")
 
-    assert failure(safe).suggestion == "Safe to repeat after a wait."
-    assert (
-        failure(unknown).suggestion == "It may have taken effect: if it changes anything, check before you repeat it."
-    )
+    assert failure(safe).suggestion == "This call is safe to repeat. Wait, then call again."
+    check = "The call may have taken effect. If this tool changes anything, check before calling it again."
+    assert failure(unknown).suggestion == check
 
 
 def test_a_call_that_waits_for_another_try_is_cancelled_without_the_server() -> None:

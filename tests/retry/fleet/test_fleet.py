@@ -191,7 +191,7 @@ def test_killing_redis_in_the_middle_loses_no_call(own_redis: RedisServer, make:
 
     assert answers == [["ok"] * 10] * 4
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"{own_redis.url} is away: the connection failed.")
+    assert warnings[0].startswith(f"{own_redis.url} is unavailable: the connection failed.")
     own_redis.start()
     assert until(lambda: not limits.is_away)
     assert warnings[1:] == [f"{own_redis.url} is back: limits are shared again."]
@@ -222,7 +222,7 @@ def test_a_redis_that_hangs_is_away(own_redis: RedisServer, make: Make) -> None:
         call(limits, now=0.0)
 
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"{own_redis.url} is away: it does not answer in time.")
+    assert warnings[0].startswith(f"{own_redis.url} is unavailable: it did not answer in time.")
     own_redis.send(signal.SIGCONT)
     assert until(lambda: not limits.is_away)
 
@@ -292,7 +292,7 @@ def test_no_warning_tells_the_password(how: str, own_redis: RedisServer, make: M
     own_redis.client.connection_pool.disconnect()
 
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"redis://127.0.0.1:{own_redis.port}/0 is away: ")
+    assert warnings[0].startswith(f"redis://127.0.0.1:{own_redis.port}/0 is unavailable: ")
     assert "pw-secret" not in warnings[0]
     assert "ada" not in warnings[0]
 

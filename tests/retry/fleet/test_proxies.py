@@ -54,7 +54,7 @@ def test_without_redis_the_operator_is_told_once_and_the_client_gets_its_answer(
     answers, told = through("--limits", own_redis.url.replace("127.0.0.1", "ada:hunter2@127.0.0.1"))
 
     assert answers[1]["result"]["isError"]
-    assert told.startswith(f"failwell: {own_redis.url} is away: the connection failed.")
+    assert told.startswith(f"failwell: {own_redis.url} is unavailable: the connection failed.")
     assert told.count("\n") == 1
     assert "hunter2" not in told
 

@@ -75,7 +75,7 @@ def test_a_call_is_made_where_no_thread_can_be_started(monkeypatch: pytest.Monke
 
     assert answers == ["ok"] * 3
     assert len(warnings) == 1
-    assert warnings[0].startswith("the store is away: no thread can be started to ask it.")
+    assert warnings[0].startswith("the store is unavailable: no thread can be started to ask it.")
     refusal(limits, KEY, 0.0, caller=1)  # and now one can
     assert until(lambda: not limits.is_away)
     assert refusal(limits, KEY, 0.0, caller=1) is None
@@ -125,7 +125,7 @@ def test_a_warning_that_cannot_be_told_is_logged(caplog: pytest.LogCaptureFixtur
         answer = fw.call(lambda: "ok", server="s", tool="t", shared=limits)
 
     assert answer == "ok"
-    assert [one.getMessage().partition(".")[0] for one in caplog.records] == ["the store is away: it is down"]
+    assert [one.getMessage().partition(".")[0] for one in caplog.records] == ["the store is unavailable: it is down"]
     store.is_up = True
     assert until(lambda: not limits.is_away)
     limits.close()

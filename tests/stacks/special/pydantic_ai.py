@@ -41,5 +41,5 @@ def test_input_to_correct_is_the_model_s_turn() -> None:
 
 
 def test_any_other_failure_is_charged_to_no_budget() -> None:
-    with pytest.raises(ToolFailed, match="It may have taken effect"):
+    with pytest.raises(ToolFailed, match="The call may have taken effect"):
         processed(ModelRetry(json.dumps(TIMED_OUT)))

@@ -49,7 +49,7 @@ def failure_from_response(
     if status in _REDIRECTS:
         return Failure(
             code="CONFIG_ERROR",
-            message="The server redirects the call elsewhere, and the call was not sent there.",
+            message="The server redirected the call to another address. It was not sent there.",
             suggestion="Ask the operator to give the proxy the address that the server redirects to.",
             outcome="not_executed",
             http_status=status,

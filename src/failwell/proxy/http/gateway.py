@@ -81,9 +81,9 @@ class AllowedHosts:
         if (hosts and host is None) or (self._is_local and not self._is_own(name)):
             return "this host is not served here"
         if not all(self._is_allowed(origin, name) for origin in origins):
-            return "this origin may not come in; failwell proxy --allow-origin lets it"
+            return "this origin is not allowed; to allow it, use failwell proxy --allow-origin"
         if not origins and _ANY not in self._origins and not _OWN_SITES.issuperset(sites):
-            return "a page of another site may not come in; failwell proxy --allow-origin lets it"
+            return "pages of other sites are not allowed; to allow one, use failwell proxy --allow-origin"
         return None
 
     def _is_own(self, name: str | None) -> bool:
@@ -152,7 +152,7 @@ _REFUSALS: dict[type[Exception], tuple[int, str]] = {
     BodyTooLong: (413, "the body of the request is {}"),
     BodyTooSlow: (408, f"the body of the request took longer than {BODY_TIMEOUT:g} seconds"),
     UnknownEncoding: (415, "{}"),
-    TooManyBodies: (_UNAVAILABLE, "too many long bodies are held at the same time"),
+    TooManyBodies: (_UNAVAILABLE, "too many long bodies are being held"),
     TooManyStreams: (_UNAVAILABLE, "too many streams are open"),
 }
 

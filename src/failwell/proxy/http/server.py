@@ -77,7 +77,7 @@ class Setup:
         if not self._options.quiet:
             tell_operator(*self.summary.lines(self.settings.calls))
             if self._recorder is not None and self._recorder.lost:
-                tell_operator(f"{self._recorder.lost} records of calls were lost")
+                tell_operator(f"{self._recorder.lost} call records were lost")
 
     def close(self) -> None:
         """Close what is open."""

@@ -104,7 +104,7 @@ class StdioProxy:
         """Write the summary to standard error."""
         tell_operator(*self.summary.lines(self.loader.runner.conversation.settings.calls))
         if self._recorder is not None and self._recorder.lost:
-            tell_operator(f"{self._recorder.lost} records of calls were lost")
+            tell_operator(f"{self._recorder.lost} call records were lost")
 
     @property
     def summary(self) -> "CallSummary":
