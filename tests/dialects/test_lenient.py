@@ -226,3 +226,36 @@ def test_domain_data_under_a_name_the_dialect_has_a_place_for_stays_domain_data(
     assert found is not None
     assert found.details == details
     assert found.message == "m"
+
+
+def test_an_envelope_s_problems_in_words_and_of_wrong_types_are_read_beside_others() -> None:
+    problems = {
+        "to": "is required",
+        "body": {"message": "Expected type string", "value": 5, "field_type": 7, "options": "none"},
+        "retries": {"message": "Invalid value", "value": "many", "field_type": "enum", "sent": "no"},
+        "": {"message": "it has no path"},
+    }
+    payload = {"success": False, "error_code": "X", "error": "Three are wrong.", "details": {"all_errors": problems}}
+
+    found = fw.read(json.dumps(payload))
+
+    assert found is not None
+    assert found.fields == (
+        fw.FieldProblem(path="to", message="is required"),
+        fw.FieldProblem(path="body", message="Expected type string", sent=5),
+        fw.FieldProblem(path="retries", message="Invalid value", sent="many", kind="enum"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "delay"), [("30 seconds", 30), ("0.25 seconds", 0.25), ("9007199254740993 seconds", None)]
+)
+def test_a_delay_in_meta_s_text_is_a_number_of_seconds(written: str, delay: float | None) -> None:
+    meta = {"errorType": "TimeoutError", "errorCode": "TIMEOUT", "retryable": True}
+
+    found = fw.read(
+        {"content": [{"type": "text", "text": f"No.\nWait at least: {written}"}], "isError": True, "_meta": meta}
+    )
+
+    assert found is not None
+    assert (found.message, found.retry_after) == ("No.", delay)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from failwell import codes
@@ -17,8 +16,8 @@ from failwell.codes import TYPES, Type
 from failwell.dialects._open_part import (
     FIELD_KEYS,
     KEYS,
-    problem_from,
     read_open_part,
+    read_problems,
     split_extra,
     with_extra,
     write_open_part,
@@ -151,27 +150,25 @@ def _problems(details: dict[str, Any], required: list[Any]) -> tuple[FieldProble
     by_path: dict[str, Any] = details.get("validation_errors") or details.get("all_errors") or {}
     if not isinstance(by_path, dict):
         by_path = {}
-    found = [_problem(path, item, is_required=path in required) for path, item in by_path.items() if path]
+    stated = [_stated(path, item, required) for path, item in by_path.items() if isinstance(path, str) and path]
+    found: tuple[FieldProblem, ...] = read_problems(stated) if stated else ()
     missing = [path for path in required if isinstance(path, str) and path and path not in by_path]
-    found += [FieldProblem(path=path, kind="missing", required=True) for path in missing]
-    return tuple(found)
+    return (*found, *(FieldProblem(path=path, kind="missing", required=True) for path in missing)) if missing else found
 
 
-def _problem(path: str, item: dict[str, Any], *, is_required: bool) -> FieldProblem:
+def _stated(path: str, item: dict[str, Any], required: list[Any]) -> dict[str, Any]:
+    """Return the JSON form of the problem that an envelope states of a path."""
     if not isinstance(item, dict):
-        return FieldProblem(path=path, message=str(item))
+        return {"path": path, "message": str(item)}
     kind = item.get("field_type", item.get("type"))
     if not isinstance(kind, str):
-        kind = "missing" if is_required and item.get("value", UNSET) is None else None
+        kind = "missing" if path in required and item.get("value", UNSET) is None else None
     values = {**item, "path": path, "kind": kind}
     if "value" in item:
         values["sent"] = item["value"]
     else:
         values.pop("sent", None)
-    try:
-        return msgspec.convert(values, FieldProblem)
-    except msgspec.ValidationError:
-        return problem_from(values) or FieldProblem(path=path)
+    return values
 
 
 def json_schema() -> dict[str, Any]:

@@ -72,7 +72,9 @@ def from_payload(payload: dict[str, Any], *, exact: bool = False) -> Failure | N
     """Return the failure in a flat object, or None. Exact means error and message and no other but details."""
     error: str = payload.get("error", "")
     message: str | None = payload.get("message")
-    if valid_code(error) is not error or not isinstance(message, str) or error.lower() in _NO_ERROR:
+    if not isinstance(message, str) or not isinstance(error, str):
+        return None
+    if error not in _CODE_OF and (valid_code(error) is not error or error.lower() in _NO_ERROR):
         return None
     if exact and not payload.keys() <= _OWN:
         return None

@@ -9,6 +9,8 @@ The next step, the time to wait, what to use and field problems follow the messa
 
 from typing import Any
 
+from msgspec import UNSET
+
 from failwell import codes
 from failwell._lazy import lazy_pattern
 from failwell.codes import Type
@@ -56,22 +58,26 @@ def _indented(text: str) -> str:
 
 def decode(wire: Wire) -> Failure | None:
     """Return the failure that `_meta.errorType` tells of, or None."""
-    kind = wire.meta.get("errorType")
+    meta = wire.meta
+    kind = meta.get("errorType")
     if not isinstance(kind, str) or not kind.strip():
         return None
-    values: dict[str, Any] = {"kind": kind}
-    code = valid_code(wire.meta.get("errorCode"))
-    if isinstance(code, str):
+    message, values = _parts(wire.text)
+    values["kind"] = kind
+    code = valid_code(meta.get("errorCode"))
+    if code is UNSET:
+        code = None
+    else:
         values["code"] = code
-    values["type"] = _type_read(kind, values.get("code"))
-    if isinstance(wire.meta.get("outcome"), str):
-        values["outcome"] = wire.meta["outcome"]
-    if isinstance(wire.meta.get("retryable"), bool):
-        values["retryable"] = wire.meta["retryable"]
-    elif values["type"] in (None, "INTERNAL"):
+    values["type"] = type_ = _type_read(kind, code)
+    outcome, retryable = meta.get("outcome"), meta.get("retryable")
+    if isinstance(outcome, str):
+        values["outcome"] = outcome
+    if isinstance(retryable, bool):
+        values["retryable"] = retryable
+    elif type_ is None or type_ == "INTERNAL":
         values["retryable"] = None  # left out means unknown
-    message, said = _parts(wire.text)
-    return read_failure(values | said, message)
+    return read_failure(values, message)
 
 
 def _type_read(kind: str, code: str | None) -> Type | None:
@@ -87,31 +93,36 @@ def split_advice(text: str) -> tuple[str, dict[str, Any]]:
 
 def _parts(text: str) -> tuple[str, dict[str, Any]]:
     """Return the message in a text, and what the lines after it say, read from its end."""
-    blocks = text.split("\n")
     said: dict[str, Any] = {}
+    lines = text.split("\n")
     fields: list[FieldProblem] = []
-    end = len(blocks)
+    end = len(lines)
     while end > 1 and "suggestion" not in said:
         start = end - 1
-        while start > 0 and blocks[start].startswith("  "):
-            start -= 1
-        block = "\n".join([blocks[start], *(line[2:] for line in blocks[start + 1 : end])])
-        if start == 0:
-            break
-        if block.startswith(_SUGGESTION):
-            said["suggestion"] = block[len(_SUGGESTION) :]
-        elif "retry_after" not in said and (delay := _DELAY.fullmatch(block)):
-            said["retry_after"] = float(delay[1])
-        elif not said and block.startswith(_ACTIONS) and all(map(_NAME.fullmatch, names := _listed(block))):
-            said["actions"] = names
-        elif not said and (match := _FIELD_LINE.match(blocks[start])):
+        line = lines[start]
+        if line[:2] != "  ":
+            block = line
+        else:
+            while start > 0 and lines[start].startswith("  "):
+                start -= 1
+            line = lines[start]
+            block = "\n".join([line, *(more[2:] for more in lines[start + 1 : end])])
+            if start == 0:
+                break
+        if line[:2] == _FIELD and not said and (match := _FIELD_LINE.match(line)):
             fields.append(FieldProblem(path=match[1], message=block[len(_FIELD) + len(match[1]) + 2 :]))
+        elif line.startswith(_SUGGESTION):
+            said["suggestion"] = block[len(_SUGGESTION) :]
+        elif not said and line.startswith(_ACTIONS) and all(map(_NAME.fullmatch, names := _listed(block))):
+            said["actions"] = names
+        elif "retry_after" not in said and (delay := _DELAY.fullmatch(block)):
+            said["retry_after"] = float(delay[1]) if "." in delay[1] else int(delay[1])
         else:
             break
         end = start
     if fields:
         said["fields"] = tuple(reversed(fields))
-    return "\n".join(blocks[:end]), said
+    return ("\n".join(lines[:end]) if end > 1 else lines[0]), said
 
 
 def _listed(block: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from failwell.phrases.keys import states_retry
 
 _SET = tuple(name for name, row in FIELDS.items() if row.open_part == "set")
 _FOLLOWING = tuple(name for name, row in FIELDS.items() if row.open_part == "follows")
+_is_text = str.__instancecheck__
 _CONTAINERS = frozenset((tuple, dict))  # that say nothing when they are empty
 _set_values = attrgetter(*_SET)
 _following_values = attrgetter(*_FOLLOWING)
@@ -82,12 +83,16 @@ def read_open_part(part: dict[str, Any] | None, *, keys: Set[str] = KEYS) -> dic
             found[key] = value
         else:
             details[key] = value
-    if "actions" in found or "fields" in found:
-        for key, reader in (("fields", _problems), ("actions", _names)):
-            if key in found and (read_value := reader(found.pop(key))) is not UNSET:
-                found[key] = read_value
-            elif key in part and key not in found:
-                details[key] = part[key]
+    if "fields" in found and (problems := read_problems(found.pop("fields"))) is not UNSET:
+        found["fields"] = problems
+    elif "fields" in part:
+        details["fields"] = part["fields"]
+    if "actions" in found:
+        names = found["actions"]
+        if all(map(_is_text, names)):
+            found["actions"] = tuple(names)
+        else:
+            details["actions"] = found.pop("actions")
     if details:
         nested = details.get("details") if len(details) == 1 else None
         found["details"] = nested if isinstance(nested, dict) else details
@@ -109,17 +114,14 @@ def problem_from(item: dict[str, Any]) -> FieldProblem | None:
     return FieldProblem(**values, sent=item.get("sent", UNSET))
 
 
-def _names(value: list[Any]) -> Any:
-    return tuple(value) if all(isinstance(name, str) for name in value) else UNSET
-
-
 class _Problems(msgspec.Struct):
     """Field problems as msgspec converts them fast: what it knows of a struct it keeps, of a tuple it does not."""
 
     fields: tuple[FieldProblem, ...]
 
 
-def _problems(value: list[Any]) -> Any:
+def read_problems(value: list[Any]) -> Any:
+    """Return field problems from their JSON forms, or UNSET if one of them has no path."""
     try:
         return msgspec.convert({"fields": value}, _Problems).fields
     except msgspec.ValidationError:
@@ -161,7 +163,8 @@ def _built(values: dict[str, Any]) -> Failure:
     code = values.get("code")
     if code is not None:
         values["code"] = codes.canonical_code(code, values.get("tool"))
-    return Failure(origin="read", **values)
+    values["origin"] = "read"
+    return Failure(**values)
 
 
 def _with_message(values: dict[str, Any]) -> dict[str, Any]:
