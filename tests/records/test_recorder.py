@@ -4,6 +4,7 @@ import inspect
 import logging
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -547,3 +548,38 @@ def test_what_was_flushed_outlives_a_process_that_is_killed(tmp_path: Path, sche
     assert ran.returncode == -signal.SIGKILL
     assert tools[:2000] == [f"tool{number}" for number in range(2000)]
     assert tools[-1] == SEEN.tool
+
+
+BUSY = """
+import mmap, struct, sys
+from failwell.records import Event, Recorder
+
+with open(sys.argv[2], "r+b") as file:
+    told = mmap.mmap(file.fileno(), 16)
+recorder = Recorder(sys.argv[1], warn=lambda _: None)
+number = 0
+while True:
+    recorder(Event(source="server", kind="success", tool=f"tool{number}"))
+    number += 1
+    if number == 1:
+        assert recorder.flush(60)
+    struct.pack_into("qq", told, 0, number, recorder.lost)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed like that there")
+@pytest.mark.parametrize("scheme", ["jsonl:", "sqlite:///"])
+def test_a_process_that_is_killed_while_it_writes_loses_no_more_than_the_page_says(tmp_path: Path, scheme: str) -> None:
+    """More happens than can be written, so the buffer is full and a batch is on its way."""
+    store, told = tmp_path / "calls", tmp_path / "told"
+    told.write_bytes(bytes(16))
+
+    with subprocess.Popen([sys.executable, "-c", BUSY, f"{scheme}{store}", str(told)]) as process:
+        while not struct.unpack("qq", told.read_bytes())[1]:
+            assert process.poll() is None
+        process.kill()
+    happened, counted = struct.unpack("qq", told.read_bytes())
+    kept = [one.tool for one in read_back(scheme, store) if one.kind == "success"]
+
+    assert len(kept) == len(set(kept))
+    assert happened - counted - len(kept) <= 10_500 + 1  # and the one that is counted just now

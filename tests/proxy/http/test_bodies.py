@@ -294,6 +294,22 @@ def test_many_long_bodies_at_the_same_time_are_refused_and_short_ones_are_served
 GATEWAY = [sys.executable, "-m", "failwell", "proxy", "--quiet", "--listen", "127.0.0.1:0", "--url"]
 
 
+def test_a_body_that_unpacks_to_many_times_its_length_is_refused_below_the_bound_too() -> None:
+    """It is no longer than others, but a client that packs like that means no good."""
+    found: list[Any] = []
+
+    async def run() -> tuple[Answered, Answered]:
+        async with scripted(answering(success(), bodies=found)) as url, gateway(url + "/mcp") as base:
+            bomb = json.dumps(call(text="x" * 4_000_000)).encode()
+            return await post_packed(base, "gzip", bomb), await post(base, call())
+
+    refused, served = asyncio.run(run())
+
+    assert refused.status == 413
+    assert refused.message["error"]["message"].endswith(" is longer than 100 times its packed length")
+    assert (served.message, found) == (success(), [call()])
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see the memory of a process")
 def test_a_small_body_that_unpacks_to_hundreds_of_megabytes_takes_no_such_memory() -> None:
     bomb = gzip.compress(b"[" + b"{}," * 100_000_000 + b"{}]", 9)
