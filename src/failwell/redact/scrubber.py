@@ -117,6 +117,7 @@ def placeholder(kind: str) -> str:
     return f"{_OPENING}{kind}]"
 
 
+_PLACEHOLDER: Final = r"\[redacted:\w+\]"
 _PRIVATE_KEY: Final = placeholder("private_key")
 
 
@@ -263,15 +264,22 @@ def _drop_cut_word(text: str, limit: int) -> str:
 
 
 Replace = Callable[[re.Match[str]], str]
-# The gates of some patterns, and what to do with each: a text that holds none of the gates has nothing to replace.
-Gated = tuple[tuple[str, ...], list[tuple[re.Pattern[str], Replace]]]
+# A sign that all gates of some patterns have, the gates, and what to do with each pattern: a text that holds none of
+# the gates has nothing to replace, and to look for one sign is much faster.
+Gated = tuple[str, tuple[str, ...], list[tuple[re.Pattern[str], Replace]]]
+_RAREST_FIRST: Final = "qzxjkvbgpwyfcmudlhrsnioate"  # letters of English
+
+
+def _rarest(gates: tuple[str, ...]) -> str:
+    shared = set.intersection(*map(set, gates)) - {" "}
+    return min(sorted(shared), key=_RAREST_FIRST.find, default="")
 
 
 @cache
 def _shapes() -> list[Gated]:
     """Return the shapes in their order, those with the same gates in one group."""
     return [
-        (gates, [(_compiled(shape.pattern), _replacement(shape.kind)) for shape in group])
+        (_rarest(gates), gates, [(_compiled(shape.pattern), _replacement(shape.kind)) for shape in group])
         for gates, group in groupby(SHAPES, key=attrgetter("gates"))
     ]
 
@@ -279,25 +287,26 @@ def _shapes() -> list[Gated]:
 @cache
 def _named() -> list[Gated]:
     return [
-        (gates, [(_compiled(form), _replace_named) for _, form in group])
+        (_rarest(gates), gates, [(_compiled(form), _replace_named) for _, form in group])
         for gates, group in groupby(NAMED, key=itemgetter(0))
     ]
 
 
 @cache
 def _foreign() -> list[Gated]:
-    return [(FOREIGN_NAMES, [(_compiled(FOREIGN), _replace_foreign)])]
+    return [("", FOREIGN_NAMES, [(_compiled(FOREIGN), _replace_foreign)])]
 
 
 def _replace_gated(groups: list[Gated], text: str) -> str:
     low = text.lower()
-    for gates, replacements in groups:
-        for gate in gates:
-            if gate in low:
-                for pattern, replace in replacements:
-                    text = pattern.sub(replace, text)
-                low = text.lower()
-                break
+    for sign, gates, replacements in groups:
+        if sign in low:
+            for gate in gates:
+                if gate in low:
+                    for pattern, replace in replacements:
+                        text = pattern.sub(replace, text)
+                    low = text.lower()
+                    break
     return text
 
 
@@ -454,13 +463,13 @@ def _scrub_pairs(text: str) -> str:
     low = text.lower()
     if len(low) != len(text):
         low = "".join(char.lower() if char.isascii() else char for char in text)
+    if _OPENING in low:  # a placeholder names what was there, and no value follows it
+        for mark in set(_compiled(_PLACEHOLDER).findall(low)):
+            low = low.replace(mark, "." * len(mark))
     while part := part_of_a_name().search(low, at):
         start = part.start()
         while start > at and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
             start -= 1
-        if text.startswith(_OPENING, max(0, start - len(_OPENING))):
-            at = part.end()
-            continue
         pair = search(text, max(at, start - 3))
         if pair is None:
             break
@@ -507,9 +516,9 @@ def _scrub_rows(text: str) -> str:
             continue
         parameters = _compiled(PARAMETERS).match(text, insert.end())
         for start, end, column in _secret_items(text, (parameters or insert).end(), secret):
-            body = text[start:end]
-            if body and _looks_secret(secret[column], body) and not _is_no_value(body):
-                pieces += text[done:start], placeholder(secret[column].kind)
+            body, named = text[start:end], secret[column]
+            if body and (not named.proof or _looks_secret(named, body)) and not _is_no_value(body):
+                pieces += text[done:start], placeholder(named.kind)
                 done = end
     return "".join(pieces) + text[done:]
 
@@ -802,10 +811,13 @@ def is_plain(text: str) -> bool:
     if not (
         ("k" in low and ("key" in low or "token" in low or "cookie" in low))
         or ("c" in low and ("cre" in low or "code" in low or "cv" in low))  # "cre" is in secret and in credentials
-        or ("p" in low and ("pass" in low or "otp" in low or "pw" in low or "pin " in low))
+        or ("p" in low and ("pass" in low or "otp" in low or "pin " in low or ("w" in low and "pw" in low)))
         or ("b" in low and ("bearer" in low or "basic" in low or "rabbitmqctl" in low))
         or ("-" in low and (low[0] == "-" or " -" in low or "'-" in low or '"-' in low))
-        or ("auth" in low or "login" in low or "ssn " in low or "identified" in low or "net user" in low)
+        or ("h" in low and "auth" in low)
+        or ("g" in low and "login" in low)
+        or ("f" in low and "identified" in low)
+        or ("ssn " in low or "net user" in low)
     ):
         return True
     return bool(_compiled(_WORDS).match(text)) and not (
