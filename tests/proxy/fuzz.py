@@ -52,11 +52,15 @@ class Found(NamedTuple):
 
 
 class Judge:
-    """Looks at the answers to the calls that must get one."""
+    """Looks at the answers to the calls that must get one.
 
-    def __init__(self) -> None:
+    Args:
+        unsure: ids that may be answered again, since the server made them up.
+    """
+
+    def __init__(self, unsure: set[int] | None = None) -> None:
         self.waiting: set[int] = set()
-        self.unsure: set[int] = set()
+        self.unsure = set[int]() if unsure is None else unsure
         self.raw = 0
         self.wrong: list[str] = []
 
@@ -112,12 +116,12 @@ def probe(id: int) -> bytes:
 class LineFuzzer:
     """A client on standard input and output."""
 
-    def __init__(self, command: list[str], count: int, seed: str) -> None:
+    def __init__(self, command: list[str], count: int, seed: str, *, unsure: set[int] | None = None) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._mutator = Mutator(seed)
         self._calls = count // 2
         self._places = threading.Semaphore(IN_FLIGHT)
-        self._judge = Judge()
+        self._judge = Judge(unsure)
 
     def run(self) -> Found:
         assert self._process.stdin is not None
@@ -167,10 +171,14 @@ def fuzz_command(count: int, seed: str) -> Found:
 
 
 class Responses:
-    """A server over HTTP whose responses are odd."""
+    """A server over HTTP whose responses are odd.
+
+    A changed digit makes another id, which passes if no call with it is remembered: those are in `made_up`.
+    """
 
     def __init__(self, seed: str) -> None:
         self._mutator = Mutator(seed)
+        self.made_up: set[int] = set()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -187,14 +195,22 @@ class Responses:
                 status=chance.choice([200, 404, 429, 500]), body=mutator.noise(), headers=self._headers()
             )
         if drawn < 0.3:
-            return web.Response(body=mutator.mutate(answer), content_type="application/json")
+            return web.Response(body=self.mutate(answer, message["id"]), content_type="application/json")
         if drawn < 0.6:
             return web.Response(body=answer, content_type="application/json", headers={"X-Odd": "\u00e9"})
-        events = [mutator.noise(), mutator.mutate(answer), answer, answer][chance.randrange(3) :]
+        events = [mutator.noise(), self.mutate(answer, message["id"]), answer, answer][chance.randrange(3) :]
         body = b"".join(b"data: " + event + chance.choice([b"\n\n", b"\r\n\r\n", b"\r\r"]) for event in events)
         return web.Response(
             body=body[: chance.choice([len(body), self._place(body)])], content_type="text/event-stream"
         )
+
+    def mutate(self, answer: bytes, id: int) -> bytes:
+        """Return a changed answer, and note the ids that it has now."""
+        data = self._mutator.mutate(answer)
+        found = decode(data)
+        ids = [one.get("id") for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
+        self.made_up.update(one for one in ids if isinstance(one, int) and one != id)
+        return data
 
     def _headers(self) -> dict[str, str]:
         return {
@@ -237,8 +253,10 @@ def fuzz_remote(count: int, seed: str) -> Found:
     """Fuzz the proxy on standard input and output in front of a URL."""
 
     async def run() -> Found:
-        async with scripted(Responses(seed)) as url:
-            return await asyncio.to_thread(LineFuzzer([*PROXY, "--url", url + "/mcp"], count, seed).run)
+        responses = Responses(seed)
+        async with scripted(responses) as url:
+            command = [*PROXY, "--url", url + "/mcp"]
+            return await asyncio.to_thread(LineFuzzer(command, count, seed, unsure=responses.made_up).run)
 
     return asyncio.run(run())
 
