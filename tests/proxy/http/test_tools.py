@@ -13,6 +13,7 @@ from tests.proxy.http.test_remote import INITIALIZE, INITIALIZED, Host
 
 WRONG = "Invalid arguments for tool work"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+LIST = {"jsonrpc": "2.0", "id": 0, "method": "tools/list"}
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.01, 0.25), (0.25, 0.25), (1.5, 1.5), (600.0, 2.0)])
@@ -183,3 +184,27 @@ def test_tools_that_changed_are_listed_again_at_once_for_a_client_on_standard_in
     assert changed == CHANGED
     assert answer["result"]["_meta"]["dev.failwell/failure"]["code"] == "RATE_LIMITED"
     assert server.lists == [(2, "s"), ("failwell-tools-1", "s")]
+
+
+@pytest.mark.parametrize(
+    ("promises", "is_repeated"), [((True, True), True), ((False, True), False), ((True, False), False)]
+)
+def test_an_annotation_that_changes_gives_no_right_to_repeat(promises: tuple[bool, bool], is_repeated: bool) -> None:
+    lists = iter([listed("pay", idempotentHint=promise) for promise in promises])
+    calls: list[Any] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if body["method"] == "tools/list":
+            return web.json_response({**next(lists), "id": body["id"]})
+        calls.append(body)
+        return web.Response(status=502, headers={"Retry-After": "0"})
+
+    async def run() -> None:
+        async with scripted(handle) as url, gateway(url + "/mcp", "--retry") as base:
+            for message in (LIST, LIST, call("pay")):
+                await post(base, message)
+
+    asyncio.run(run())
+
+    assert (len(calls) > 1) == is_repeated
