@@ -26,3 +26,24 @@ def test_a_tool_promises_something_once_its_annotations_speak_of_effects(
     tools.learn({"tools": [{"name": "find", "annotations": annotations}]}, is_whole=True)
 
     assert tools.get("find").promises == promises
+
+
+def test_which_tools_may_help_follows_the_list_of_tools() -> None:
+    tools, nothing = ListedTools(), {"type": "object", "properties": {}}
+    assert tools.is_empty
+    tools.learn({"tools": [{"name": "list_tasks", "inputSchema": nothing}]}, is_whole=True)
+    assert (tools.candidates(), tools.is_empty) == (("list_tasks",), False)
+
+    tools.learn({"tools": [{"name": "create_task"}, {"name": "create_temp", "inputSchema": nothing}]}, is_whole=False)
+
+    assert tools.candidates() == ("list_tasks", "create_task")
+    tools.outdate()
+    assert (tools.candidates(), tools.is_empty) == ((), True)
+
+
+def test_a_list_without_tools_is_empty() -> None:
+    tools = ListedTools()
+    tools.learn({"tools": [{"name": "list_tasks"}]}, is_whole=True)
+    tools.learn({"tools": []}, is_whole=True)
+
+    assert tools.is_empty

@@ -34,12 +34,14 @@ from failwell.proxy.bounds import (
 from failwell.proxy.calls import PROTOCOL_KEY, ListedTools, ProxiedCall, agent_name
 from failwell.proxy.messages import (
     MAX_COMPLAINT,
+    UNREADABLE,
     Id,
     Params,
     ResultGlance,
     complains,
     decode,
     decode_line,
+    decode_sent,
     encode,
     glance_at_client,
     glance_at_server,
@@ -419,12 +421,15 @@ class Conversation:
 
         If it *is_sent* already, it is only noted.
         """
-        message = glance_at_client(data)
-        is_exact = message is not None
-        message = message or glance_loosely(data)
-        if message is None:
-            self._read_odd_from_client(data, now)
-            return None
+        is_exact = True
+        try:
+            message = decode_sent(data)
+        except UNREADABLE:
+            is_exact, loose = False, glance_loosely(data)
+            if loose is None:
+                self._read_odd_from_client(data, now)
+                return None
+            message = loose
         id, method, params = message.id, message.method, message.params
         if method is None:
             self._note_reply(id, now)

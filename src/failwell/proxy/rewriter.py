@@ -349,16 +349,8 @@ class Rewriter:
         from failwell.schema.tool_names import helpful_tools  # only now: most failures have no use for other tools
 
         fields = [problem.path for problem in failure.fields]
-        names = [name for name in self.tools.names() if not self._creates_the_same(name)]
-        found = helpful_tools(call.tool, names, text=failure.message, fields=fields)
+        found = helpful_tools(call.tool, self.tools.candidates(), text=failure.message, fields=fields)
         return failure.replace(actions=found) if found else failure
-
-    def _creates_the_same(self, tool: str) -> bool:
-        """Return whether a tool creates something and takes no argument that would say what: not what is missing."""
-        from failwell.schema.tool_names import ToolName
-
-        schema = self.tools.get(tool).input_schema
-        return is_object(schema) and schema.get("properties") == {} and ToolName(tool).kind == "create"
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""

@@ -80,10 +80,14 @@ def _remembered(name: str, prefix: str) -> ToolName:
 
 
 @lru_cache(maxsize=4)
-def _names_of_server(names: tuple[str, ...]) -> tuple[str, dict[str, ToolName]]:
-    """Return the word that the tools of a server begin with, and the words of each; the list comes back, too."""
+def _names_of_server(names: tuple[str, ...]) -> tuple[str, dict[str, ToolName], frozenset[str]]:
+    """Return the word that the tools of a server begin with, the words of each, and the nouns of all.
+
+    The list comes back from call to call, too.
+    """
     prefix = _shared_prefix(names)
-    return prefix, {name: _listed_name(name, prefix) for name in names[:_LONGEST_LIST]}
+    known = {name: _listed_name(name, prefix) for name in names[:_LONGEST_LIST]}
+    return prefix, known, frozenset(noun for part in known.values() for noun in part.nouns)
 
 
 def _kind_of(word: str) -> str | None:
@@ -110,7 +114,7 @@ def closest_tools(name: str, names: Iterable[str], *, most: int = 3) -> list[str
 
     A tool that does something else is none: `delete_file` never finds `edit_file`, nor `unlock_door` `lock_door`.
     """
-    prefix, parts = _names_of_server(tuple(names))
+    prefix, parts, _ = _names_of_server(tuple(names))
     wanted = ToolName(name, prefix=prefix)
     kind = wanted.kind or _misspelt_kind(wanted)
     kinds = (None, *(_LISTS if kind in _LISTS else (kind,)))
@@ -216,7 +220,7 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     What is missing is what the *text* of the failure names; else what the names of the *fields* at fault say, else the
     name of the tool.
     """
-    prefix, known = _names_of_server(tuple(names))
+    prefix, known, nouns = _names_of_server(tuple(names))
     parts = {name: part for name, part in known.items() if name != tool}
     if not parts:
         return ()
@@ -230,6 +234,8 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     last = set[str]() if any(things & _PATHS for things in (*named, *argued)) else set(called.nouns)
     for things in (*named, *argued, last):
         wanted = {other for thing in things for other in _SAME_THING.get(thing, thing).split()}
+        if wanted.isdisjoint(nouns):
+            continue
         listing = _best(parts, wanted, _LISTS)
         creating = None if called.kind in _NEEDS_NO_NEW else _best(parts, wanted, ("create",))
         if found := [name for name in (listing, creating) if name]:

@@ -181,7 +181,8 @@ class _ProtectedFunctions:
             self._guard_tasks(request.params, tools)
             token = _running.set(run)
             try:
-                failure = await self._refused(request.params, tools) if is_checked else None
+                check = functools.partial(self._refusal, request.params.arguments or {})
+                failure = await tools.refusal(name, check) if is_checked else None
                 if failure is None:
                     result = await handler(request)
                     failure = run.failure
@@ -294,16 +295,6 @@ class _ProtectedFunctions:
                 break
             request = _LIST(method="tools/list", params=types.PaginatedRequestParams(cursor=page.nextCursor))
         return found
-
-    async def _refused(self, params: Any, tools: CallersTools) -> Failure | None:
-        """Return the failure of a call that the tool's schema refuses, as the caller would be listed it now."""
-        name = params.name
-        arguments: dict[str, Any] = params.arguments or {}
-        tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self._refusal(arguments, tool) is None:
-            return None
-        tool = await tools.listed(name)
-        return None if tool is None else self._refusal(arguments, tool)
 
     def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
         schema, name = tool.inputSchema, tool.name

@@ -136,7 +136,7 @@ class _ProtectedHandlers:
         async def call(ctx: Any, params: Any) -> Any:
             started, value, responder = protection.start(), None, None
             tools = self._tools(ctx)
-            failure = await self._refused(params, tools)
+            failure = await tools.refusal(params.name, partial(self._refusal, params.arguments or {}))
             if failure is None:
                 try:
                     value, failure = await self._unpack(await handler(ctx, params), tools, params)
@@ -206,16 +206,6 @@ class _ProtectedHandlers:
             return await _all_pages(ctx, *self._lister) if self._lister is not None else ()
 
         return CallersTools(self._known, getattr(ctx.session, "_connection", None), list_all)
-
-    async def _refused(self, params: Any, tools: CallersTools) -> Failure | None:
-        """Return the failure of a call that the tool's schema refuses, as the caller would be listed it now."""
-        name = params.name
-        arguments: dict[str, Any] = params.arguments or {}
-        tool = tools.remembered(name) or await tools.listed(name)
-        if tool is None or self._refusal(arguments, tool) is None:
-            return None
-        tool = await tools.listed(name)
-        return None if tool is None else self._refusal(arguments, tool)
 
     def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
         schema, name = tool.input_schema, tool.name

@@ -178,6 +178,14 @@ class CallersTools:
         """Return a tool as it was listed to this caller, or None."""
         return self._own.get(name) or await self.listed(name)
 
+    async def refusal(self, name: str, check: Callable[[Any], Failure | None]) -> Failure | None:
+        """Return what *check* has against a call of a tool, as it is listed now; only if that was so before, too."""
+        tool = self.remembered(name) or await self.listed(name)
+        if tool is None or check(tool) is None:
+            return None
+        tool = await self.listed(name)
+        return None if tool is None else check(tool)
+
     async def names(self) -> Collection[str]:
         """Return the names of all tools that are listed now, to this caller."""
         return (await self._list()).keys()

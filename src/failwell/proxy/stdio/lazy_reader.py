@@ -215,7 +215,7 @@ class LazyReader:
     def _unanswered(self, lines: bytes, answered: set[Id], counted: set[Id]) -> list[bytes]:
         """Return the lines that must be read; a call that is answered later on is only counted."""
         if not answered:
-            return split_lines(lines)
+            return [lines] if lines.count(b"\n") == 1 else split_lines(lines)
         try:
             messages = decode_all_sent(lines)
         except UNREADABLE:
