@@ -27,6 +27,18 @@ def _oracle(number: int = 0, code: str = "", **more: Any) -> BaseException:
     return lookalike("oracledb.DatabaseError<Error", error, **more)
 
 
+def _salesforce(code: str) -> dict[str, Any]:
+    return {"status": 400, "content": [{"message": "planted", "errorCode": code}]}
+
+
+def _tagged(tag: str, value: object = None) -> object:
+    return SimpleNamespace(_tag=tag, _value=value)
+
+
+def _rdkafka(name: str, *, is_retriable: bool = False) -> object:
+    return SimpleNamespace(name=lambda: name, retriable=lambda: is_retriable)
+
+
 # What libpq and psycopg say where a look-up, a certificate or a full server is needed to provoke it.
 LIBPQ = {
     "failed to resolve host 'planted'": "NOT_FOUND HOST_NOT_FOUND not_executed",
@@ -243,6 +255,75 @@ LOOKALIKES = {
     "vault-path": (lookalike("hvac.InvalidPath<VaultError"), "NOT_FOUND NOT_FOUND rejected"),
     "wikipedia": (lookalike("wikipedia.PageError<WikipediaException"), "NOT_FOUND NOT_FOUND rejected"),
     "scheduler": (lookalike("apscheduler.JobLookupError"), "NOT_FOUND NOT_FOUND rejected"),
+    "Salesforce, a row that another one holds": (
+        lookalike("simple_salesforce.SalesforceMalformedRequest<SalesforceError", **_salesforce("UNABLE_TO_LOCK_ROW")),
+        "CONFLICT CONCURRENT_MODIFICATION not_executed",
+    ),
+    "Salesforce, a value that exists": (
+        lookalike("simple_salesforce.SalesforceMalformedRequest<SalesforceError", **_salesforce("DUPLICATE_VALUE")),
+        "CONFLICT ALREADY_EXISTS rejected",
+    ),
+    "Salesforce, nothing but a status": (
+        lookalike("simple_salesforce.SalesforceGeneralError<SalesforceError", status=503, content="planted"),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "Dropbox, a path": (
+        lookalike("dropbox.ApiError", error=_tagged("path", _tagged("not_found"))),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
+    "Dropbox, a tag that says nothing": (
+        lookalike("dropbox.ApiError", error=_tagged("other")),
+        "INTERNAL INTERNAL_ERROR unknown",
+    ),
+    "MSAL": (lookalike("msal.MsalServiceError"), "PERMISSION UNAUTHORIZED not_executed"),
+    "librdkafka, no broker": (
+        lookalike("cimpl.KafkaException", _rdkafka("_ALL_BROKERS_DOWN")),
+        "TRANSIENT CONNECTION_LOST unknown",
+    ),
+    "librdkafka, what the broker said": (
+        lookalike("cimpl.KafkaException", _rdkafka("TOPIC_AUTHORIZATION_FAILED")),
+        "PERMISSION FORBIDDEN rejected",
+    ),
+    "librdkafka, cut short": (
+        lookalike("cimpl.KafkaException", _rdkafka("UNKNOWN_TOPIC_OR_PART")),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
+    "librdkafka, something new that passes": (
+        lookalike("cimpl.KafkaException", _rdkafka("NEW", is_retriable=True)),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "pika, a message without a queue": (
+        lookalike("pika.UnroutableError<AMQPError"),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
+    "pika, a message that the broker did not take": (
+        lookalike("pika.NackError<AMQPError"),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "limits, its storage": (
+        lookalike("limits.StorageError", storage_error=ConnectionRefusedError(111, "planted")),
+        "TRANSIENT CONNECTION_REFUSED not_executed",
+    ),
+    "limits, an unknown storage": (
+        lookalike("limits.StorageError", storage_error=RuntimeError("planted")),
+        "TRANSIENT SERVICE_UNAVAILABLE unknown",
+    ),
+    "limits, an update that others made": (
+        lookalike("limits.ConcurrentUpdateError"),
+        "CONFLICT CONCURRENT_MODIFICATION not_executed",
+    ),
+    "AWS, a key that is switched off": (
+        lookalike(
+            "botocore.ClientError",
+            response={"Error": {"Code": "DisabledException"}, "ResponseMetadata": {"HTTPStatusCode": 400}},
+        ),
+        "CONFLICT PRECONDITION_FAILED rejected",
+    ),
+    "Pillow, a bomb": (lookalike("PIL.DecompressionBombError"), "VALIDATION PAYLOAD_TOO_LARGE rejected"),
+    "a subclass of httpx's error with a response": (
+        lookalike("httpx.NewError<HTTPError", response=SimpleNamespace(status_code=404, headers={})),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
 }
 
 
@@ -293,6 +374,10 @@ def test_what_libpq_says_of_a_connection_is_told(sentence: str) -> None:
         "grpclib.GRPCError",
         "duckdb.CatalogException",
         "trino.Error",
+        "simple_salesforce.SalesforceError",
+        "dropbox.ApiError",
+        "cimpl.KafkaException",
+        "limits.StorageError",
     ],
 )
 @pytest.mark.parametrize("junk", [None, 7, "planted", b"planted", [], [[]], {"planted": {}}, object(), lambda: 1 / 0])

@@ -5,7 +5,7 @@ from typing import Any
 from failwell.exceptions.network import raised_from, why_not_connected
 from failwell.exceptions.rules import Family, Verdict, otherwise, peek
 from failwell.exceptions.stdlib import by_exit_status
-from failwell.phrases.meanings import BROKEN, BUG, not_executed, outcome_unknown
+from failwell.phrases.meanings import BROKEN, BUG, Meaning, not_executed, outcome_unknown
 from failwell.phrases.vendors.data import KAFKA
 
 
@@ -26,6 +26,36 @@ def by_kafka_name(exc: Any) -> Verdict:
     name = peek(exc, "message")  # of the class: NOT_LEADER_FOR_PARTITION
     found = KAFKA.get(name) if isinstance(name, str) else None
     return found or (outcome_unknown("SERVICE_UNAVAILABLE") if peek(exc, "retriable") is True else None)
+
+
+# What librdkafka says itself; names of a broker's errors have no underscore before them, and some are cut short.
+_RDKAFKA: dict[str, Meaning] = {
+    "_ALL_BROKERS_DOWN": "CONNECTION_LOST",
+    "_TRANSPORT": "CONNECTION_LOST",
+    "_RESOLVE": not_executed("CONNECTION_FAILED"),
+    "_TIMED_OUT": "TIMEOUT",
+    "_MSG_TIMED_OUT": "TIMEOUT",
+    "_TIMED_OUT_QUEUE": not_executed("TIMEOUT"),
+    "_QUEUE_FULL": not_executed("SERVER_BUSY"),
+    "_AUTHENTICATION": not_executed("UNAUTHORIZED"),
+    "_SSL": not_executed("TLS_VERIFY_FAILED"),
+    "_UNKNOWN_TOPIC": "NOT_FOUND",
+    "_UNKNOWN_PARTITION": "NOT_FOUND",
+    "_UNKNOWN_GROUP": "NOT_FOUND",
+    "_INVALID_ARG": not_executed("INVALID_ARGUMENT"),
+    "UNKNOWN_TOPIC_OR_PART": "NOT_FOUND",
+    "MSG_SIZE_TOO_LARGE": "PAYLOAD_TOO_LARGE",
+    "INVALID_MSG_SIZE": "INVALID_ARGUMENT",
+}
+
+
+def by_rdkafka_name(exc: Any) -> Verdict:
+    """Depends on the name of the error that it carries, else on whether that passes."""
+    error = exc.args[0]
+    name = error.name()
+    return (
+        _RDKAFKA.get(name) or KAFKA.get(name) or (outcome_unknown("SERVICE_UNAVAILABLE") if error.retriable() else None)
+    )
 
 
 RULES: Family = {
@@ -117,6 +147,7 @@ RULES: Family = {
         "QuotaViolationError": "RATE_LIMITED",
         "RecordTooLargeError": not_executed("PAYLOAD_TOO_LARGE"),
     },
+    "cimpl": {"KafkaException": by_rdkafka_name},  # of confluent-kafka, whose classes say so
     "nats": {
         "TimeoutError": "TIMEOUT",
         "NoServersError": "CONNECTION_FAILED",

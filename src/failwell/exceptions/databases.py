@@ -1,9 +1,9 @@
-"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra."""
+"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra, and what keeps counters in them."""
 
 from typing import Any
 
 from failwell.exceptions.http import at
-from failwell.exceptions.rules import Family, Verdict, peek
+from failwell.exceptions.rules import Family, Verdict, otherwise, peek
 from failwell.exceptions.sql import connect_failure
 from failwell.phrases import names
 from failwell.phrases.meanings import (
@@ -108,7 +108,17 @@ def clickhouse_answer(exc: Any) -> Verdict:
     return (_CLICKHOUSE.get(code) if isinstance(code, int) else None) or BROKEN
 
 
+def storage_of_limits(exc: Any) -> Verdict:
+    """Depends on the error of the storage."""
+    inner = peek(exc, "storage_error")
+    return inner if isinstance(inner, BaseException) else None
+
+
 RULES: Family = {
+    "limits": {
+        "StorageError": otherwise(storage_of_limits, outcome_unknown("SERVICE_UNAVAILABLE")),
+        "ConcurrentUpdateError": {"code": "CONCURRENT_MODIFICATION", "retryable": True, "outcome": "not_executed"},
+    },
     "redis": {
         "RedisError": "INTERNAL_ERROR",
         "ConnectionError": redis_connection,

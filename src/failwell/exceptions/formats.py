@@ -69,6 +69,7 @@ RULES: Family = {
     },
     "lxml": {"LxmlError": by_source_of_text, "XPathEvalError": "QUERY_ERROR", "XPathSyntaxError": "QUERY_ERROR"},
     "dateutil": {"ParserError": "PARSE_ERROR"},
+    "PIL": {"DecompressionBombError": "PAYLOAD_TOO_LARGE"},
     "email_validator": {"EmailNotValidError": "INVALID_ARGUMENT"},
     "itsdangerous": {"BadSignature": "UNAUTHORIZED"},
     "bs4": {"FeatureNotFound": "CONFIG_ERROR"},

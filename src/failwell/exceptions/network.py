@@ -215,7 +215,12 @@ RULES: Family = {
     },
     "poplib": {"error_proto": by_imap_answer},
     "smtplib aiosmtplib": _SMTP,
-    "pika": {"ChannelClosedByBroker": by_amqp_reply, "ConnectionClosedByBroker": by_amqp_reply},
+    "pika": {
+        "ChannelClosedByBroker": by_amqp_reply,
+        "ConnectionClosedByBroker": by_amqp_reply,
+        "UnroutableError": "NOT_FOUND",
+        "NackError": {"code": "SERVICE_UNAVAILABLE", "outcome": "unknown"},
+    },
     "zmq": {"Again": "TIMEOUT"},
     "ldap3": {"LDAPBindError": "UNAUTHORIZED", "LDAPBusyResult": "SERVER_BUSY"},
 }

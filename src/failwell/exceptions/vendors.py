@@ -1,15 +1,16 @@
-"""Rules for SDKs of services: OpenAI and Anthropic, GitHub, Slack, Stripe."""
+"""Rules for SDKs of services: OpenAI and Anthropic, GitHub, Slack, Stripe, Salesforce, Dropbox."""
 
 from typing import Any
 
-from failwell.exceptions.http import at, read_body, verdict_for_answer
+from failwell.exceptions.http import at, guessed_code, read_body, verdict_for_answer
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, fields_of, not_executed
-from failwell.phrases.vendors.commerce import STRIPE
+from failwell.phrases.vendors.commerce import SALESFORCE, STRIPE
 from failwell.phrases.vendors.messages import SLACK
 from failwell.phrases.vendors.models import MODEL
 
+_MOST_TAGS = 5
 _GITHUB_LEAST_WAIT = 60  # seconds, as GitHub's documentation asks for where an answer says nothing
 
 
@@ -63,6 +64,26 @@ def stripe_answer(exc: Any) -> Verdict:
     code = peek(exc, "code") or at(body, "error", "code")
     meaning = STRIPE.get(code) if isinstance(code, str) else None
     return verdict_for_answer(peek(exc, "http_status"), peek(exc, "headers"), body, meaning=meaning)
+
+
+def salesforce_answer(exc: Any) -> Verdict:
+    """Depends on the first `errorCode` in the answer, else on its HTTP status."""
+    content = peek(exc, "content")
+    code = at(content, 0, "errorCode")
+    meaning = SALESFORCE.get(code) if isinstance(code, str) else None
+    return verdict_for_answer(peek(exc, "status"), None, content, meaning=meaning)
+
+
+def dropbox_answer(exc: Any) -> Verdict:
+    """Depends on the innermost tag of the error that the route declares."""
+    error, found = peek(exc, "error"), None
+    for _ in range(_MOST_TAGS):
+        tag = peek(error, "_tag")
+        if not isinstance(tag, str):
+            break
+        found = guessed_code(tag) or found
+        error = peek(error, "_value")
+    return {"code": found, "outcome": "rejected"} if found else None
 
 
 _MODEL_PROVIDERS: dict[str, Rule] = {
@@ -135,6 +156,9 @@ RULES: Family = {
         "InsufficientFundsError": "PAYMENT_DECLINED",
         "QuotaExceededError": "QUOTA_EXHAUSTED",
     },
+    "simple_salesforce": {"SalesforceError": salesforce_answer},
+    "dropbox": {"ApiError": dropbox_answer},
+    "msal": {"MsalServiceError": not_executed("UNAUTHORIZED")},
     "hvac": {"InvalidPath": "NOT_FOUND"},
     "wikipedia": {"PageError": "NOT_FOUND"},
 }  # fmt: skip

@@ -77,7 +77,7 @@ _HTTPX: dict[str, Rule] = {
     "RequestError": "CONNECTION_LOST",
     "CookieConflict": "INTERNAL_ERROR",
     "StreamError": "INTERNAL_ERROR",
-    "HTTPError": "CONNECTION_LOST",
+    "HTTPError": otherwise(by_response, "CONNECTION_LOST"),
     "ConnectionNotAvailable": "POOL_TIMEOUT",  # httpcore only
 }
 

@@ -34,7 +34,7 @@ AWS_ROWS: Rows = (
     ("ALREADY_EXISTS", "InvalidGroup.Duplicate InvalidKeyPair.Duplicate DBInstanceAlreadyExists"),
     ("ALREADY_EXISTS", "UsernameExistsException"),
     ("PRECONDITION_FAILED", "*ConditionalCheckFailedException IncorrectInstanceState InvalidObjectState"),
-    ("PRECONDITION_FAILED", "*PreconditionFailed DryRunOperation"),
+    ("PRECONDITION_FAILED", "*PreconditionFailed DryRunOperation DisabledException KMSInvalidStateException"),
     ({"code": "CONCURRENT_MODIFICATION", "retryable": True}, "ConditionalRequestConflict OperationAborted"),
     (RETRY_TRANSACTION, "*TransactionConflictException"),
     (not_executed("CONFLICT"), "TransactionCanceledException"),
