@@ -1,6 +1,7 @@
 """Calls are repeated as the policy says, and never otherwise; under a clock that only moves when somebody sleeps."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -439,6 +440,60 @@ def test_a_call_that_may_not_wait_as_long_is_refused_at_once(way: str) -> None:
             getattr(world, way)(world.flaky("ok"), policy=policy)
         assert (refused.value.failure.code, refused.value.failure.retry_after) == ("CIRCUIT_OPEN", 15)
     assert (world.made, world.slept) == (0, [])
+
+
+@pytest.mark.parametrize(("policy", "waited"), [(fw.Policy(), 40), (fw.Policy(deadline=100), 100)], ids=repr)
+@ways
+def test_a_call_outlasts_probes_that_fail_and_waits_as_long_as_its_deadline_allows(
+    way: str, policy: fw.Policy, waited: float
+) -> None:
+    class Probed(Breaker):
+        def refusal(self, key: Any, now: float, *, caller: object = None) -> fw.Failure | None:
+            if now < 200:
+                self.failing[key].opened = now - now % 15  # another call probes every 15 seconds, and fails
+                self.failing[key].prober = None
+            return super().refusal(key, now, caller=caller)
+
+    world = World(shared=Shared(Budget(), Probed(most=1), Repeats()))
+    world.shared.breaker.failed(("s", "t"), fw.Unavailable("m").failure, 0.0)
+
+    with pytest.raises(fw.ToolFailure, match="suspended"):
+        getattr(world, way)(world.flaky("ok"), policy=policy)
+    assert world.made == 0
+    assert waited - 16 <= sum(world.slept) <= waited
+
+
+@ways
+def test_a_retry_waits_longer_where_the_calls_before_it_used_up_their_tries(way: str) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=9), Repeats(most=9)))
+    down = fw.Unavailable("m")
+    delays: list[list[float]] = []
+
+    for ends in ([down] * 3, [down] * 3, [down, "ok"], [down, "ok"]):
+        world.made = 0
+        world.slept.clear()
+        with contextlib.suppress(fw.Unavailable):
+            getattr(world, way)(world.flaky(*ends), policy=fw.Policy(repeatable=True))
+        delays.append(list(world.slept))
+
+    assert delays == [[0.05, 0.1], [2, 4], [4], [0.05]]
+
+
+@ways
+def test_a_longer_wait_after_lost_calls_passes_no_deadline_and_replaces_no_stated_delay(way: str) -> None:
+    world = World(shared=Shared(Budget(), Breaker(most=9), Repeats(most=9)))
+    for policy, after, delay in (
+        (fw.Policy(repeatable=True, attempts=1), None, None),
+        (fw.Policy(repeatable=True, deadline=1), None, 0.05),
+        (fw.Policy(repeatable=True), 0.5, 0.5),
+    ):
+        world.made = 0
+        world.slept.clear()
+        with contextlib.suppress(fw.Unavailable):
+            getattr(world, way)(world.flaky(fw.Unavailable("m", retry_after=after), "ok"), policy=policy)
+        assert world.slept == ([] if delay is None else [delay])
+        world.shared.breaker.failed(("s", "t"), fw.Unavailable("m").failure, world.now)
+        world.shared.breaker.gave_up(("s", "t"))
 
 
 @pytest.mark.parametrize("kind", ["call", "acall"])

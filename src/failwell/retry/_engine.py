@@ -55,6 +55,7 @@ Effect = Try | Ask | Wait | Finish
 
 _TRY, _DONE = Try(), Finish()
 _PROBE_SPREAD = 1.0
+_LONGEST_HOLD = 2.0  # times the longest delay: a call outlasts a probe that fails, and the next one may succeed
 
 
 def _call_numbers() -> "count[int]":
@@ -150,8 +151,8 @@ class Run(_Progress, eq=False):
         self.is_doubtful = self.is_doubtful or not (is_certain(failure) or self.policy.trust_inferred)
         found = self.shared.failed(self._failed_attempt(failure, wanted), now)
         if isinstance(found, Question):
-            return self._ask(found, self._judged, now, after_all_tries, wanted)
-        return self._judged(now, after_all_tries, wanted, found)
+            return self._ask(found, self._judged, now, jitter, after_all_tries, wanted)
+        return self._judged(now, jitter, after_all_tries, wanted, found)
 
     def answered(self, answer: Any) -> Effect:
         """Go on with the answer to the question of the last `Ask`."""
@@ -215,11 +216,16 @@ class Run(_Progress, eq=False):
             return _TRY
         left = (refusal.retry_after or 0.0) + jitter * _PROBE_SPREAD  # or all who wait would come at once
         since = now if self.held_since is None else self.held_since
-        is_timed = refusal.retry_after is not None
-        if is_timed and self._may_wait(now, left, longest=self.policy.longest - (now - since)):
+        longest = min(self.policy.longest, self._longest_hold() - (now - since))
+        if refusal.retry_after is not None and self._may_wait(now, left, longest=longest):
             self.held_since = since
             return self._hold(now, left)
         return self._refused(now, refusal, _SUSPENDED)
+
+    def _longest_hold(self) -> float:
+        """Return for how many seconds a call waits for a suspended tool in all; who sets a deadline has said so."""
+        policy = self.policy
+        return _LONGEST_HOLD * policy.longest if policy.deadline is None else max(policy.max_wait, policy.longest)
 
     def _hold(self, now: float, delay: float) -> Wait:
         self.held_until = now + delay
@@ -273,9 +279,11 @@ class Run(_Progress, eq=False):
         key, delay = (self.server, self.tool), wanted.retry_delay
         return FailedAttempt(key, failure, self, self.arguments, is_counted, delay, is_paced)
 
-    def _judged(self, now: float, failure: Failure, wanted: Decision, permit: RetryPermit) -> Effect:
+    def _judged(self, now: float, jitter: float, failure: Failure, wanted: Decision, permit: RetryPermit) -> Effect:
         self.last = failure
         decision = self._in_turn(self._permitted(failure, wanted, permit, now), failure, now)
+        if permit.given_up and permit.paid is not None:
+            decision = self._after_lost_calls(decision, failure, permit.given_up, now, jitter)
         delay = decision.retry_delay
         self._log(failure, decision.reason, delay)
         self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)
@@ -291,6 +299,16 @@ class Run(_Progress, eq=False):
         if self._may_wait(now, self.turn.delay, longest=self.policy.max_wait):
             return replace(decision, delay=self.turn.delay)
         return Decision(action="wait", reason=_LIMITED, delay=self.turn.delay)
+
+    def _after_lost_calls(self, decision: Decision, failure: Failure, lost: int, now: float, jitter: float) -> Decision:
+        """Return the decision with a longer delay: quick tries did not help the calls before this one."""
+        soon = decision.retry_delay
+        if soon is None or failure.retry_after is not None:
+            return decision
+        later = jitter * min(self.policy.throttled_base * 2.0 ** min(self.attempt + lost - 1, 60), self.policy.longest)
+        if later <= soon or not self._may_wait(now, later, longest=self.policy.max_wait):
+            return decision
+        return replace(decision, delay=later)
 
     def _permitted(self, failure: Failure, wanted: Decision, permit: RetryPermit, now: float) -> Decision:
         """Return the decision, unless a limit forbids the retry that it wants."""

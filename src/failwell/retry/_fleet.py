@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from failwell._log import log
 from failwell.failure import Failure
@@ -206,7 +207,7 @@ class FleetLimits:
         def fail() -> RetryPermit:
             state = self._store.failed(attempt, caller=name)
             self._remember(attempt.key, state, now)
-            return state.permit
+            return replace(state.permit, given_up=local_permit.given_up)
 
         def settle(permit: RetryPermit) -> None:
             if permit.paid is None and local_permit.paid is not None:  # what the fleet refuses costs nothing here

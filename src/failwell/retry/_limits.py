@@ -48,13 +48,15 @@ class FailedAttempt(Struct, frozen=True, eq=False):
 class RetryPermit(Struct, frozen=True):
     """Whether a failed try may be retried: the price that was *paid* for it, or why there is no retry.
 
-    While the tool *is_suspended*, that is for *left* seconds more, a retry costs nothing.
+    While the tool *is_suspended*, that is for *left* seconds more, a retry costs nothing. *given_up* is how many calls
+    of the tool in a row have used up their tries.
     """
 
     paid: float | None = None
     keeps_failing: bool = False
     is_suspended: bool = False
     left: float = 0.0
+    given_up: int = 0
 
 
 class Question(Struct, Generic[T], frozen=True, eq=False):
@@ -164,6 +166,7 @@ class Budget:
 
 class _BreakerState(Struct):
     failures: list[float] = []
+    given_up: int = 0
     opened: float | None = None
     prober: object = None
     probe_ends: float = 0.0
@@ -226,6 +229,8 @@ class Breaker:
                     self.failing.popitem(last=False)
             if state.opened is None and not is_counted:
                 recent = [at for at in state.failures if at > now - self.window]
+                if not recent:
+                    state.given_up = 0
                 state.failures = [*recent[-self.most :], now]
                 if len(state.failures) >= self.most:
                     state.opened = now
@@ -233,6 +238,17 @@ class Breaker:
             elif state.opened is not None and state.prober is caller:
                 state.opened, state.prober = now, None
             self.failing.move_to_end(key)
+
+    def gave_up(self, key: Key) -> None:
+        """Note that a failed call is not tried again."""
+        with self._lock:
+            if (state := self.failing.get(key)) is not None:
+                state.given_up += 1
+
+    def given_up(self, key: Key) -> int:
+        """Return how many calls in a row were given up, since the last success and within *window* seconds."""
+        state = self.failing.get(key)
+        return 0 if state is None else state.given_up
 
     def succeeded(self, key: Key) -> None:
         """Close it: the tool works."""
@@ -383,12 +399,13 @@ class Shared:
             if counts_as_repeat(attempt) and self.repeats.failed(key, attempt.arguments, failure):
                 return _KEEPS_FAILING
         if attempt.delay is None:
+            self.breaker.gave_up(key)
             return _NO_RETRY
         if (left := self.breaker.suspension(key, now)) > attempt.delay:
             return RetryPermit(is_suspended=True, left=left)
         if is_rate_limit(failure):
             return _FREE
-        return RetryPermit(self.budget.spend(key[0], failure))
+        return RetryPermit(self.budget.spend(key[0], failure), given_up=self.breaker.given_up(key))
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:  # noqa: ARG002 - as `Limits` has it
         """Close the breaker, give back what the retry cost, and forget the failures of such a call."""

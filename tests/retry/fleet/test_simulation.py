@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from bench.simulation import fleet_report
+from bench.simulation import fleet_report, report
 from bench.simulation.drawing import picture
 from bench.simulation.fleet import compare
 
 RECORDED: dict[str, Any] = json.loads(fleet_report.DATA.read_text(encoding="utf-8"))
+NAIVE: dict[str, Any] = json.loads(report.DATA.read_text(encoding="utf-8"))
 
 
 def test_the_recorded_figures_are_current() -> None:
@@ -27,6 +28,16 @@ def test_shared_limits_leave_a_failing_server_alone(size: str) -> None:
     assert shared["tries"] < none["tries"]
     assert shared["succeeded"] > none["succeeded"]
     assert shared["duplicates"] == own["duplicates"] == 0
+
+
+@pytest.mark.parametrize("size", ["full", "short"])
+@pytest.mark.parametrize("name", ["limits of its own", "shared limits"])
+def test_more_calls_succeed_than_with_naive_retries(name: str, size: str) -> None:
+    ours, others = RECORDED[size]["clients"][name], NAIVE[size]["clients"]
+
+    for naive in ("tenacity", "stamina"):
+        assert ours["succeeded"] >= others[naive]["succeeded"]
+        assert ours["tries_while_failing"] < others[naive]["tries_while_failing"] / 2
 
 
 def test_the_full_simulation_has_a_thousand_proxies() -> None:
