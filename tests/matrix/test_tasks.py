@@ -192,3 +192,70 @@ def test_a_failure_of_a_task_that_a_client_waits_for_is_read(clock: FakeClock) -
 
     assert (raised.value.failure.type, raised.value.failure.tool) == ("NOT_FOUND", "missing")
     assert [event.failure.type for event in heard if event.failure is not None] == ["NOT_FOUND"]
+
+
+@waiting
+@pytest.mark.parametrize(("tool", "kind"), [("missing", "failure"), ("done", "success")])
+def test_a_call_that_runs_as_a_task_ends_once(tool: str, kind: str, clock: FakeClock) -> None:
+    heard: list[fw.records.Event] = []
+
+    async def main() -> Any:
+        fw.install(hook=heard.append)
+        async with sdks.session("fastmcp", tasks.server("fastmcp"), "modern") as client:
+            await client.call_tool(tool, {}, raise_on_error=False)
+
+    asyncio.run(main())
+
+    assert [event.kind for event in heard if event.ends_call] == [kind]
+
+
+@waiting
+def test_tasks_that_fail_suspend_their_tool(clock: FakeClock) -> None:
+    shared = fw.retry.Shared(fw.retry.Budget(), fw.retry.Breaker(most=3), fw.retry.Repeats(most=9))
+
+    async def main() -> Any:
+        fw.install(fw.Policy(longest=1), shared=shared)
+        async with sdks.session("fastmcp", tasks.server("fastmcp"), "modern") as client:
+            for _ in range(3):
+                await client.call_tool("refused", {}, raise_on_error=False)
+            with pytest.raises(fw.ToolFailure, match="suspended"):
+                await client.call_tool("refused", {})
+
+    asyncio.run(main())
+
+
+@waiting
+def test_the_deadline_of_a_task_counts_from_the_start_of_its_call(clock: FakeClock) -> None:
+    asked: list[str] = []
+
+    async def slow() -> str:
+        while not asked:
+            await asyncio.sleep(0.01)
+        clock.advance(6)
+        await asyncio.sleep(3600)
+        return ""
+
+    server = tasks.server("fastmcp")
+    server.tool(task=True)(slow)
+
+    async def main() -> None:
+        fw.install(fw.Policy(deadline=10))
+        async with sdks.session("fastmcp", server, "modern") as client:
+            send = client.session.send_request
+
+            async def noting(request: Any, *args: Any, **kwargs: Any) -> Any:
+                if request.method == "tasks/get":
+                    asked.append(request.method)
+                answer = await send(request, *args, **kwargs)
+                if request.method == "tools/call":
+                    clock.advance(6)  # before the server has said that it is a task
+                return answer
+
+            client.session.send_request = noting
+            async with asyncio.timeout(30):
+                await client.call_tool("slow", {})
+
+    with pytest.raises(fw.ToolFailure) as raised:
+        asyncio.run(main())
+
+    assert raised.value.failure.message == "No answer came within the deadline of 10 seconds."

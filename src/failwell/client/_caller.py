@@ -436,6 +436,8 @@ class Caller:
         is_continuation: bool = False,
         is_tool_call: bool = True,
         is_once: bool = False,
+        is_pending: Callable[[Any], bool] | None = None,
+        started: float | None = None,
     ) -> CallResult:
         """Make a call, and retry it while that is worthwhile and safe. Cancellation passes at once.
 
@@ -456,10 +458,13 @@ class Caller:
             is_tool_call: whether the hook and an outer layer hear how it ends; of other requests, the hook only hears
                 that they are made again.
             is_once: whether it is made once, whatever comes of it: it only waits for a call that was made before.
+            is_pending: tells whether a result only says that the call goes on; another run waits for its end then, and
+                tells the hook and the limits of it.
+            started: when the call started, if that was before.
         """
         arguments = {} if arguments is None else arguments
         marks_before = _layers.latest
-        started = self.clock()
+        started = self.clock() if started is None else started
         policy = self._policy_of(server, tool)
         limit = TimeLimit.of(policy, started=started, clock=self.clock) if cancellable else None
         make = make_call if limit is None else _limited(make_call, limit)
@@ -481,7 +486,10 @@ class Caller:
             if self._success_changes_nothing or is_once:  # most calls succeed, and then there is nothing to decide
                 first = await attempt_once(make, arguments)
                 is_plain = self.dialect is None and not self._is_unflagged(server, tool)
-                if first.exception is None and is_plain and not is_failed(first.result):
+                if first.exception is None and is_pending is not None and is_pending(first.result):
+                    return CallResult(result=first.result)
+                is_silent = self.hook is None or not is_once
+                if first.exception is None and is_plain and is_silent and not is_failed(first.result):
                     if self._repeats:
                         self._note_success(server, tool, description)
                     if not self._success_changes_nothing:  # something failed meanwhile
@@ -492,7 +500,7 @@ class Caller:
                 call.policy = replace(call.policy, attempts=1)
             hook = self.hook if is_tool_call or self.hook is None else _before_end(self.hook)
             run = Run(call.policy, self.shared, server, tool, arguments, None, hook, started, source="client")
-            attempt = await self._attempt_until_settled(call, run, limit, first)
+            attempt = await self._attempt_until_settled(call, run, limit, first, is_pending)
             call_result = _call_result(call, attempt, attempts=run.attempt)
             may_repair = self.repair and not is_once and is_automatic() and not _is_approved.get()
             if call_result.failure and may_repair:
@@ -579,7 +587,12 @@ class Caller:
         )
 
     async def _attempt_until_settled(
-        self, call: ToolCall, run: Run, limit: TimeLimit | None, first: RawAttempt | None
+        self,
+        call: ToolCall,
+        run: Run,
+        limit: TimeLimit | None,
+        first: RawAttempt | None,
+        is_pending: Callable[[Any], bool] | None,
     ) -> Attempt:
         """Return how the last try ended, or the refusal of an open breaker if none was made."""
         last: Attempt | None = None
@@ -604,6 +617,9 @@ class Caller:
                     last = await call.attempt(call.arguments)
                 if limit is not None:
                     run.started = limit.started
+                if last.failure is None and is_pending is not None and is_pending(last.result):
+                    run.cancelled()  # without an answer so far
+                    return last
                 effect = self._next(run, call, last)
         if last is None:
             return Attempt(failure=effect.refusal)

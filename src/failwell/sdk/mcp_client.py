@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, nullcontext
 from threading import Lock
@@ -184,6 +185,7 @@ def _meta(result: Any) -> dict[str, Any]:
 
 _counter = itertools.count(1)
 _lock = Lock()
+_MOST_TASKS = 1000
 
 
 class SessionInfo:
@@ -193,6 +195,17 @@ class SessionInfo:
         self.server = _server_name(session) or f"session {next(_counter)}"
         self.connection = SessionConnection(session)
         self.descriptions = ToolListCache(functools.partial(_page, self.connection), lock=anyio.Lock())
+        self._tasks: OrderedDict[str, float] = OrderedDict()
+
+    def note_task(self, task_id: str, started: float) -> None:
+        """Note when the call started that its server runs as a task."""
+        self._tasks[task_id] = started
+        if len(self._tasks) > _MOST_TASKS:
+            self._tasks.popitem(last=False)
+
+    def forget_task(self, task_id: object) -> float | None:
+        """Return when the call of a task started, once."""
+        return self._tasks.pop(task_id, None) if isinstance(task_id, str) else None
 
     def lookup(self, session: Any, tool: str) -> ToolLookup:
         """Return how to learn what the server says of a tool."""
@@ -250,6 +263,12 @@ def _other_tool(
     return info.lookup(session, tool), functools.partial(original, tool)
 
 
+def _is_awaited(result: Any) -> bool:
+    """Return whether a result only says that the server runs the call as a task, for which fastmcp's client waits."""
+    is_task = getattr(result, "result_type", None) == "task" and isinstance(getattr(result, "task_id", None), str)
+    return is_task and type(result).__module__.startswith("fastmcp")
+
+
 _NO_SPAN = nullcontext()
 
 
@@ -285,8 +304,13 @@ class SessionHook(NamedTuple):
         arguments: dict[str, Any] | None,
         rest: tuple[Any, ...],
         options: dict[str, Any],
+        *,
+        is_pending: Callable[[Any], bool] | None = None,
     ) -> Any:
-        """Call a tool and return a result of the SDK; *original* makes one call."""
+        """Call a tool and return a result of the SDK; *original* makes one call.
+
+        Where a result *is_pending*, its client waits for a task by `finish`, and the call has not ended before.
+        """
         info = _session_info(session)
         info.connection.reconnect = self.reconnect or info.connection.reconnect
 
@@ -305,7 +329,7 @@ class SessionHook(NamedTuple):
                         raise renewed from exc
                 return handle_call_exception(exc)
 
-        hook = self.caller.hook
+        hook, started = self.caller.hook, self.caller.clock()
         try:
             with _NO_SPAN if hook is None or _has_spans() else _span(hook, name):
                 call_result = await self.caller.run(
@@ -316,9 +340,12 @@ class SessionHook(NamedTuple):
                     description=info.lookup(session, name),
                     other_tool=functools.partial(_other_tool, info, session, original),
                     is_continuation=any(options.get(field) is not None for field in _CONTINUES),
+                    is_pending=is_pending,
                 )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
+        if is_pending is not None and is_pending(call_result.result):
+            info.note_task(call_result.result.task_id, started)
         return result_of(call_result)
 
     async def finish(self, session: Any, tool: str, task: Any, make: Callable[[], Awaitable[Any]]) -> Any:
@@ -343,6 +370,7 @@ class SessionHook(NamedTuple):
                 description=info.lookup(session, tool),
                 is_continuation=True,
                 is_once=True,
+                started=info.forget_task(getattr(task, "task_id", None)),
             )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
@@ -409,7 +437,7 @@ def attach(
         hook = current()
         if hook is None:  # uninstalled, but this function is still in use
             return await bare(name, arguments, *rest, **options)
-        return await hook.call(bare, self, name, arguments, rest, options)
+        return await hook.call(bare, self, name, arguments, rest, options, is_pending=_is_awaited)
 
     patches.put(ClientSession, "call_tool", call_tool)
     patches.put(ClientSession, "list_tools", noting_tools(ClientSession.list_tools, _itself, connector))
