@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.proxy import next_steps
+
 _RECORDED = Path(__file__).parent.parent / "docs" / "data" / "check.json"
 
 _INTRODUCTION = """\
@@ -21,6 +23,22 @@ could correct from the error alone.
 | strict proxy: score | unflagged | repairable |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
+_ANSWERS = """
+## What the proxy makes of their answers
+
+Answers to failing calls were labelled by hand from the call, the tool's schema and the server's text: which types are
+right, the arguments at fault, and the next step that an expert would give. **Types** and **arguments** are the shares
+of what the proxy claims that are right. **Next step** is the share of answers that give a right one, whether the server
+said it or the proxy added it. **Less** counts the texts that lost a word of the server, other than a link to the
+validator's website. `tests/proxy/next_steps.py` measures them again.
+
+Rules were written with the servers recorded first, and eleven of those recorded later had been tried with the proxy.
+The servers kept back were read last. At that first reading, 95 % of the blamed arguments were right; the one mistake, a
+folder blamed for a note in it, was corrected afterwards.
+
+| | servers | answers | understood | types | arguments | next step | less |
+|---|---:|---:|---:|---:|---:|---:|---:|
+"""
 _NOTES = """
 The plain proxy improves every server that flags its errors, and the strict proxy the others too. Most points still
 lost are for calls to a tool that doesn't exist, which a server answers with something else.
@@ -30,7 +48,20 @@ lost are for calls to a tool that doesn't exist, which a server answers with som
 def page() -> str:
     """Return the page."""
     rows = json.loads(_RECORDED.read_text(encoding="utf-8"))
-    return _INTRODUCTION + "\n".join(map(_row, rows)) + "\n" + _NOTES
+    return _INTRODUCTION + "\n".join(map(_row, rows)) + "\n" + _NOTES + _ANSWERS + "\n".join(_answers()) + "\n"
+
+
+def _answers() -> Iterator[str]:
+    groups = {
+        "recorded first": next_steps.answers(),
+        "recorded later": next_steps.further_answers(kept_back=False),
+        "kept back": next_steps.further_answers(kept_back=True),
+    }
+    for name, answers in groups.items():
+        found = next_steps.figures(answers)
+        shares = (found.claimed, found.types, found.fields, found.steps)
+        cells = [name, str(found.servers), str(found.answers), *(f"{share:.1%}" for share in shares), str(found.lost)]
+        yield f"| {' | '.join(cells)} |"
 
 
 def _row(row: dict[str, Any]) -> str:

@@ -3,6 +3,9 @@
 `tests/data/next_steps.jsonl` was labelled before anybody looked at an answer of the proxy. A failure has all steps that
 are right, or none: `fix:ARGUMENT`, `use:TOOL` (`*`: any that there is), `wait`, `verify` (whether it took effect),
 `operator` (somebody else must act) and `stop`.
+
+`tests/data/further_servers.jsonl` has more servers, with all their tools, that no rule was written for when they were
+recorded and labelled. Those kept back were first read when all others met the goals.
 """
 
 import json
@@ -15,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 import failwell as fw
+from failwell.proxy.conversation import Settings
 from tests.proxy.conversations import Ends, settings
 from tests.reading import corpus
 from tests.reading.corpus import Row
@@ -28,6 +32,7 @@ class ProxiedAnswer(Struct, frozen=True):
     """A recorded failure, and what the client gets for it."""
 
     row: Row
+    steps: list[str]
     original: str
     text: str
     failure: fw.Failure | None
@@ -37,6 +42,25 @@ class ProxiedAnswer(Struct, frozen=True):
         """What the proxy added to the text."""
         said = set(self.original.split("\n"))
         return "\n".join(line for line in self.text.split("\n") if line.startswith(_OWN_LINES) and line not in said)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the proxy says that it understands the failure."""
+        failure = self.failure
+        return failure is not None and (failure.confidence is None or failure.confidence >= corpus.CERTAIN)
+
+    @property
+    def has_right_type(self) -> bool:
+        """Whether its type is one of those that are right."""
+        return self.failure is not None and self.failure.type in self.row["category_ok"]
+
+    @property
+    def right_fields(self) -> list[bool]:
+        """Whether each argument that it blames is one of those at fault, where somebody labelled them."""
+        labelled = self.row.get("fields")
+        if self.failure is None or labelled is None:
+            return []
+        return [corpus.argument_of(problem.path) in labelled for problem in self.failure.fields]
 
     @property
     def lost(self) -> list[str]:
@@ -53,15 +77,63 @@ def labels() -> dict[str, list[str]]:
 
 
 @cache
+def further_servers() -> tuple[dict[str, Any], ...]:
+    """Return the servers of the second recording: their tools, and their labelled answers."""
+    lines = (corpus.DATA / "further_servers.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(map(json.loads, lines))
+
+
+@cache
+def further_answers(*, kept_back: bool) -> tuple[ProxiedAnswer, ...]:
+    """Return what a client gets from the proxy as it is started by default."""
+    return tuple(
+        _answer({**row, "server": server["server"]}, server["tools"], settings(marks_unflagged=True), row["next"])
+        for server in further_servers()
+        if server["kept_back"] is kept_back
+        for row in server["answers"]
+    )
+
+
+class Figures(Struct, frozen=True):
+    """How right answers are: those that claim a type, the arguments they blame, and the steps of those with a label."""
+
+    servers: int
+    answers: int
+    claimed: float
+    types: float
+    fields: float
+    steps: float
+    lost: int
+
+
+def figures(found: Iterable[ProxiedAnswer]) -> Figures:
+    """Return the figures of some answers."""
+    found = list(found)
+    claims = [answer for answer in found if answer.is_claimed]
+    return Figures(
+        servers=len({answer.row["server"] for answer in found}),
+        answers=len(found),
+        claimed=len(claims) / len(found),
+        types=share(answer.has_right_type for answer in claims),
+        fields=share(is_right for answer in claims for is_right in answer.right_fields),
+        steps=share(is_given(answer, answer.text, answer.own_lines) for answer in found if answer.steps),
+        lost=sum(bool(answer.lost) for answer in found),
+    )
+
+
+@cache
 def answers() -> tuple[ProxiedAnswer, ...]:
     """Return what a client gets for each recorded failure, those that are not flagged made errors."""
-    tools = _tools()
-    return tuple(_answer(row, list(tools[row["server"]].values())) for row in corpus.failures())
+    tools, every = _tools(), settings(flip_unflagged=frozenset("*"))
+    return tuple(
+        _answer(row, list(tools[row["server"]].values()), every, labels().get(row["id"], []))
+        for row in corpus.failures()
+    )
 
 
 def is_given(answer: ProxiedAnswer, text: str, own_lines: str) -> bool:
     """Return whether a text, or lines that the proxy added to it, give one of the right steps."""
-    return any(_gives(step, answer.row, text, own_lines) for step in labels()[answer.row["id"]])
+    return any(_gives(step, answer.row, text, own_lines) for step in answer.steps)
 
 
 def share(values: Iterable[bool]) -> float:
@@ -78,11 +150,13 @@ def _tools() -> dict[str, dict[str, Any]]:
         if (schema := row.get("inputSchema")) is not None:
             listed = {"name": row["tool"], "inputSchema": schema, "annotations": row.get("annotations")}
             tools[row["server"]].setdefault(row["tool"], listed)
+    for server in further_servers():
+        tools[server["server"]] |= {tool["name"]: tool for tool in server["tools"]}
     return tools
 
 
-def _answer(row: Row, tools: list[dict[str, Any]]) -> ProxiedAnswer:
-    ends = Ends(settings(flip_unflagged=frozenset("*")), tools=tools)
+def _answer(row: Row, tools: list[dict[str, Any]], chosen: Settings, steps: list[str]) -> ProxiedAnswer:
+    ends = Ends(chosen, tools=tools)
     params = {"name": row["tool"], "arguments": row["arguments"]}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     ends.runner.from_client(json.dumps(call).encode() + b"\n")
@@ -92,7 +166,7 @@ def _answer(row: Row, tools: list[dict[str, Any]]) -> ProxiedAnswer:
     found = json.loads(ends.runner.from_server(line) or line)
     original = raw["error"]["message"] if "error" in raw else _text(said["result"])
     text = _text(found["result"]) if "result" in found else found["error"]["message"]
-    return ProxiedAnswer(row, original, text, fw.read(found, tool=row["tool"]))
+    return ProxiedAnswer(row, steps, original, text, fw.read(found, tool=row["tool"]))
 
 
 def _text(result: dict[str, Any]) -> str:

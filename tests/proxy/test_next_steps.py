@@ -1,15 +1,12 @@
 """What the proxy makes of the recorded failures of real servers: next steps, types, arguments, and nothing lost."""
 
-from tests.proxy import next_steps
-from tests.proxy.next_steps import answers, is_given, share
-from tests.reading.corpus import CERTAIN, argument_of
+import pytest
 
-LABELLED = [answer for answer in answers() if next_steps.labels().get(answer.row["id"])]
-UNDERSTOOD = [
-    (answer, answer.failure)
-    for answer in answers()
-    if answer.failure is not None and (answer.failure.confidence is None or answer.failure.confidence >= CERTAIN)
-]
+from tests.proxy import next_steps
+from tests.proxy.next_steps import answers, figures, further_answers, is_given, share
+
+LABELLED = [answer for answer in answers() if answer.steps]
+UNDERSTOOD = [answer for answer in answers() if answer.is_claimed]
 
 
 def test_an_answer_gives_the_next_step_of_an_expert() -> None:
@@ -25,13 +22,8 @@ def test_half_of_the_steps_that_a_server_does_not_give_are_added() -> None:
 
 
 def test_what_is_understood_has_the_right_type_and_blames_the_right_arguments() -> None:
-    right = share(failure.type in answer.row["category_ok"] for answer, failure in UNDERSTOOD)
-    blamed = [
-        argument_of(problem.path) in answer.row["fields"]
-        for answer, failure in UNDERSTOOD
-        if answer.row.get("fields") is not None
-        for problem in failure.fields
-    ]
+    right = share(answer.has_right_type for answer in UNDERSTOOD)
+    blamed = [is_right for answer in UNDERSTOOD for is_right in answer.right_fields]
 
     assert len(UNDERSTOOD) >= 0.95 * len(answers())
     assert right >= 0.97
@@ -41,3 +33,19 @@ def test_what_is_understood_has_the_right_type_and_blames_the_right_arguments() 
 
 def test_no_answer_says_less_than_the_server() -> None:
     assert {answer.row["id"]: answer.lost for answer in answers() if answer.lost} == {}
+
+
+@pytest.mark.parametrize("kept_back", [False, True])
+def test_answers_of_further_servers_are_right_too(*, kept_back: bool) -> None:
+    found = figures(further_answers(kept_back=kept_back))
+
+    assert found.servers >= (5 if kept_back else 10)
+    assert found.claimed >= 0.95
+    assert found.types >= 0.95
+    assert found.fields >= 0.97
+    assert found.steps >= 0.6
+    assert found.lost == 0
+
+
+def test_more_than_150_answers_of_further_servers_are_labelled() -> None:
+    assert sum(len(server["answers"]) for server in next_steps.further_servers()) >= 150

@@ -222,3 +222,19 @@ def test_a_tool_that_always_creates_the_same_does_not_create_what_is_missing() -
 
     assert actions(*tools[:2]) is None
     assert actions(*tools) == ["create_directory"]
+
+
+def test_a_server_that_names_the_unknown_tool_itself_is_quoted() -> None:
+    answer = {"error": {"code": -32601, "message": "MCP error -32601: Unknown tool: list_table"}}
+
+    text = text_of(answered(answer, tool="list_table")["result"])
+
+    assert text == "MCP error -32601: Unknown tool: list_table\nUse: list_tables"
+
+
+def test_a_server_that_does_not_say_what_it_does_not_know_is_put_into_words() -> None:
+    answer = {"error": {"code": -32601, "message": "Method not found"}}
+
+    text = text_of(answered(answer, tool="list_table")["result"])
+
+    assert text == "There is no tool 'list_table'. Did you mean 'list_tables'?\nUse: list_tables"

@@ -681,3 +681,11 @@ def test_the_correction_that_a_text_proposes_is_the_suggestion_and_is_said_once(
     assert failure.suggestion == hint
     assert hint is None or fw.encode(failure, "meta")["content"][0]["text"] == text
     assert hint is None or hint in str(fw.encode(failure, "flat")["content"][0]["text"]).replace('\\"', '"')
+
+
+def test_of_a_path_whose_folders_were_sent_too_the_end_is_blamed() -> None:
+    sent = {"vault": "notes", "filename": "plan.md", "content": "x"}
+
+    found = seen("A note already exists at: /srv/notes/plan.md", arguments=sent)
+
+    assert [problem.path for problem in found.fields] == ["filename"]

@@ -381,6 +381,8 @@ class Rewriter:
         message = reading.message
         before: Message = message["result"] if is_object(message.get("result")) else {}
         is_error, is_sure, blocks = "error" in message, is_certain(failure), _content(message)
+        if is_sure and failure.code == "UNKNOWN_TOOL" and call.tool in _text_of(message, blocks):
+            is_sure = False  # the server says so itself, and its own words stay
         text = "" if is_error and is_sure else _text_of(message, blocks)
         original = "" if is_sure else text.strip()
         is_plain = original == reading.cleaned  # cleaning leaves out the filling too

@@ -146,6 +146,8 @@ def _thing(name: str) -> frozenset[str]:
 def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection[str] = ()) -> list[list[str | int]]:
     """Return the argument whose value is quoted nearest to the telling words, one that is spoken of before others."""
     quoted = _quoted_places(text, context)
+    if len(quoted) > 1 and "/" in text:  # of a path, its end is meant
+        quoted = [place for place in quoted if not any(_is_above(text[place[0] : at]) for at, _ in quoted)]
     if " not found " in text:
         quoted = [place for place in quoted if not _PLACE.search(text, max(0, place[0] - 40), place[0])]
     if "No " in text and len(quoted) > 1:
@@ -157,6 +159,11 @@ def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection
         quoted.sort(key=lambda item: _distance(item[0], span))
     best = [keys for _, keys in quoted]
     return ([keys for keys in best if str(keys[0]) in spoken] or best)[:1]
+
+
+def _is_above(between: str) -> bool:
+    """Return whether what stands between two places of a text are folders of one path."""
+    return between.endswith("/") and not any(map(str.isspace, between))
 
 
 # What something is not found in is there itself.
