@@ -76,6 +76,11 @@ def test_what_is_no_failure_passes_as_it_is(given: str) -> None:
     assert output("rewrite", stdin=given) == given
 
 
+@pytest.mark.parametrize("given", ["null", "null\n"])
+def test_nothing_is_written_where_the_gateway_has_no_result(given: str) -> None:
+    assert output("rewrite", stdin=given) == ""
+
+
 def test_a_text_that_is_an_error_is_flagged_only_if_asked_for() -> None:
     unflagged = {"content": [{"type": "text", "text": "Error: connection refused"}]}
 

@@ -65,7 +65,8 @@ def rewritten(raw: bytes, options: argparse.Namespace) -> bytes:
     """Return what is to be written for what was read."""
     payload = _parse(raw)
     if payload is None:
-        return raw
+        # Docker's gateway has no result for a JSON-RPC error, and would take `null` for an empty one in its place.
+        return b"" if raw.strip() == b"null" else raw
     request = payload.get("request")
     answer: Any = next((payload[key] for key in _RESULT_KEYS if key in payload), None)
     # A pair of request and response, as gateways give it; else the answer itself, with or without its envelope.
