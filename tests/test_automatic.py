@@ -89,7 +89,7 @@ def test_the_hook_is_told_why_no_other_try_was_made(switched: bool) -> None:
 
     assert [event.kind for event in events] == (["retry", "retry", "recovered"] if switched else ["failure"])
     if not switched:
-        assert events[0].reason == f"Automatic actions are switched off by {VARIABLE}."
+        assert events[0].reason == f"Automatic actions are turned off by {VARIABLE}."
 
 
 def suspended() -> Shared:
@@ -244,7 +244,7 @@ def test_the_operator_of_a_proxy_is_told() -> None:
         timeout=60,
     )
 
-    assert ran.stderr.decode() == f"failwell: Automatic actions are switched off by {VARIABLE}.\n"
+    assert ran.stderr.decode() == f"failwell: Automatic actions are turned off by {VARIABLE}.\n"
 
 
 @EITHER

@@ -84,7 +84,7 @@ def test_an_empty_file_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("atempts = 3", "f:1: there is no key \"atempts\" in the general part; did you mean 'attempts'?"),
+        ("atempts = 3", "f:1: there is no key \"atempts\" at the top level; did you mean 'attempts'?"),
         ("\n\ntimeout = '5'", 'f:3: timeout must be a number of seconds above 0, not "5"'),
         ("timeout = 0", "f:1: timeout must be a number of seconds above 0, not 0"),
         ("deadline = nan", "f:1: deadline must be a number of seconds, not nan"),
@@ -92,7 +92,7 @@ def test_an_empty_file_changes_nothing() -> None:
         ("attempts = true", "f:1: attempts must be a whole number from 1 to 100, not true"),
         ("flip = 1", "f:1: flip must be true or false, not 1"),
         ("dialect = 'x'", 'f:1: dialect must be one of compact, envelope, flat, meta, xml, not "x"'),
-        ("read_only = true", 'f:1: there is no key "read_only" in the general part'),
+        ("read_only = true", 'f:1: there is no key "read_only" at the top level'),
         ("limits = ['redis://:secret@h']", "f:1: limits must be the address of a Redis or Valkey server"),
         ("tools = 5", "f:1: tools must be a table, such as [tools.NAME], not 5"),
         ("[[tools.x]]", "f:1: [tools.x] must be a table, not [{}]"),

@@ -18,7 +18,7 @@ A code is the specific reason for a failure; its type tells an agent how to reac
 - **recoverable**: could another call succeed, possibly with other input?
 - **retryable**: could the same call, unchanged, succeed later? If so, the failure is also recoverable.
 - **outcome**: did this call take effect? `not_executed`: it never started. `rejected`: it was refused without any
-  effect. `unknown`: it may have taken effect. `executed`: it took effect although it failed.
+  effect. `unknown`: it may have taken effect. `executed`: it took effect even though it failed.
 
 Raise a code with its exception, if it has one: `raise fw.NotFound("…")`. Otherwise use
 `raise fw.ToolFailure("…", code="FILE_NOT_FOUND")`, which takes any name: its type follows from its ending, so

@@ -13,19 +13,19 @@ _SUCCESS = "a success"
 _INTRODUCTION = """\
 # Agent frameworks compared
 
-How often each framework calls a failing tool, without and with failwell, and what to know about it.
+How often each framework calls a failing tool, without and with failwell, and what else to know.
 
 `fw.install()` works with all of them. The frameworks with [a page of their own](index.md) also have an adapter,
 `fail_well()`, which does the same for one agent and hands the `Failure` to the application. It takes a `Caller` if
 you want other settings: `fail_well(fw.client.Caller(fw.Policy(attempts=5), hook=…))`.
 
 - **LlamaIndex** shows the model the whole result, including the failure in `_meta`.
-- **OpenAI agents** list the tools of each server before each turn. If a server has died meanwhile, the adapter gives
-  those it listed last, and the run goes on; with `install()` alone it ends.
+- **OpenAI agents** list the tools of each server before each turn. If a server has died in the meantime, the adapter
+  returns its last list, and the run continues; with `install()` alone, it ends.
 - **Microsoft's agent framework** shows the model `Error: Function failed.` for every error. In addition to
   `install()`, set `function_invocation_configuration={"include_detailed_errors": True}` on the chat client.
 - **DSPy** shows the model a traceback, followed by failwell's text.
-- **CrewAI** has not been run over a connection that fails yet, so it is missing in the second part.
+- **CrewAI** has not been run over a failing connection yet, so it is missing from the second part.
 
 ## Calls per failure
 

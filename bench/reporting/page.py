@@ -52,10 +52,10 @@ A call that succeeds costs less through `fw.call` than through most other retry 
 
 ## Growth
 
-What one call costs as tools, schemas, arguments, texts, rules, events and sessions become more. A slope of 0 is flat, 1
-is linear. Lookups should be flat, and nothing worse than linear:
+What one call costs as tools, schemas, arguments, texts, rules, events and sessions grow in number. A slope of 0 is
+flat, 1 is linear. Lookups should be flat, and nothing worse than linear:
 
-![What one call costs on more and more](../{GROWTH_PICTURE.removeprefix("docs/")})
+![What one call costs as things grow](../{GROWTH_PICTURE.removeprefix("docs/")})
 
 ## More figures
 

@@ -3,7 +3,7 @@
 import os
 
 VARIABLE = "FAILWELL_AUTOMATIC"
-SWITCHED_OFF = f"Automatic actions are switched off by {VARIABLE}."
+SWITCHED_OFF = f"Automatic actions are turned off by {VARIABLE}."
 
 _ON = ("", "on", "1", "true", "yes")
 

@@ -43,25 +43,26 @@ class Key(NamedTuple):
 
 _SWITCH = "true or false"
 KEYS = {
-    "retry": Key(_SWITCH, "Whether failed calls are made again where that is safe."),
+    "retry": Key(_SWITCH, "Retry failed calls where that is safe."),
     "attempts": Key("a whole number from 1 to 100", "Maximum number of tries per call."),
-    "timeout": Key("a number of seconds above 0", "How long one try may take."),
-    "deadline": Key("a number of seconds", "How long a call may take with all its tries."),
+    "timeout": Key("a number of seconds above 0", "Maximum duration of one try."),
+    "deadline": Key("a number of seconds", "Maximum duration of a call with all its tries."),
     "max_wait": Key("a number of seconds", "The longest wait before another try."),
-    "trust_inferred": Key(_SWITCH, "A rate limit or a refused connection in plain text means: not executed."),
+    "trust_inferred": Key(_SWITCH, "Treat a rate limit or a refused connection in plain text as not executed."),
     "validate": Key(_SWITCH, "Refuse wrong arguments before they reach the server (proxy)."),
-    "flip": Key(_SWITCH, "Error texts are errors even if the server does not flag them."),
-    "response_size": Key("a number of bytes, at least 1000", "The largest result that is passed on (proxy)."),
-    "dialect": Key("one of compact, envelope, flat, meta, xml", "How failures are written (proxy)."),
+    "flip": Key(_SWITCH, "Treat error texts as errors even if the server does not flag them."),
+    "response_size": Key("a number of bytes, at least 1000", "The largest result to pass on (proxy)."),
+    "dialect": Key("one of compact, envelope, flat, meta, xml", "The format of failures (proxy)."),
     "read_only": Key(_SWITCH, "The tool changes nothing, whatever the server says about it."),
     "idempotent": Key(_SWITCH, "The tool may run twice with the same effect, whatever the server says about it."),
     "trust_annotations": Key(_SWITCH, "Trust what the server says about its tools."),
     "trust_read_verbs": Key(
-        _SWITCH, "Tools without annotations are read-only if their name begins with get, list, search, read, describe."
+        _SWITCH,
+        "Tools without annotations are read-only if their name begins with get, list, search, read or describe.",
     ),
     "limits": Key(
         "the address of a Redis or Valkey server",
-        "Where processes share retry limits; ${NAME} stands for an environment variable.",
+        "Where processes share retry limits; ${NAME} is replaced by an environment variable.",
     ),
     "tools": Key("a table, such as [tools.NAME]", "Tools by name or pattern."),
     "servers": Key("a table, such as [servers.NAME]", "Servers by name or pattern."),
@@ -259,7 +260,8 @@ def _problems(table: Mapping[str, Any], kind: type[Struct], path: tuple[str, ...
     for name, value in table.items():
         here = (*path, name)
         if name not in known:
-            yield Problem(f"there is no key {_quoted(name)} in {_section(path)}{did_you_mean(name, known)}", here)
+            where = f"in {_section(path)}" if path else "at the top level"
+            yield Problem(f"there is no key {_quoted(name)} {where}{did_you_mean(name, known)}", here)
         elif name not in _SECTIONS:
             try:
                 msgspec.convert(value, known[name])
@@ -289,7 +291,7 @@ def _quoted(value: Any) -> str:
 def _section(path: tuple[str, ...]) -> str:
     """Return the header of a section as one writes it."""
     names = (name if name.isascii() and name.replace("-", "_").isidentifier() else _quoted(name) for name in path)
-    return f"[{'.'.join(names)}]" if path else "the general part"
+    return f"[{'.'.join(names)}]"
 
 
 def _located(problems: list[Problem], text: str) -> list[Problem]:

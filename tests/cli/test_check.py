@@ -82,7 +82,7 @@ def test_a_policy_file_that_is_not_understood_is_one_line_and_exit_2(tmp_path: P
         (odd("broken"), "the server ended: ModuleNotFoundError: No module named 'absent'"),
         (odd("unwilling"), "the server refused to start a session: not today"),
         (odd("no_tools"), "the server has no tools: there is nothing to check"),
-        (odd("no_list"), "the server does not list its tools: its answer is none of MCP"),
+        (odd("no_list"), "the server does not list its tools: its answer is not an MCP answer"),
         ([], "no server given: use failwell check -- COMMAND or failwell check URL"),
         (["http://127.0.0.1:9/mcp"], "cannot reach http://127.0.0.1:9/mcp: Connection refused"),
     ],
@@ -138,7 +138,7 @@ def test_a_code_that_changed_is_worse(tmp_path: Path) -> None:
     code, out, _ = run("check", *PATIENT, "--baseline", str(file), "--", *graded("none"))
 
     assert code == 1
-    assert "read_task/empty: the code was EMPTY_CALL and is VALIDATION_FAILED" in " ".join(out.split())
+    assert "read_task/empty: the code was EMPTY_CALL and is now VALIDATION_FAILED" in " ".join(out.split())
 
 
 def test_a_baseline_can_be_written_anew(tmp_path: Path) -> None:

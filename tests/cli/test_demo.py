@@ -179,4 +179,4 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(
 def test_servers_that_do_not_start_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "no-such-python")
 
-    assert refusal("demo", "--json").startswith("the servers of the demo do not run: FileNotFoundError: ")
+    assert refusal("demo", "--json").startswith("the demo servers could not run: FileNotFoundError: ")

@@ -259,7 +259,7 @@ def test_no_address_leads_away_with_the_token(closed_door: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "dashboard.example"])
 def test_others_are_let_in_with_a_token_only(host: str) -> None:
-    with pytest.raises(ValueError, match=f"others can reach {host}: give --token or FAILWELL_DASHBOARD_TOKEN"):
+    with pytest.raises(ValueError, match=f"other machines can reach {host}: set --token or FAILWELL_DASHBOARD_TOKEN"):
         Access(host, None)
     Access(host, TOKEN).check("/", {"Host": "whatever.example"})
 

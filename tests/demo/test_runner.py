@@ -132,7 +132,7 @@ def test_a_server_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(runner.DemoFailed) as failed:
         asyncio.run(runner.run_demo("compact"))
 
-    assert str(failed.value).startswith("the servers of the demo do not run: FileNotFoundError: ")
+    assert str(failed.value).startswith("the demo servers could not run: FileNotFoundError: ")
     assert "\n" not in str(failed.value)
 
 

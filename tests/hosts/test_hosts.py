@@ -275,7 +275,7 @@ def test_what_is_wrapped_is_not_wrapped_again(home: Path) -> None:
     ran = run("hosts", "wrap", "--yes")
 
     assert ran.out == "Nothing to change.\n"
-    assert "a (Cursor): the proxy is in front already" in ran.err
+    assert "a (Cursor): the proxy is already in front" in ran.err
     assert file.read_bytes() == once
 
 
@@ -330,12 +330,12 @@ def test_a_url_that_the_host_may_sign_in_to_is_listed_and_not_wrapped(home: Path
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
-        ("cursor", '{\n  "mcpServers": {\n    "a": {"command": "x" "args": []}\n  }\n}', "line 3, column 26: a comma"),
-        ("cursor", '{"mcpServers": {"a": {"command": "x"}}', "line 1, column 39: a comma or } is expected"),
-        ("cursor", "{'mcpServers': {}}", "line 1, column 2: a key in double quotes is expected"),
+        ("cursor", '{\n "mcpServers": {\n    "a": {"command": "x" "args": []}\n }\n}', "line 3, column 26: expected a comma"),
+        ("cursor", '{"mcpServers": {"a": {"command": "x"}}', "line 1, column 39: expected a comma or }"),
+        ("cursor", "{'mcpServers': {}}", "line 1, column 2: expected a key in double quotes"),
         ("cursor", '{"mcpServers": /* {}}', "line 1, column 16: a comment is not closed"),
         ("cursor", '{"mcpServers": {"a": {"command": "x\n"}}}', "line 1, column 34: a string is not closed"),
-        ("cursor", "<<<<<<< HEAD\n{}", "line 1, column 1: a value is expected"),
+        ("cursor", "<<<<<<< HEAD\n{}", "line 1, column 1: expected a value"),
         ("cursor", "[" * 500, "nested too deeply"),
         ("codex", '[mcp_servers.a]\ncommand = "x\n', "line 2, column 13: illegal character"),
         ("codex", '[mcp_servers.a]\ncommand = "x"\ncommand = "y"\n', "line 3, column 14: cannot overwrite a value"),

@@ -152,7 +152,7 @@ def test_a_code_that_is_not_the_declared_one_fails(project: pytest.Pytester) -> 
     result = run(project, "-k", "declares")
 
     result.stdout.fnmatch_lines(
-        ["E*AssertionError: the code is NOT_FOUND, and not TASK_GONE", "E*read as: NOT_FOUND NOT_FOUND"]
+        ["E*AssertionError: the code is NOT_FOUND, not TASK_GONE", "E*read as: NOT_FOUND NOT_FOUND"]
     )
 
 
@@ -351,8 +351,8 @@ def text(words: str, *, flagged: bool = True) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("result", "expected", "told"),
     [
-        (GOOD, {"code": "GONE"}, "the code is NOT_FOUND, and not GONE"),
-        (GOOD, {"type": "TRANSIENT"}, "the type is NOT_FOUND, and not TRANSIENT"),
+        (GOOD, {"code": "GONE"}, "the code is NOT_FOUND, not GONE"),
+        (GOOD, {"type": "TRANSIENT"}, "the type is NOT_FOUND, not TRANSIENT"),
         (fw.encode(WRONG_INPUT or fw.error("x")), {"field": "owner"}, "no field problem for owner"),
         (
             text("all is well", flagged=False),

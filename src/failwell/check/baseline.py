@@ -34,7 +34,7 @@ def read(text: str) -> dict[str, str]:
     except ValueError:
         found = None
     if not is_object(found) or not all(isinstance(value, str) for value in found.values()):
-        raise ValueError("not a baseline: an object with a text for each call is due")
+        raise ValueError("not a baseline: expected an object with a text for each call")
     return found
 
 
@@ -74,4 +74,4 @@ def _regressions(probe: ProbeResult, line: str | None) -> Iterator[Regression]:
         if result.grade not in known:
             yield Regression(probe=probe.id, what=f"{result.grade}: {result.reason}")
     if code not in (_NO_CODE, probe.code):
-        yield Regression(probe=probe.id, what=f"the code was {code} and is {probe.code or 'missing'}")
+        yield Regression(probe=probe.id, what=f"the code was {code} and is now {probe.code or 'missing'}")

@@ -55,7 +55,7 @@ _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a traceback", re.compile(
         r"Traceback \(most recent call last\)|^\s+at .{1,200}[:(]\d+:\d+\)?\s*$|File \"[^\"\n]+\", line \d",
         re.MULTILINE)),
-    ("a path of the server's own", re.compile(
+    ("one of the server's own paths", re.compile(
         r"(?<![\w:/.])/(?:home|usr|root|opt|var|app|srv|Users|workspace)/[\w.@+-]+/[^\s\"'`,;)]+"
         r"|\bsite-packages\b|\bnode_modules\b|(?<!\w)[A-Z]:\\[\w.]+\\[^\s\"'`,;)]+")),
     ("the address of a library's manual", re.compile(
@@ -144,7 +144,7 @@ def _is_safe(evidence: Evidence) -> Verdict:
     sent = json.dumps(evidence.probe.arguments)
     for what, pattern in _INTERNALS:
         if any(found[0] not in sent for found in pattern.finditer(evidence.text)):
-            return f"the text holds {what}"
+            return f"the text contains {what}"
     is_clean = scrub(evidence.text) == evidence.text
     return True if is_clean else "the text holds something that looks like a secret"
 
@@ -160,7 +160,7 @@ def _says_next_step(evidence: Evidence) -> Verdict:
     fitting = {step for type_ in evidence.probe.types for step in _STEPS.get(type_, ())}
     action = decide(failure).action
     if evidence.text_is_structured and fitting and action not in fitting and not failure.suggestion:
-        return f"an agent that reads it would {action.replace('_', ' ')}, and not fix the call"
+        return f"an agent that reads it would {action.replace('_', ' ')} instead of fixing the call"
     if failure.suggestion or failure.actions or failure.retry_after is not None:
         return True
     corrections = [problem for problem in failure.fields if problem.expected or problem.options or problem.did_you_mean]
@@ -219,9 +219,9 @@ def _is_typed(evidence: Evidence) -> Verdict:
     if failure.code is None:
         return "no code"
     if evidence.probe.types and failure.type not in evidence.probe.types:
-        return f"the type is {failure.type}, and not {' or '.join(evidence.probe.types)}"
+        return f"the type is {failure.type}, not {' or '.join(evidence.probe.types)}"
     if evidence.probe.code is not None and failure.code != evidence.probe.code:
-        return f"the code is {failure.code}, and not {evidence.probe.code}"
+        return f"the code is {failure.code}, not {evidence.probe.code}"
     return True
 
 
@@ -249,7 +249,7 @@ def _has_stable_code(evidence: Evidence) -> Verdict:
     if evidence.failure is None or evidence.again is None or not evidence.is_structured:
         return None
     before, after = _code_or_type(evidence.failure), _code_or_type(evidence.again)
-    return True if before == after else f"the same call failed with {before} first and with {after} then"
+    return True if before == after else f"the same call failed first with {before}, then with {after}"
 
 
 def _code_or_type(failure: Failure) -> str:
@@ -268,7 +268,7 @@ class Grade(NamedTuple):
 
 GRADES: tuple[Grade, ...] = (
     Grade("flagged", "call", 15, "the failure is flagged as an error", _is_flagged),
-    Grade("tool_error", "call", 5, "a tool error, which models see, and not a protocol error", _is_tool_error),
+    Grade("tool_error", "call", 5, "a tool error, which models see, not a protocol error", _is_tool_error),
     Grade("alive", "call", 6, "the server still answers", _is_alive),
     Grade("speed", "call", 3, f"refused within {SLOWEST:g} s", _is_quick),
     Grade("repairable", "call", 14, "an agent that knows only the error can fix the call", _is_repairable),

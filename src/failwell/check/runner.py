@@ -50,7 +50,9 @@ _AS_TASK = "runs only as a task, not as a call"
 _PASSED_ON = (
     "the tool may change something, and passes calls on to an HTTP API that may carry out what the schema forbids"
 )
-_NOT_REFUSED = "the tool may change something, and did not refuse an earlier call as wrong input: nothing more was sent"
+_NOT_REFUSED = (
+    "the tool may change something, and did not refuse an earlier call as wrong input, so nothing more was sent"
+)
 
 
 class CheckPlan(Struct, frozen=True, kw_only=True):

@@ -217,7 +217,7 @@ def _compare(report: Any, file: Path | None, before: dict[str, str] | None, stde
         return report
     if before is None:
         _write(file, baseline.write(report))
-        stderr.write(f"failwell: wrote the baseline {file}: later runs fail only on what got worse\n")
+        stderr.write(f"failwell: wrote the baseline {file}: later runs fail only on regressions\n")
         return msgspec.structs.replace(report, worse=())
     if better := baseline.find_improvements(report, before):
         count = len(better)
@@ -305,7 +305,7 @@ def _totals_text(report: Report) -> Text:
     endings = [f"{count} {name}" for name, count in (
         ("sent as a success", totals.unflagged), ("accepted", totals.accepted), ("hung", totals.hung),
         ("crashed the server", totals.crashed),
-        ("not graded, because the server's backend is out of reach", totals.backend_away)) if count]  # fmt: skip
+        ("not graded, because the server's backend is unreachable", totals.backend_away)) if count]  # fmt: skip
     share = totals.repairable_share
     repairable = f"{share:.0%} of the schema violations can be fixed from the error alone" if share is not None else ""
     return Text("; ".join(part for part in (f"{totals.probes} calls graded", *endings, repairable) if part))

@@ -40,7 +40,7 @@ _MARK = "mark"
 _POLL = 0.5
 _PAGE = 1000
 _FARTHEST = 400 * 366 * 86_400.0
-_NO_PRUNING = "only sqlite: and postgresql: stores are pruned; rotate a file of lines as you rotate logs"
+_NO_PRUNING = "only sqlite: and postgresql: stores can be pruned; rotate JSON lines files like logs"
 _LOOKS_IN_VAIN = 20
 
 

@@ -107,7 +107,7 @@ def _number_meanings(number: int) -> Iterator[Meaning]:
         code = code_of_status(number)
         is_known = number in STATUSES
         yield Meaning(
-            str(number), code, f"HTTP status {number} becomes {code}{'' if is_known else ', as others of its class'}"
+            str(number), code, f"HTTP status {number} becomes {code}{'' if is_known else ', like others of its class'}"
         )
     for row in RPC_CODES:
         if row.number == number:

@@ -144,7 +144,9 @@ def _read_all(found: Iterable[locations.Location], streams: Streams) -> tuple[tu
             configs.append(read_config(location))
         except BadConfig as bad:
             broken += 1
-            streams.stderr.write(f"failwell: {location.file}: {clean(str(bad), _LONGEST)}; it is left as it is\n")
+            streams.stderr.write(
+                f"failwell: {location.file}: {clean(str(bad), _LONGEST)}; the file was left unchanged\n"
+            )
     return tuple(configs), broken
 
 
@@ -172,7 +174,7 @@ def _proxy_options(text: str) -> list[str]:
     except proxy_options.BadOption as wrong:
         raise Misuse(f"--options: {wrong}") from None
     if chosen.command != ["server"] or chosen.help:
-        raise Misuse("--options takes options of the proxy, such as '--retry', and no command")
+        raise Misuse("--options takes options of the proxy, such as '--retry', not a command")
     return found
 
 
@@ -258,7 +260,7 @@ def _carry_out(request: _Request, planned: Sequence[tuple[Config, list[Edit]]], 
         stdout.write("Nothing to change.\n")
         return
     if not request.yes:
-        stdout.write(f"Nothing was written: with --yes the proxy is {done} {count} {_servers(count)}.\n")
+        stdout.write(f"Nothing was written. With --yes, the proxy is {done} {count} {_servers(count)}.\n")
         return
     failed = False
     for config, edits in planned:
@@ -273,7 +275,7 @@ def _carry_out(request: _Request, planned: Sequence[tuple[Config, list[Edit]]], 
             stdout.write(f"{_short(config.location.file)}: the proxy was {done} {names}; backup: {_short(backup)}\n")
     if failed:
         raise typer.Exit(2)
-    stdout.write("Restart the host to start the servers anew.\n")
+    stdout.write("Restart the host to restart its servers.\n")
 
 
 def _diff(config: Config, edits: Sequence[Edit]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def init(
     context: typer.Context,
     *,
     name: Annotated[
-        str | None, typer.Option("--name", help="The name of the server, if not its own.", metavar="NAME")
+        str | None, typer.Option("--name", help="The name of the server; defaults to its own.", metavar="NAME")
     ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", help="Maximum duration of the server's start.", metavar="SECONDS", min=0.01)
@@ -141,12 +141,12 @@ def proposal(server: str, tools: list[dict[str, Any]]) -> str:
 
 def _lines(server: str, tools: list[dict[str, Any]]) -> Iterator[str]:
     section = f"servers.{_quoted(glob.escape(_sound(server) or 'server'))}"
-    yield "# A policy file of failwell. Nothing of it counts before you take away a #, and all of it is your word:"
-    yield "# a tool that is called read-only or idempotent is called again when it is unknown whether it took effect."
+    yield "# A failwell policy file. A line takes effect when you remove its #, and you vouch for what it says:"
+    yield "# a tool marked read-only or idempotent is called again even if the first call may have taken effect."
     yield "# Keys: failwell policy schema. Check: failwell policy check FILE."
     yield ""
     yield f"[{section}]"
-    yield "# A rate limit or a refused connection that the server reports in plain text means: not executed."
+    yield "# Treat a rate limit or a refused connection that the server reports in plain text as not executed."
     yield "# trust_inferred = true"
     if any(_is_proposed(tool) for tool in tools):
         yield "# Tools without annotations are read-only if their name begins with get, list, search, read or describe."
@@ -162,12 +162,12 @@ def _tool_lines(tool: dict[str, Any]) -> Iterator[str]:
     if hints.repeatable:
         yield f"# The server says that it is {'read-only' if hints.read_only else 'idempotent'}."
     elif has_promises(_annotations(tool)):
-        yield "# The server says that it changes something, and not that it may run twice."
+        yield "# The server says that it changes something, but not that it may run twice."
     elif _is_proposed(tool):
-        yield "# The server says nothing of it; its name says that it only reads."
+        yield "# The server says nothing about it, but its name suggests that it only reads."
         yield "# read_only = true"
     else:
-        yield "# The server says nothing of it: it is not known to be safe to run twice."
+        yield "# The server says nothing about it, so it is not known to be safe to run twice."
 
 
 def _is_proposed(tool: dict[str, Any]) -> bool:

@@ -34,7 +34,7 @@ PARSED_BY_THE_PROXY: dict[str, Any] = {
 
 
 def proxy(context: typer.Context) -> None:
-    """Put failwell in front of a server that you can't modify.
+    """Put failwell in front of a server you can't modify.
 
     Example: failwell proxy --retry -- npx some-server
     """

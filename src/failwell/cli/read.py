@@ -69,7 +69,7 @@ _ANSWER_KEYS = ("raw", "answer", "result", "response")
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "schema")
 _LIKE_JSON = re.compile(r"""\s*(\{\s*"|\[\s*["{])""")
 _ACTIONS: dict[str, Action] = {action: action for action in get_args(Action)}
-_RECORDED = "Decided so when it was recorded."
+_RECORDED = "Decided when it was recorded."
 _TAKEN = "an MCP result, a JSON-RPC response or the text of an error"
 _ORIGINS = {"inferred": "plain text (guessed)"}
 

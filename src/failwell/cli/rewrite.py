@@ -16,7 +16,7 @@ PARSED_BY_ITSELF: dict[str, Any] = {
 
 
 def rewrite(context: typer.Context) -> None:
-    """Make the failure in one answer structured: for gateways.
+    """Structure the failure in one answer, for gateways.
 
     Example: failwell rewrite --tool search < result.json
     """

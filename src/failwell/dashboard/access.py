@@ -12,7 +12,7 @@ COOKIE = "failwell_dashboard"
 SHORTEST_TOKEN = 16
 _NEEDS_TOKEN = (
     "this dashboard needs its token: open its address with ?token=… once, or send the header Authorization: Bearer …; "
-    "if you followed a link from another site, open the address again by hand"
+    "if you followed a link from another site, open the address directly"
 )
 _OWN_SITES = ("same-origin", "none")
 
@@ -40,7 +40,7 @@ class Access:
         self._is_local = is_loopback(host)
         if token is None and not self._is_local:
             raise ValueError(
-                f"others can reach {host}: give --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1"
+                f"other machines can reach {host}: set --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1"
             )
         if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
             raise ValueError(f"the token must have at least {SHORTEST_TOKEN} characters of ASCII")

@@ -68,14 +68,14 @@ async def run_demo(
                 on_step, on_scene = _mark_write_errors(on_step), _mark_write_errors(on_scene)
                 return await _run_sides(Path(folder), dialect, on_step, on_scene)
     except TimeoutError:
-        raise DemoFailed(f"the servers of the demo did not finish within {_TIMEOUT:g} s") from None
+        raise DemoFailed(f"the demo servers did not finish within {_TIMEOUT:g} s") from None
     except ExceptionGroup as failed:
         cause: BaseException = failed
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
         if isinstance(cause, _CannotWrite):
             raise cause.failed from None
-        raise DemoFailed(f"the servers of the demo do not run: {type(cause).__name__}: {cause}") from None
+        raise DemoFailed(f"the demo servers could not run: {type(cause).__name__}: {cause}") from None
 
 
 async def _run_sides(

@@ -98,7 +98,7 @@ class HostState:
             # First: without it there is no exact way back.
             _write(self._record_file(config.location.file), msgspec.json.encode(changes), 0o600)
             if _read(file) != config.text.encode():
-                raise BadConfig("it changed since it was read; nothing was written: try again")
+                raise BadConfig("it changed since it was read, so nothing was written; try again")
             _write(file, new.encode(), file.stat().st_mode & 0o777)
         except OSError as failed:
             raise BadConfig(f"cannot write it: {failed.strerror or failed}") from None

@@ -23,7 +23,7 @@ def parse(text: str) -> Node:
     node = scanner.value(scanner.after_blank(0), depth=0)
     end = scanner.after_blank(node.end)
     if end < len(text):
-        raise BadSyntax(text, end, "there is more behind the end of the value")
+        raise BadSyntax(text, end, "there is more text after the end of the value")
     return node
 
 
@@ -75,7 +75,7 @@ class JsonScanner:
         word = _WORD.match(self._text, start)
         if word and word.group() in _WORDS:
             return Node("word", start, word.end(), _WORDS[word.group()])
-        raise BadSyntax(self._text, start, f"a value is expected, not {self._found(start)}")
+        raise BadSyntax(self._text, start, f"expected a value, not {self._found(start)}")
 
     def _string(self, start: int) -> Node:
         found = _STRING.match(self._text, start)
@@ -88,13 +88,11 @@ class JsonScanner:
         position = self.after_blank(start + 1)
         while not self._text.startswith("}", position):
             if not self._text.startswith('"', position):
-                raise BadSyntax(
-                    self._text, position, f"a key in double quotes is expected, not {self._found(position)}"
-                )
+                raise BadSyntax(self._text, position, f"expected a key in double quotes, not {self._found(position)}")
             key = self._string(position)
             colon = self.after_blank(key.end)
             if not self._text.startswith(":", colon):
-                raise BadSyntax(self._text, colon, f"a colon is expected behind the key, not {self._found(colon)}")
+                raise BadSyntax(self._text, colon, f"expected a colon after the key, not {self._found(colon)}")
             member = self.value(self.after_blank(colon + 1), depth=depth + 1)
             member.key_start = key.start
             node.members[key.scalar] = member
@@ -118,7 +116,7 @@ class JsonScanner:
             return self.after_blank(position + 1)
         if self._text.startswith(closing, position):
             return position
-        raise BadSyntax(self._text, position, f"a comma or {closing} is expected, not {self._found(position)}")
+        raise BadSyntax(self._text, position, f"expected a comma or {closing}, not {self._found(position)}")
 
     def _found(self, position: int) -> str:
         return repr(self._text[position]) if position < len(self._text) else "the end of the file"

@@ -85,7 +85,7 @@ class Server(NamedTuple):
     def obstacle(self) -> str | None:
         """Why the proxy cannot stand in front; None if it can."""
         if self.proxied is not None:
-            return "the proxy is in front already"
+            return "the proxy is already in front"
         if self.command is not None:
             return None
         if self.url is None:
@@ -131,7 +131,7 @@ def find_servers(host: Host, text: str) -> Iterator[Server]:
     """
     root = _form(host).parse(text)
     if root.kind != "table":
-        raise BadConfig("it is no table of settings")
+        raise BadConfig("it is not a table of settings")
     for keys in host.tables:
         for path, table in _tables(root, keys):
             for name, node in table.members.items():
@@ -327,7 +327,7 @@ def _unwrap_url(server: Server, behind: Proxied) -> list[MemberChange]:
         server.host.is_toml is False and list(env.members if env else ()) == wanted
     )
     if not is_whole:
-        raise BadConfig("it was edited since the proxy was put in front; restore it by hand from the backup")
+        raise BadConfig("it was edited since the proxy was put in front; restore it from the backup yourself")
     url_key = server.host.url_keys[0]
     address = f"{_key(server, 'command', url_key)}{form.quote(behind.url or '')}"
     changes = [MemberChange("command", text[command.key_start : args.end], url_key, address)]

@@ -23,7 +23,7 @@ _LONGEST_SENTENCE = 2000
 
 _USAGE = ("failwell proxy [OPTIONS] -- COMMAND...", "failwell proxy [OPTIONS] --url URL [--listen ADDRESS]")
 _ABOUT = """\
-Put failwell in front of a server that you can't modify.
+Put failwell in front of a server you can't modify.
 
 It starts an MCP server, or connects to one that runs elsewhere. Failures of its tools become structured; \
 everything else passes through unchanged."""
@@ -199,7 +199,7 @@ OPTIONS = (
     Option(
         "--header",
         "NAME:VALUE",
-        "send this header to the URL too; ${NAME} stands for an environment variable",
+        "send this header to the URL too; ${NAME} is replaced by an environment variable",
         _header,
         (),
         is_repeatable=True,
@@ -216,16 +216,16 @@ OPTIONS = (
     Option(
         "--allow-origin", "ORIGIN,…", "accept web pages from these origins; * for all", _names, (), is_repeatable=True
     ),
-    Option("--dialect", "NAME", f"how failures are written: {', '.join(DIALECTS)}", _dialect, "meta"),
+    Option("--dialect", "NAME", f"the format of failures: {', '.join(DIALECTS)}", _dialect, "meta"),
     Option(
         "--flip-unflagged",
         "TOOL,…",
-        "error texts of these tools are errors even if not flagged as such; * for all",
+        "treat error texts of these tools as errors even if they are not flagged; * for all",
         _names,
         (),
     ),
     Option("--validate", None, "refuse wrong arguments before they reach the server"),
-    Option("--retry", None, "repeat failed calls where that is worthwhile and safe"),
+    Option("--retry", None, "retry failed calls where that helps and is safe"),
     Option("--retry-safe", "TOOL,…", "these tools are safe to run twice, whatever their annotations say", _names, ()),
     Option("--attempts", "N", "maximum number of tries per call", _count, 3),
     Option("--timeout", "SECONDS", "maximum duration of one try; it is then cancelled", _limit),

@@ -38,10 +38,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": _dialect,
         "default": "meta",
         "metavar": "NAME",
-        "help": f"how failures are written: {', '.join(DIALECTS)}",
+        "help": f"the format of failures: {', '.join(DIALECTS)}",
     },
-    "--tool": {"metavar": "TOOL", "default": "", "help": "the tool that was called, where the request is not given"},
-    "--flip-unflagged": {"action": "store_true", "help": "error texts are errors even if not flagged as such"},
+    "--tool": {"metavar": "TOOL", "default": "", "help": "the tool that was called, if the input has no request"},
+    "--flip-unflagged": {"action": "store_true", "help": "treat error texts as errors even if they are not flagged"},
     "--retry-safe": {"action": "store_true", "help": "the tool is safe to run twice, whatever its annotations say"},
 }
 """The options, as the parser, the docs and the help show them."""

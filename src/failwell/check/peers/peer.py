@@ -137,7 +137,7 @@ def _is_tool(tool: Any) -> bool:
 def _error_of(answer: dict[str, Any]) -> str:
     error = answer.get("error")
     said = error.get("message") if is_object(error) else None
-    return one_line(said) if isinstance(said, str) and said else "its answer is none of MCP"
+    return one_line(said) if isinstance(said, str) and said else "its answer is not an MCP answer"
 
 
 def one_line(text: str) -> str:

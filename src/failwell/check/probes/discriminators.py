@@ -17,13 +17,13 @@ def discriminator(tool: CheckedTool) -> Iterator[ProposedCall]:
             continue
         rest = without_value(base, (name,))
         if rest is not None:
-            violates = f"{name}, which chooses what to do, is left out"
+            violates = f"{name}, which selects what to do, is left out"
             yield ProposedCall(rest, base, (name,), violates, (name,), REQUIRED, options, variant="missing")
         slip = next((found for option in options if (found := misspelling(option)) and found not in options), None)
         for value, variant in ((PLACEHOLDER, "unknown"), (slip, "misspelt")):
             arguments = with_value(base, (name,), value) if value is not None else None
             if arguments is not None:
-                violates = f"{name} is {value}, which is none of the choices"
+                violates = f"{name} is {value}, which is not one of the choices"
                 yield ProposedCall(arguments, base, (name,), violates, (name,), options, options, variant=variant)
 
 

@@ -77,7 +77,7 @@ def _with_wrong_type(tool: CheckedTool, field: SchemaField, base: dict[str, Any]
     for value in choices:
         arguments = with_value(base, field.keys, value)
         if arguments is not None and not tool.is_valid(arguments):
-            violates = f"{join_path(field.keys)} is of another type than {' or '.join(sorted(types))}"
+            violates = f"{join_path(field.keys)} is of a type other than {' or '.join(sorted(types))}"
             return ProposedCall(
                 arguments, base, field.keys, violates, (field.name,), expected_of(tool, field),
                 required=field.required,

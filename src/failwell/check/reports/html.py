@@ -219,7 +219,7 @@ def _shortcoming(result: GradeResult) -> Markup:
 
 
 def _facts(probe: ProbeResult) -> list[Markup]:
-    mended = passage(as_json(probe.repaired)) if probe.repaired is not None else "The error does not tell."
+    mended = passage(as_json(probe.repaired)) if probe.repaired is not None else "The error does not say."
     rows = (
         ("Sent", passage(as_json(probe.arguments))),
         ("An agent would send next", mended if probe.schema_violation or probe.repaired is not None else None),
@@ -444,7 +444,7 @@ def write(report: Report) -> str:
             calls_section(report, numbers),
             not_probed_section(report),
         ),
-        tag("footer", tag("p", "Made by ", tag("code", "failwell check"), ". This page holds all it needs.")),
+        tag("footer", tag("p", "Made by ", tag("code", "failwell check"), ". This page is self-contained.")),
         tag("p", class_="unseen", id="said", role="status", aria_live="polite"),
         tag("script", script),
     )
