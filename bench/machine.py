@@ -4,6 +4,7 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from importlib import metadata
@@ -79,6 +80,18 @@ def describe() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **{name: _version(name) for name in _PACKAGES},
     }
+
+
+def commit() -> str | None:
+    """Return the commit that is measured, with a plus sign if files were changed since; None outside a repository."""
+    try:
+        ran = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+            capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return ran.stdout.strip()
 
 
 def _processor() -> str:

@@ -18,7 +18,11 @@ FILE = Path("bench", "results.json")
 
 
 class Run(Struct, frozen=True, omit_defaults=True):
-    """The last run of a suite; `spread` is that of the machine right after it, see `bench.machine.Noise`."""
+    """The last run of a suite.
+
+    `spread` is that of the machine right after it, see `bench.machine.Noise`. `run` names the run of all suites that it
+    was part of.
+    """
 
     measured: str | None = None
     seconds: int = 0
@@ -26,6 +30,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
     figures: list[Measured] = []
     failed: str | None = None
     spread: float | None = None
+    run: str | None = None
 
 
 Results = dict[str, Run]

@@ -24,6 +24,7 @@ def measure(
     """
     suites = list(suites)
     described, day = machine.describe(), time.strftime("%Y-%m-%d", time.gmtime())
+    label = ", ".join(filter(None, [time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), machine.commit()]))
     begin = clock()
     for number, suite in enumerate(suites, 1):
         start = clock()
@@ -49,7 +50,7 @@ def measure(
             continue
         seconds = round(clock() - start)
         tell(f"    {len(figures)} figures in {seconds} s; {noise}")
-        yield suite.name, Run(day, seconds, described, figures, spread=round(noise.spread, 3))
+        yield suite.name, Run(day, seconds, described, figures, spread=round(noise.spread, 3), run=label)
 
 
 def try_quickly(suites: Iterable[Suite], tell: Tell) -> list[str]:

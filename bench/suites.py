@@ -62,7 +62,7 @@ SUITES = {
             "what protected servers and the proxy keep of many calls",
             {"ROUNDS": 2, "CALLS": 10, "PROXY_CALLS": 40},
         ),
-        Suite("clients", "wrapped clients, to the same server in memory"),
+        Suite("clients", "wrapped clients, to the same server in memory", {"AT_ONCE": 10, "ROUNDS_AT_ONCE": 1}),
         Suite(
             "proxy",
             "the proxy over standard input and output",

@@ -211,6 +211,19 @@ def test_a_run_of_one_suite_keeps_the_others(tmp_path: Path) -> None:
     assert list(load(tmp_path)) == ["values", "check"]
 
 
+def test_the_page_says_which_run_its_figures_come_from() -> None:
+    check, values = (Run(figures=[as_measured(one)], run="January 1, 10:00, abc") for one in (_check(2.0), FIGURE))
+    newer = replace(values, run="January 1, 11:00, abc+")
+    mixed = "compare only within each: January 1, 11:00, abc+: values; January 1, 10:00, abc: check."
+
+    assert "All figures come from one run (January 1, 10:00, abc)." in _page({"values": values, "check": check})
+    assert f"**The figures come from 2 runs** and {mixed}" in _page({"values": newer, "check": check})
+
+
+def _page(found: results.Results) -> str:
+    return generated(found)["bench/RESULTS.md"]
+
+
 def test_a_suite_that_fails_keeps_its_last_figures_and_says_so() -> None:
     last = Run("2026-01-01", 1, {}, [as_measured(_check(2.0))])
 
@@ -273,6 +286,7 @@ def test_figures_of_a_busy_machine_are_measured_again_and_then_not_kept(
     assert bool(run.figures) is is_kept
     assert run.failed is None if is_kept else str(run.failed).endswith("busy machine")
     assert run.spread == (0.02 if is_kept else None)
+    assert (run.run is not None) is is_kept
     assert list(noises) == []
 
 

@@ -101,7 +101,7 @@ def page(results: Results) -> str:
 def all_results(results: Results) -> str:
     """Return the page for contributors."""
     verdicts = all_verdicts(results)
-    parts = [_RESULTS, f"\n{_counts(verdicts)}\n", _missed(verdicts), "\n## What was measured\n"]
+    parts = [_RESULTS, f"\n{_counts(verdicts)} {_runs(results)}\n", _missed(verdicts), "\n## What was measured\n"]
     for suite, rows in groupby(verdicts, lambda verdict: verdict.suite):
         parts.append(_section(suite, list(rows), results.get(suite, Run())))
     parts += ["\n## The machine\n", *_machines(results), "\n## Every figure\n", *_details(results)]
@@ -118,6 +118,18 @@ def _counts(verdicts: list[Verdict]) -> str:
     return f"Of {len(goals)} goals, {met} are met and {missed} are missed" + (
         f"; {unknown} have not been measured yet." if unknown else "."
     )
+
+
+def _runs(results: Results) -> str:
+    """Return which run the figures come from, or which suites come from which."""
+    runs: dict[str, list[str]] = {}
+    for name, run in results.items():
+        if run.figures:
+            runs.setdefault(run.run or run.measured or "unknown", []).append(name)
+    if len(runs) < 2:
+        return f"All figures come from one run ({''.join(runs)})." if runs else ""
+    described = "; ".join(f"{run}: {', '.join(names)}" for run, names in runs.items())
+    return f"**The figures come from {len(runs)} runs** and compare only within each: {described}."
 
 
 def _missed(verdicts: list[Verdict]) -> str:
