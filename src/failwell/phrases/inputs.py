@@ -10,6 +10,8 @@ RULES: tuple[Rule, ...] = (
         phrases="""
             (field|fields|property|attribute|column) ~ (cannot|can not) be (set|changed|edited|modified|updated|used)
             not on the appropriate screen
+            (is|are) not (indexed|sortable|filterable|searchable|queryable)
+            (is|are) not (writable|writeable|nullable|settable|sortable)
         """,
         confidence=0.85,
     ),
@@ -96,6 +98,8 @@ RULES: tuple[Rule, ...] = (
             no ~ (specified|defined|given) in ~ (json|yaml|yml|toml|ini|env|config|configuration)
             requires ~ (scope|scopes|permission|permissions|role|privileges|plan|subscription|license|licence)
             (environment variable|environment variables|env var|env vars)
+            (is|are) required by
+            requires (a|an) ~ (check|checks|approval|review|verification|confirmation|restart|reboot|upgrade)
         """,
         confidence=0.85,
     ),
@@ -112,6 +116,7 @@ RULES: tuple[Rule, ...] = (
             (specified|provided|given|requested|supplied) ~ (does not exist|not found|not exist|was deleted)
             no such
             (configuration|config|settings|environment variable|environment variables|env var|env vars)
+            missing (from|in) (the|this|that|your|its)
         """,
         confidence=0.75,
     ),
@@ -144,6 +149,19 @@ RULES: tuple[Rule, ...] = (
             beyond (the)? end
             invalid (index|range|offset|page|line|position|row|column|cell)
             (line|index|row|page|offset|position|column) ~ (exceeds|beyond|out of)
+            outside (of)? (the|its)? ~ (range|interval|bounds|limits)
+            (is|are|was) (greater|less|larger|smaller|higher|lower|longer|shorter|bigger) than
+            (needs|need|requires|takes|accepts|supports|allows) (between|at most|up to|no more than|a maximum of)
+            (requested|given|asked for|selected) but ~ (has|have|contains|there are)
+            (cannot|can not|may not|must not) ~ (more|fewer|less) than
+            no (more|fewer|less) than
+            (at most|maximum of|minimum of) ~ (allowed|permitted|supported|possible)
+            (is|are) limited to
+            not between
+            (element|item|size|length|row|file|character) limit (of)? ~ (exceeded|reached)
+            (page|token|depth|field|node|point|key) limit (of)? ~ (exceeded|reached)
+            (is|are) the (maximum|minimum|limit)
+            (may|can) (have|list|hold|contain|include|be|take) at most
         """,
         unless="""
             (try|retry) again (later|in|after|shortly|soon)

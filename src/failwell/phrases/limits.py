@@ -22,7 +22,7 @@ RULES: tuple[Rule, ...] = (
             (quota|credits|credit balance|allowance) (has been)? (exhausted|used up|depleted|too low)
             exceeded your (current)? quota
             (daily|monthly|weekly|yearly|plan) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
-            (usage|spend|spending|billing) (api)? (quota|limit|cap) (has been)? (exceeded|reached)
+            (usage|spend|spending|billing) (api)? (quota|limit|limits|cap) (has been)? (exceeded|reached)
             out of credits
             (daily|monthly|weekly|yearly|annual) ~ (quota|limit|cap|allowance)
             (quota|limit|cap|requests) (per|for the|for this|for|each) (day|month|week|year|today)
@@ -37,6 +37,12 @@ RULES: tuple[Rule, ...] = (
             quota ~ plan
             maximum number of ~ reached
             billing (hard limit|not active|is not active|account)
+            (used|consumed|spent|used up) (all|100) ~ (minutes|credits|quota|requests)
+            (used|consumed|spent|used up) (all|100) ~ (tokens|allowance|calls|searches|seats)
+            (no|0|zero) (credits|tokens|minutes|searches|calls|requests) (left|remaining)
+            not enough (funds|money|balance)
+            (quota|allowance|credits) (for|of|on) ~ (exhausted|used up|depleted)
+            over (its|your|the|their) ~ (quota|storage limit|allowance)
         """,
         confidence=0.88,
     ),
@@ -67,6 +73,10 @@ RULES: tuple[Rule, ...] = (
             rate exceeded
             (wait|retry|try again) ~ before (making|sending|requesting|trying)
             (wait|pause|delay) of ~ (second|seconds|minute|minutes|hour|hours) (is|are)? (required|needed)
+            (request|requests|call|calls) (limit|limits) (has been|have been|was|were)? (exceeded|reached|hit)
+            (query|queries|api|sending) (limit|limits) (has been|have been|was|were)? (exceeded|reached|hit)
+            (concurrent|concurrency|parallel|simultaneous) (limit|limits|quota) ~ (exceeded|reached|hit)
+            (hourly|per minute|minutely) ~ (quota|limit|cap|allowance)
         """,
         unless="rate limit* (tier|policy|group|config*|rule|id|name), rate limit* ~ not (supported|configured|set)",
         confidence=0.93,

@@ -69,7 +69,7 @@ RULES: tuple[Rule, ...] = (
             unknown (location|ticker|currency|airport|station|package)
             unknown (mailbox|recipient|device|cluster|topic|queue|bucket|namespace|alias|team|board|label|player)
             (user|mailbox|recipient|host|device) (is)? unknown
-            unknown (timezone|time zone|city|language|country|place)
+            unknown (city|country|place)
             doesn exist
             (has been|was) (deleted|removed)
             gone
@@ -98,9 +98,20 @@ RULES: tuple[Rule, ...] = (
             (is|are) in the (trash|recycle bin|bin)
             link is (dead|broken)
             missing file
+            no ~ (could|can) be (computed|found|determined|calculated|located|resolved|retrieved)
+            missing (from|in) (the|this|that|your|its)
+            (has|have) been (purged|erased|trashed|wiped|unpublished)
+            (ticker|symbol|city|country|station|airport|route|host|device|product|sku|address) ~ is unknown
+            (is|are|was) not (registered|enrolled|tracked|monitored|deployed)
+            (contains|contain|holds) no
+            (moved|sent) (in|to|into) (the)? (trash|recycle bin|bin)
+            not defined (for|in|on|by)
+            (matched|matches|returned) (0|zero)
+            (symbol|ticker|product|sku|account|user|page|file|record|item) (delisted|deleted|removed|purged)
         """,
         unless="""
             no match* (for|of) (type|signature|overload)
+            not defined in ~ (json|yaml|yml|toml|ini|env|config|configuration|settings)
         """,
         confidence=0.85,
     ),
@@ -128,6 +139,7 @@ RULES: tuple[Rule, ...] = (
             transient (error|failure|problem|issue)
             (device|server|service|host|node|database|printer|camera) ~ is offline
             (device|server|service|host|node|database|printer|camera) is offline
+            (feed|provider|gateway|node|replica|region|partition|shard|mirror) ~ unavailable
         """,
         confidence=0.85,
     ),

@@ -47,6 +47,11 @@ RULES: tuple[Rule, ...] = (
             connection to ~ (was)? refused
             connect call failed
         """,
+        unless="""
+            refused ~ not (authorized|authorised|authenticated|permitted)
+            refused ~ (unauthorized|unauthorised|unauthenticated|forbidden)
+            refused ~ (bad|invalid|wrong|incorrect) (username|user name|user|password|credentials|identifier|client id)
+        """,
         confidence=0.95,
     ),
     Rule(

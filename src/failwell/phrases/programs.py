@@ -38,7 +38,6 @@ RULES: tuple[Rule, ...] = (
             did not resolve to an object
             could not find remote ref
             reference is not a tree
-            invalid reference
             repository not found
             no such ref
             not a valid object name
@@ -70,6 +69,11 @@ RULES: tuple[Rule, ...] = (
             unsupported protocol
             protocol ~ (is not|not) supported
             err invalid (url|protocol)
+        """,
+        unless="""
+            missing ~ or ~ (url|uri)
+            missing ~ (url|uri) or
+            missing ~ and ~ (url|uri)
         """,
         confidence=0.9,
     ),

@@ -74,6 +74,11 @@ RULES: tuple[Rule, ...] = (
             contains (special|invalid|illegal|forbidden|unsupported|disallowed|unsafe|control) (characters|character)
             contains (whitespace|spaces|blanks)
             (same|identical) (as|to) the (original|old|current|existing|source)
+            (is|are|was) (incorrect|improper|illegal)
+            (element|node|object|target|item) (is|was) not (a|an)
+            cannot be (shown|displayed|rendered|previewed|split|embedded|converted) (as|in|to|with|into)
+            (fails|failed) the ~ (check|checksum|validation|test)
+            (digit|value|format|checksum|syntax|type|length|number) (is)? wrong
         """,
         unless="""
             (unexpected|unknown) (server|internal|system|upstream)? (error|exception|failure|problem|issue)

@@ -94,7 +94,7 @@ RULES: tuple[Rule, ...] = (
             bad credentials
             invalid (credential|credentials|login|password|username|user name|auth|session)
             (password|username) (is)? (incorrect|invalid|wrong)
-            (incorrect|wrong|bad) (password|username|passphrase|passcode|pin)
+            (incorrect|wrong|bad) (password|username|user name|passphrase|passcode|pin)
             (two factor|2fa|mfa|multi factor|second factor|otp|one time) ~ (required|needed|enabled)
             password authentication failed
             access denied for user
@@ -146,6 +146,11 @@ RULES: tuple[Rule, ...] = (
             not available (on|in|with|for|under) your (current)? (plan|tier|subscription|account)
             no active (subscription|plan|license|licence)
             not available on your (current)? plan
+            only (available|included|supported|offered) (on|in|with|for|to|as part of) ~ (plan|plans|tier)
+            only (available|included|supported|offered) (on|in|with|for|to|as part of) ~ (tiers|subscription|edition)
+            only (available|included|supported|offered) (on|in|with|for|to) ~ (subscribers|subscriptions|premium)
+            only (available|included|supported|offered) (on|in|with|for|to) ~ (pro|enterprise|paid)
+            (feature|function|endpoint|option) (of|for|in) (the|a)? (paid|premium|pro|enterprise|business)
         """,
         blames=False,
     ),
@@ -155,9 +160,25 @@ RULES: tuple[Rule, ...] = (
         evidence="Banks and payment services.",
         phrases="""
             (card|payment|transaction|charge) (was|has been|is)? declined
+            (bank|issuer) ~ (declined|refused|rejected) (this|the|your) (charge|payment|card|transaction)
+            (processor|acquirer|network) ~ (declined|refused|rejected) (this|the|your) (charge|payment|card|transaction)
+            (instrument|mandate|debit|purchase|authorization|authorisation) (was|has been|is)? declined
+            declined by (the|your)? (issuer|bank|issuing bank|card issuer|processor)
         """,
         confidence=0.88,
         blames=False,
+    ),
+    Rule(
+        name="method not allowed",
+        code="METHOD_NOT_ALLOWED",
+        evidence="HTTP 405 in words.",
+        phrases="""
+            (http|request|get|post|put|patch|delete)? method ~ (is)? not (allowed|supported) (for|on|at|here)?
+            method not allowed
+            (get|post|put|patch|delete) (is)? not (allowed|supported) (for|on|at|here)
+        """,
+        unless="(by|outside|access|permission|payment|shipping|delivery|authentication) ~ method",
+        confidence=0.8,
     ),
     Rule(
         name="outside what is allowed",
@@ -202,6 +223,14 @@ RULES: tuple[Rule, ...] = (
             (is|are)? disabled (by|in|for|on)
             protected branch
             branch ~ is protected
+            protected (cell|cells|range|sheet|field|tag|folder|file|section|area)
+            (content|safety|moderation|profanity|spam) (filter|filters|moderation)
+            (was|were|been|is) flagged (by|as|for)
+        """,
+        unless="""
+            outside ~ (range|interval|bounds|limits)
+            refusing to (overwrite|replace)
+            (http|request)? method ~ not allowed
         """,
         confidence=0.88,
     ),
@@ -264,6 +293,35 @@ RULES: tuple[Rule, ...] = (
             private (video|repository|account|channel|profile)
             (admin|administrator|owner|admins|administrators|owners) (only|required|rights|privileges)
             only ~ (admin|admins|administrators|owner|owners|members) (can|may)
+            not (shared|visible|accessible) (with|to) (you|this|your|the)
+            not (enabled|activated|authorized|approved|available) for (this|your) (account|merchant)
+            not (enabled|activated|authorized|approved|available) for (this|your) (project|organization|organisation)
+            not (enabled|activated) for (this|your) (workspace|tenant|user|customer|team|seller)
+            not (authorized|approved|available) for (this|your) (workspace|tenant|user|customer|team|seller)
+            cannot (approve|review|merge|vote|follow|rate) ~ (your own|yourself)
+            cannot (invite|report|block|unfollow|message|remove) ~ (your own|yourself)
+            (has|have) not (opted in|consented|agreed|granted|authorized|authorised|enrolled)
+            (has|have) (blocked|muted|banned|restricted) (you|the bot|this bot)
+            (has|have) (blocked|muted|banned|restricted) (this app|your account|the sender|messages)
+            (account|profile|merchant|application|seller|listing) ~ under review
+            (has been|have been|was|were|is) revoked
+            sudo ~ password
+            (document|file|pdf|archive|workbook|disk|volume) is encrypted
+            not accessible (from|by|to|for|with)
+            (rejected|marked|classified|detected|flagged) as spam
+            (you|user|bot|account|member) (was|were|has been|have been|are) (kicked|banned) (from|by)
+            (you|user|bot|account|member) (was|were|has been|have been|are) (blocked|excluded|expelled) (from|by)
+            (account|organization|organisation|user|email) must be (verified|approved|activated)
+            (phone|domain|number|identity|business) must be (verified|approved|activated)
+            (account|organization|organisation|user|email) must be (confirmed|authorized|validated)
+            (phone|domain|number|identity|business) must be (confirmed|authorized|validated)
+            (rule|policy|setting|settings|restriction|law|regulation) (prevents|forbids|disallows|prohibits)
+            (guests|users|members|viewers|bots|guest|anonymous) may not
+            (has|have) not been (enabled|activated|approved|granted|allowed) (for|on|in|to|by)
+            (disallowed|sensitive|restricted|blocked) (content|file type)
+            hook (declined|rejected|refused)
+            (forbids|prohibits|disallows)
+            (is|are|am) not the (owner|organizer|organiser|author|creator|admin|administrator|host|assignee) of
         """,
         unless="(does not exist|not found) or",
         confidence=0.88,
@@ -297,6 +355,11 @@ RULES: tuple[Rule, ...] = (
             no servers available
             (daemon|docker|service|server|cluster) (is)? not (running|reachable|responding)
             is the docker daemon running
+            no ~ (is|are) (currently)? (online|idle|free|up|healthy|reachable)
+            leader (changed|lost|not available|unavailable|is not available)
+            (no|not the|not a) leader
+            waiting to start
+            (service|server|api|system|site|backend) (is)? (currently)? not available
         """,
         confidence=0.88,
     ),
@@ -316,6 +379,8 @@ RULES: tuple[Rule, ...] = (
             high (load|demand|traffic)
             try again when
             (queue|buffer|pool) (is)? full
+            (max|maximum) (connections|sessions|clients|workers|threads) (exceeded|reached|in use)
+            insufficient ~ capacity
         """,
         confidence=0.88,
     ),

@@ -17,6 +17,8 @@ RULES: tuple[Rule, ...] = (
             duplicate
             duplicates
             (to|must|should) be unique
+            (name|username|handle|domain|subdomain) (is|was) (not available|unavailable|in use)
+            (slug|alias|nickname|bucket|address) (is|was) (not available|unavailable|in use)
         """,
         unless="""
             duplicate* ~ not supported
@@ -135,10 +137,52 @@ RULES: tuple[Rule, ...] = (
             cannot (delete|remove|drop|rename|move|close|create|update|archive) ~ because
             cannot (delete|remove) (the)? (default|last|only|primary|active|root)
             because ~ (is|are) (still)? (associated|linked|referenced|assigned|attached|used|related)
+            (overlaps|overlap|overlapping) (with|another|an|the)
+            (has been|have been|is|are|was|were|be) double booked
+            (is|are|was|were) stale
+            (can|may|could) no longer be
+            only ~ (can|may) be (retried|cancelled|canceled|refunded|reopened)
+            only ~ (can|may) be (restarted|resumed|merged|approved|published)
+            only ~ (can|may) be (edited|deleted|archived|restored|rescheduled|shipped|captured|voided|completed|closed)
+            (is|are) (obscured|covered|intercepted) by
+            intercepts pointer events
+            (battery|signal|charge|power|voltage|pressure|toner|ink) (level)? (is)? too (low|weak|high)
+            (is|are) (currently)? in ~ mode
+            (code|link|invitation|invite|offer|coupon|voucher|quote|lease|cursor|window|challenge) expired
+            not enough (buying power|margin|shares|liquidity|space)
+            (fix|resolve) ~ conflicts
+            (is|are|was|were|has been|have been) (deactivated|inactive)
+            (is|are) (turned|switched) off
+            (has|have) (closed|started|begun|passed|finished|stopped)
+            (window|poll|ticket|position|thread|conversation|registration|market) closed
+            (must|has to|have to|needs to|need to) be ~ first
+            (is|are|was|were) (superseded|withdrawn|retracted|voided|detached)
+            (is|are) (booked|occupied|reserved|taken)
+            (has|have) (active|open|running|pending|unpaid|outstanding|dependent|attached|unfinished)
+            (branch|copy|fork|local|head) is behind
+            (circular|cyclic) (dependency|dependencies|import)
+            (has|have) (just)? been (closed|merged|refunded|taken|sold|shipped)
+            (has|have) (just)? been (cancelled|canceled|completed|finished|ended|finalized)
+            (has|have) (just)? been (finalised|locked|frozen|resolved|settled|captured)
+            (has|have) (just)? been (voided|converted|transferred|migrated|renamed|replaced|grouped)
+            (was|were) (just)? (closed|merged|refunded|taken|sold|shipped) (by|on|in|into|at|to|with)
+            (was|were) (just)? (cancelled|canceled|completed|finished|ended|finalized) (by|on|in|into|at|to|with)
+            (was|were) (just)? (finalised|locked|frozen|resolved|settled|captured) (by|on|in|into|at|to|with)
+            (was|were) (just)? (voided|converted|transferred) (by|on|in|into|at|to|with)
+            (was|were) (just)? (migrated|renamed|replaced|grouped) (by|on|in|into|at|to|with)
+            (it|them|this|that|these|one) first
+            before doing (anything|this|that)
+            concurrent (update|modification|change|edit|write)
+            changed (on disk|meanwhile|in the meantime|since)
+            marked for (deletion|removal)
+            (is|are) suspended
+            (is|are) still a draft
+            (is|are) (stuck|jammed)
         """,
         unless="""
             invalid state (code|name|value|id|abbreviation)
             (is|was|were)? not found ~ first
+            no (open|active|current) ~ (with|by) (the|this|that)? (id|index|name|number|title|key)
         """,
         confidence=0.8,
     ),
@@ -153,6 +197,9 @@ RULES: tuple[Rule, ...] = (
             (someone|somebody) else (is|has|was)
             another (user|person|client|editor|session) (is|has|was)
             (is|are) (currently)? being (edited|used|processed|modified|updated) (by|elsewhere)
+            exclusive (access|lock|use)
+            (open|opened|in use|used) (in|by) (another|other|a different) (program|process|application)
+            (open|opened|in use|used) (in|by) (another|other|a different) (app|window|user|instance)
         """,
         confidence=0.8,
     ),

@@ -28,6 +28,7 @@ RULES: tuple[Rule, ...] = (
             no response (from|received)
             did not (respond|answer|reply)
             (stream|response|transfer) ended (unexpectedly|early|prematurely)
+            disconnected
         """,
         confidence=0.8,
         retryable=None,
@@ -55,6 +56,11 @@ RULES: tuple[Rule, ...] = (
             time out
             took too long
             time limit (exceeded)?
+            waiting for ~ (failed|exceeded|expired)
+            not (acknowledged|confirmed|answered) ~ within
+            no (acknowledgement|acknowledgment|ack|confirmation|answer) (from|within|received|was received)
+            (execution|runtime|run time|wall clock|cpu|processing) (time)? limit
+            exceeded ~ deadline
         """,
         confidence=0.85,
         retryable=None,
@@ -83,6 +89,9 @@ RULES: tuple[Rule, ...] = (
             returned non zero
             called process error
             signal (sigkill|sigterm|sigsegv|sigabrt)
+            (process|command|program|worker|job|script|kernel) (was|has been|got)? (killed|crashed|aborted)
+            (engine|worker|process|program|extension|kernel|plugin|renderer|browser|interpreter) (has|have)? crashed
+            crashed
         """,
         confidence=0.75,
         retryable=None,
@@ -134,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         name="too late or too early",
         code="PRECONDITION_FAILED",
         evidence="Programs with a state that say no more than that it has changed.",
-        phrases="already, no longer, in progress, not yet, is full",
+        phrases="already, no longer, in progress, not yet, is full, (is|are|was|were|has|have) not ~ yet",
         confidence=0.72,
     ),
     Rule(
@@ -212,6 +221,7 @@ RULES: tuple[Rule, ...] = (
             (ssl|tls) error
             cannot import
             produced no (output|result)
+            (had|encountered|ran into|hit) (an|a|some)? (unexpected|internal)? (error|problem|exception)
         """,
         confidence=0.75,
         retryable=None,

@@ -309,7 +309,8 @@ _LONGEST_SPOKEN = 2000
 def _refused(name: str) -> re.Pattern[str]:
     """Return a pattern for the name as the subject of a rule: nothing that is quoted elsewhere is meant then."""
     return re.compile(
-        rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))? (?:must|cannot|should|has to|may not)\b"
+        rf"\b{_in_words(name)}(?: (?:value|parameter|argument|field))?"
+        r" (?:must|cannot|should|has to|may not|(?:is|are) (?:not (?:a )?valid|invalid|not supported|unsupported))\b"
     )
 
 
