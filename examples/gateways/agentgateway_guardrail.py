@@ -21,10 +21,18 @@ import failwell as fw
 def structured(result: bytes) -> bytes | None:
     """Return a tool's result with its failure structured; None if it is no failure."""
     try:
-        failure = fw.read(json.loads(result))
+        found = json.loads(result)
+        failure = fw.read(found) if isinstance(found, dict) else None
     except (ValueError, RecursionError):
         return None
-    return None if failure is None else json.dumps(fw.encode(failure, "meta")).encode()
+    if failure is None:
+        return None
+    encoded = fw.encode(failure, "meta")
+    blocks, text = found.get("content") or [], encoded["content"][0]["text"]
+    is_short = len(blocks) == 1 and text.startswith(blocks[0].get("text", "\0"))
+    content = encoded["content"] if is_short or not blocks else blocks  # a long text or a picture stays whole
+    meta = {**(found.get("_meta") or {}), **encoded["_meta"]}
+    return json.dumps({**found, **encoded, "content": content, "_meta": meta}).encode()
 
 
 class FailwellGuardrail(ext_mcp_pb2_grpc.ExtMcpServicer):

@@ -97,6 +97,19 @@ def test_agentgateway_gets_failing_results_structured(guardrail: Any) -> None:
     assert json.loads(answer.mutated)["_meta"]["errorCode"] == "RATE_LIMITED"
 
 
+def test_agentgateway_gets_a_long_text_and_a_picture_whole(guardrail: Any) -> None:
+    log = {"type": "text", "text": "Error: the build failed\n" + "line\n" * 3000 + "FAILED test_it - assert 1 == 2"}
+    picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    failed = {"content": [log, picture], "isError": True, "_meta": {"trace": "1"}}
+
+    answer = guardrail("Response", method="tools/call", mcp_response=json.dumps(failed).encode())
+
+    result = json.loads(answer.mutated)
+    assert result["content"] == [log, picture]
+    assert result["_meta"]["trace"] == "1"
+    assert "dev.failwell/failure" in result["_meta"]
+
+
 @pytest.mark.parametrize(
     ("method", "result"),
     [
