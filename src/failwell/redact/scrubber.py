@@ -7,7 +7,7 @@ result is a fixed point, so both ends of a connection and a proxy between them m
 import binascii
 import re
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
@@ -64,7 +64,6 @@ from failwell.redact.values import (
     NAME_WORDS,
     PROSE,
     SHORTEST_TOKEN,
-    classes_of,
     has_digits_of_a_card,
     is_generated,
     is_innocent,
@@ -199,9 +198,11 @@ def _steps(text: str) -> list[Step]:
     A step that finds none now has none to find when others have put their placeholders into the text.
     """
     low = text.lower()
-    steps: list[Step] = [_scrub_shapes] if has_gate(low) else []
+    is_gated = has_gate(low)
+    names_a_secret = may_name_a_secret(low, is_gated=is_gated)
+    steps: list[Step] = _gated(_shapes(), low) if is_gated else []
     if not text.isascii():
-        steps.append(_scrub_foreign)
+        steps += _gated(_foreign(), low)
     if "-" in text and _any_flag().search(text):
         steps.append(_scrub_commands)
     data = text.encode("ascii", "replace")
@@ -209,25 +210,20 @@ def _steps(text: str) -> list[Step]:
         steps.append(_scrub_tokens)
     if has_digits_of_a_card(data):
         steps.append(_scrub_cards)
-    if _PRIVATE_KEY in text:
+    if steps or (names_a_secret and _PRIVATE_KEY in text):
         steps.append(_scrub_key_lines)
-    if may_name_a_secret(low):
-        steps += _NAMED_STEPS
+    if names_a_secret:
+        steps += _gated(_named(), low)
+        if "values" in low:
+            steps.append(_scrub_rows)
+        steps.append(_scrub_pairs)
         if _spoken_of().search(low):
             steps.append(_scrub_spoken)
     return steps
 
 
-def _scrub_shapes(text: str) -> str:
-    return _scrub_key_lines(_replace_gated(_shapes(), text))
-
-
-def _scrub_foreign(text: str) -> str:
-    return _replace_gated(_foreign(), text)
-
-
 def _scrub_tokens(text: str) -> str:
-    return _scrub_key_lines(_token().sub(_replace_token, f"\n{text}")[1:])
+    return _token().sub(_replace_token, f"\n{text}")[1:]
 
 
 def _scrub_cards(text: str) -> str:
@@ -236,10 +232,6 @@ def _scrub_cards(text: str) -> str:
 
 def _scrub_key_lines(text: str) -> str:
     return _compiled(MORE_OF_A_KEY).sub(r"\1", text) if _PRIVATE_KEY in text else text
-
-
-def _scrub_named(text: str) -> str:
-    return _replace_gated(_named(), text)
 
 
 def _scrub_spoken(text: str) -> str:
@@ -264,22 +256,22 @@ def _drop_cut_word(text: str, limit: int) -> str:
 
 
 Replace = Callable[[re.Match[str]], str]
-# A sign that all gates of some patterns have, the gates, and what to do with each pattern: a text that holds none of
-# the gates has nothing to replace, and to look for one sign is much faster.
-Gated = tuple[str, tuple[str, ...], list[tuple[re.Pattern[str], Replace]]]
+# A sign that all gates of some patterns have, the gates, and a step for each pattern: a text that holds none of the
+# gates has nothing to replace, and to look for one sign is much faster.
+Gated = tuple[str, tuple[str, ...], list[Step]]
 _RAREST_FIRST: Final = "qzxjkvbgpwyfcmudlhrsnioate"  # letters of English
 
 
 def _rarest(gates: tuple[str, ...]) -> str:
-    shared = set.intersection(*map(set, gates)) - {" "}
-    return min(sorted(shared), key=_RAREST_FIRST.find, default="")
+    shared = [sign for sign in gates[0] if sign != " " and all(sign in gate for gate in gates)]
+    return min(shared, key=_RAREST_FIRST.find, default="")
 
 
 @cache
 def _shapes() -> list[Gated]:
     """Return the shapes in their order, those with the same gates in one group."""
     return [
-        (_rarest(gates), gates, [(_compiled(shape.pattern), _replacement(shape.kind)) for shape in group])
+        (_rarest(gates), gates, [partial(_compiled(shape.pattern).sub, _replacement(shape.kind)) for shape in group])
         for gates, group in groupby(SHAPES, key=attrgetter("gates"))
     ]
 
@@ -287,27 +279,26 @@ def _shapes() -> list[Gated]:
 @cache
 def _named() -> list[Gated]:
     return [
-        (_rarest(gates), gates, [(_compiled(form), _replace_named) for _, form in group])
+        (_rarest(gates), gates, [partial(_compiled(form).sub, _replace_named) for _, form in group])
         for gates, group in groupby(NAMED, key=itemgetter(0))
     ]
 
 
 @cache
 def _foreign() -> list[Gated]:
-    return [("", FOREIGN_NAMES, [(_compiled(FOREIGN), _replace_foreign)])]
+    return [("", FOREIGN_NAMES, [partial(_compiled(FOREIGN).sub, _replace_foreign)])]
 
 
-def _replace_gated(groups: list[Gated], text: str) -> str:
-    low = text.lower()
+def _gated(groups: list[Gated], low: str) -> list[Step]:
+    """Return the steps of those patterns that may be found in a text, given in lower case."""
+    steps: list[Step] = []
     for sign, gates, replacements in groups:
         if sign in low:
             for gate in gates:
                 if gate in low:
-                    for pattern, replace in replacements:
-                        text = pattern.sub(replace, text)
-                    low = text.lower()
+                    steps += replacements
                     break
-    return text
+    return steps
 
 
 _FARTHEST_FLAG: Final = 200  # characters from a command to its flag
@@ -505,8 +496,6 @@ def _replace_foreign(match: re.Match[str]) -> str:
 
 def _scrub_rows(text: str) -> str:
     """Replace the values of secret columns in SQL that inserts rows."""
-    if "alues" not in text and "ALUES" not in text:
-        return text
     pieces: list[str] = []
     done = 0
     for insert in _compiled(INSERT).finditer(text):
@@ -541,6 +530,9 @@ def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tupl
         while row := plain_row.match(text, at):
             at = row.end()
             for place, column in enumerate(columns):
+                if len(columns) == 1 and row.lastindex:
+                    yield *row.span(row.lastindex), column
+                    break
                 for group in range(3 * place + 1, 3 * place + 4):
                     if row.start(group) >= 0:
                         yield *row.span(group), column
@@ -564,9 +556,6 @@ def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tupl
                 yield *item.span(way), column  # also what is given to a function: crypt('…', gen_salt('bf'))
         else:
             return
-
-
-_NAMED_STEPS: Final = (_scrub_named, _scrub_rows, _scrub_pairs)
 
 
 @cache
@@ -798,26 +787,27 @@ def _is_sentence(body: str) -> bool:
 
 # Most messages are plain: short printable words, none with a sign that joins a name to a value, no groups of digits. No
 # secret can be written that way, unless it follows one of a few words.
-_PLAIN: Final = r"(?:[!-#&-9;<?A-~]{0,14}+ (?![0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?A-~]{0,14}+\Z"
+_PLAIN: Final = r"(?:[!-#&-9;<?-~]{0,14}+ (?![0-9]{4}(?:[ -]|[0-9]{4})))*+[!-#&-9;<?-~]{0,14}+\Z"
 # Many are only words. One without a digit, a quote or a sign is no value, whatever it follows.
 _WORDS: Final = r"(?:[A-Za-z_.,;]{0,14}+ )*+[A-Za-z_.,;]{0,14}+\Z"
 
 
 def is_plain(text: str) -> bool:
     """Tell whether a text consists of short words that surely are no secret, and of nothing that is not seen."""
-    if not _compiled(_PLAIN).match(text):
+    if not _compiled(_PLAIN).match(text) or "@" in text:
         return False
     low = text.lower()
     if not (
         ("k" in low and ("key" in low or "token" in low or "cookie" in low))
         or ("c" in low and ("cre" in low or "code" in low or "cv" in low))  # "cre" is in secret and in credentials
-        or ("p" in low and ("pass" in low or "otp" in low or "pin " in low or ("w" in low and "pw" in low)))
+        or ("ss" in low and ("pass" in low or "ssn " in low))
+        or ("p" in low and ("otp" in low or "pin " in low or ("w" in low and "pw" in low)))
         or ("b" in low and ("bearer" in low or "basic" in low or "rabbitmqctl" in low))
         or ("-" in low and (low[0] == "-" or " -" in low or "'-" in low or '"-' in low))
         or ("h" in low and "auth" in low)
         or ("g" in low and "login" in low)
         or ("f" in low and "identified" in low)
-        or ("ssn " in low or "net user" in low)
+        or "net user" in low
     ):
         return True
     return bool(_compiled(_WORDS).match(text)) and not (
@@ -832,29 +822,27 @@ def has_gate(low: str) -> bool:
     The rarest sign of a gate is looked for first: to look for one character is much faster.
     """
     return (
-        ("@" in low or "$" in low or "login" in low or "auth " in low or "asia" in low)
-        or ("b" in low and ("bearer" in low or "basic " in low or "bind" in low or "rabbitmqctl " in low))
-        or ("k" in low and ("hook" in low or "kty" in low or "akia" in low))
-        or ("-" in low and ("-u" in low or "-----begin " in low or "--password-stdin" in low or "sudo -s" in low))
-        or ("pass " in low or "identified" in low or "net user " in low)
+        ("@" in low or "$" in low or "login" in low or "auth " in low)
+        or ("b" in low and ("bearer" in low or "basic " in low or "bind" in low))
+        or ("k" in low and ("hook" in low or "kty" in low))
+        or ("ia" in low and ("akia" in low or "asia" in low))
+        or ("q" in low and "rabbitmqctl " in low)
+        or ("-" in low and ("-u" in low or "--" in low or "sudo -s" in low or "private-lines:" in low))
+        or ("pass " in low or "identified" in low or "net user " in low or ":5432:" in low)
         or ("/" in low and ("/user:" in low or "/p:" in low))
         or ("{" in low and ("{ssha" in low or "{crypt}" in low))
-        or (":" in low and (":5432:" in low or ":*:" in low or "private-lines:" in low))
-        or "%40" in low
+        or ("%" in low and "%40" in low)
+        or ("*" in low and ":*:" in low)
     )
 
 
 def has_token(text: bytes) -> bool:
     """Tell whether a word of a text holds what begins like a token and may go on like one."""
     words = long_words(text)
-    if len(words) > 3 and not _are_odd(b" ".join(words)):
+    if len(words) > 3 and not may_hold_a_token(b" ".join(words)):
         return False
-    odd = [word for word in words if _are_odd(word)]
+    odd = [word for word in words if may_hold_a_token(word)]
     return bool(odd) and _token().search(" " + b" ".join(odd).decode()) is not None
-
-
-def _are_odd(words: bytes) -> bool:
-    return may_hold_a_token(words, classes_of(words))
 
 
 @cache

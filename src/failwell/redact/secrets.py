@@ -583,7 +583,7 @@ PASSPHRASE: Final = r"[A-Za-z]{2,20}(?:[-_.][A-Z][a-z]{1,20}){1,5}[-_.]\d{1,6}[.
 # A name and a value that are told by their places: the name is in its group, and the value.
 NAMED: Final = (
     (
-        ("alue", "ontent", "efault"),
+        (*(f"alue{sign}" for sign in "=:\"' \t\n"), "ontent", "efault"),
         (
             r"""[fhiknpvFHIKNPV](?<!\w[A-Za-z])(?i:ame|ey|ield|arameterkey|eader|d|ariable)["']?\s?[=:]\s?["']?(?P<name>[\w.-]{1,80}+)["']?"""
             r"""[\s,;]{1,12}["']?(?i:value|parametervalue|content|default)["']?\s?[=:]\s?"""
@@ -798,8 +798,8 @@ def _weak_words() -> re.Pattern[str]:
     return re.compile(any_of(WEAK_WORDS, value))
 
 
-def may_name_a_secret(low: str) -> bool:
-    """Tell whether any name in a text, in lower case, can be secret.
+def may_name_a_secret(low: str, *, is_gated: bool = True) -> bool:
+    """Tell whether any name in a text, in lower case, can be secret; *is_gated*: whether it holds the gate of a shape.
 
     False is certain, True may be an alarm for nothing.
     """
@@ -807,7 +807,7 @@ def may_name_a_secret(low: str) -> bool:
         return True
     part = _usual_parts().search(low)
     if not part and not (
-        ("mnemonic" in low or ("b" in low and ("bearer" in low or "webhook" in low)))
+        ("mnemonic" in low or (is_gated and ("bearer" in low or "webhook" in low)))
         or ("pin" in low and ("userpin" in low or "user_pin" in low or "user-pin" in low or "user pin" in low))
     ):
         return False

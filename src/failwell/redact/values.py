@@ -151,26 +151,27 @@ def long_words(text: bytes) -> set[bytes]:
     return found
 
 
-def classes_of(text: bytes) -> str:
-    """Return for each character one of its class: `0`, `a`, `A`, white space as it is, or a dot."""
-    return text.translate(_CLASSES).decode()
-
-
 def has_digits_of_a_card(text: bytes) -> bool:
     """Tell whether two groups of four digits follow one another, as in the number of every card."""
     classes = text.translate(_CLASSES)
     return b"0000" in classes and (b"00000000" in classes or b"0000 0000" in classes or b"0000.0000" in classes)
 
 
-def may_hold_a_token(text: bytes, classes: str) -> bool:
+def may_hold_a_token(text: bytes) -> bool:
     """Tell whether any word of a *text* is odd enough for `is_token`; False is certain."""
+    classes = text.translate(_CLASSES)
     return (
-        ("0a" in classes or "0A" in classes or "a0000" in classes or "A0000" in classes)
-        or ("AA" in classes and "AAa" in classes)
+        (b"0a" in classes or b"0A" in classes or b"a0000" in classes or b"A0000" in classes)
+        or (b"AA" in classes and b"AAa" in classes)
         or _LONG_RUN in text.translate(_RUNS)
         # a capital within a word, but none that begins one of three letters
-        or ("aA" in classes and ("AaA" in classes or _compiled(r"aA(?!aa)").search(classes) is not None))
+        or (b"aA" in classes and (b"AaA" in classes or _capital_within().search(classes) is not None))
     )
+
+
+@cache
+def _capital_within() -> re.Pattern[bytes]:
+    return re.compile(rb"aA(?!aa)")
 
 
 def is_token(value: str) -> bool:
