@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from failwell.proxy import rewriter as rewriting
-from failwell.proxy.channels import PASSED_VERBATIM
+from failwell.proxy.channels import PASSED_VERBATIM, redacted_message
 from failwell.proxy.conversation import Settings
 from failwell.redact import whole
 from tests.proxy.clients import Client
@@ -304,6 +304,13 @@ class TestWhenRewritingBreaks:
         assert found is not None, broken
         assert found_in(json.dumps(found)) == []
         assert (found["id"], found["result"]["isError"]) == (1, True)
+
+    @pytest.mark.usefixtures("broken")
+    def test_a_minimal_error_answers_other_requests_too(self) -> None:
+        found = redacted_message(json.dumps({"jsonrpc": "2.0", "id": 7, **CHANNELS["a protocol error"]}).encode())
+
+        assert found_in(found.decode()) == []
+        assert (json.loads(found)["id"], json.loads(found)["error"]["code"]) == (7, -32603)
 
     @pytest.mark.usefixtures("broken")
     def test_it_does_over_standard_output(self) -> None:
