@@ -366,6 +366,13 @@ def test_a_text_without_a_secret_name_is_known_at_once() -> None:
     assert not may_name_a_secret(innocent.lower())
 
 
+@pytest.mark.parametrize("newline", ["\n", "\\n"])
+def test_the_further_lines_of_a_key_without_a_header_go_with_the_first(newline: str) -> None:
+    lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + body("first", 32), *(body(f"line{n}", 64) for n in range(3)), "aB3=="]
+
+    assert scrub(f"bad key: {newline.join(lines)}{newline}is all") == f"bad key: [redacted:private_key]{newline}is all"
+
+
 def test_what_holds_a_placeholder_is_replaced_as_a_whole() -> None:
     assert scrub("openssl enc -pass pass:w1zardPw7 -in f") == "openssl enc -pass [redacted:password] -in f"
 
