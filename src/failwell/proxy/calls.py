@@ -112,7 +112,7 @@ class ListedTools:
         self._known: dict[str, ListedTool] = {}
         self._old: dict[str, ListedTool] = {}
         self._pinned: dict[str, frozenset[str]] = {}
-        self._candidates: tuple[str, ...] | None = None
+        self._candidates: tuple[dict[str, ListedTool], tuple[str, ...]] = ({}, ())
         self._lock = Lock()
         self.is_empty = True
         """Whether no tool is known, or only what was listed before the server said that its tools changed."""
@@ -135,7 +135,7 @@ class ListedTools:
             }
             self._known = found if is_whole else {**self._known, **found}
             self._old = {}
-            self._candidates, self.is_empty = None, not self._known
+            self.is_empty = not self._known
 
     def _pin(self, name: str, annotations: Any) -> frozenset[str]:
         """Return which annotations of a tool have been true so far; of tools beyond the bound, none."""
@@ -153,7 +153,7 @@ class ListedTools:
         """Note that the server said that its tools changed: they are to be listed again."""
         with self._lock:
             self._old, self._known = {**self._old, **self._known}, {}
-            self._candidates, self.is_empty = None, True
+            self.is_empty = True
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all tools that are known."""
@@ -164,16 +164,19 @@ class ListedTools:
 
         A tool that creates something and takes no argument that would say what does not create what is missing.
         """
-        if self._candidates is None:
+        of, found = self._candidates
+        if of is not self._known:  # another thread may have learnt other tools meanwhile
             from failwell.schema.tool_names import ToolName  # only now: most failures have no use for other tools
 
-            self._candidates = tuple(
+            of = self._known
+            found = tuple(
                 name
-                for name, tool in self._known.items()
+                for name, tool in of.items()
                 if not (is_object(tool.input_schema) and tool.input_schema.get("properties") == {})
                 or ToolName(name).kind != "create"
             )
-        return self._candidates
+            self._candidates = of, found
+        return found
 
     def find(self, name: str) -> ListedTool | None:
         """Return what the server lists of a tool; None: it has not listed it."""

@@ -416,10 +416,19 @@ class Conversation:
         """Whether the server may get something else than the client sends: nothing, or another id."""
         return bool(self._answering) or self.settings.validates or self.settings.must_ask()
 
-    def from_client(self, data: bytes, now: float, *, is_sent: bool = False) -> "bytes | Steps | None":
+    def find_right_call(self, data: bytes) -> ProxiedCall | None:
+        """Return the call in a message, if its arguments are right by what is known of its tool; this needs no lock."""
+        call = None if self.tools.is_empty or len(data) > MAX_RETRIED_CALL else ProxiedCall.of(decode(data))
+        if call is None or (self.rewriter.validates(call.tool) and self.rewriter.check(call) is not None):
+            return None
+        return call
+
+    def from_client(
+        self, data: bytes, now: float, *, is_sent: bool = False, right_call: ProxiedCall | None = None
+    ) -> "bytes | Steps | None":
         """Return what the server gets for a message of the client; None: as it is. An empty text drops it.
 
-        If it *is_sent* already, it is only noted.
+        If it *is_sent* already, it is only noted. *right_call* is what `find_right_call` found, if that was asked.
         """
         is_exact = True
         try:
@@ -442,7 +451,10 @@ class Conversation:
             request = PendingRequest(id, method, params.name, data if is_kept else None, started=now)
             self.add(request)
             sent = data if self.settings.trace_attributes is None else self.trace(request, data, is_exact=is_exact)
-            if not is_sent and self.must_read(request):
+            is_right = is_kept and right_call is not None
+            if is_right:
+                request.known_call = right_call
+            if not is_sent and (self.settings.must_ask() if is_right else self.must_read(request)):
                 return self.call(request, sent)
             self._unsent.append(request)
             return None if sent is data else sent

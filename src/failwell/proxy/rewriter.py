@@ -323,8 +323,10 @@ class Rewriter:
 
     def _with_details(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure with its details in the message, where the dialect shows a model nothing else of them."""
+        if failure.origin != "read" or self._dialect_of(call.tool) != "meta":
+            return failure
         details = {key: value for key, value in failure.details.items() if key not in _SAID_ELSEWHERE}
-        if self._dialect_of(call.tool) != "meta" or failure.origin != "read" or not details:
+        if not details:
             return failure
         return failure.replace(message=f"{failure.message} {redact_whole(write_json(details))}")
 

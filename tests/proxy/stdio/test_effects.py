@@ -11,6 +11,7 @@ import failwell as fw
 from failwell.proxy import conversation as conversations
 from failwell.proxy import rewriter as rewriters
 from failwell.proxy.bounds import MAX_PENDING, MIN_TOOL_LIST_INTERVAL
+from failwell.proxy.conversation import Settings
 from failwell.proxy.messages import encode
 from failwell.proxy.stdio.effects import EffectRunner
 from failwell.proxy.stdio.loader import ConversationLoader
@@ -320,3 +321,23 @@ def test_the_tools_of_a_client_that_never_listed_them_are_not_listed_for_a_chang
     ends.pass_time()
 
     assert (passed, ends.to_server) == (None, [])
+
+
+def test_a_call_whose_arguments_are_right_is_decoded_once_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+    monkeypatch.setattr(conversations, "decode", counted(conversations.decode, counts))
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    ends = Ends(Settings(validates=True), tools=({"name": "look", "inputSchema": schema},))
+
+    assert ends.runner.from_client(called(1, path="/srv/a.txt")) is None
+    assert (counts, ends.to_client) == ({"decode": 1}, [])
+    assert ends.runner.conversation.pending[1].call.arguments == {"path": "/srv/a.txt"}
+    assert counts == {"decode": 1}
+    assert ends.runner.from_client(called(2, path=7)) == b""
+    assert is_rewritten(ends.to_client[0])
+    assert 2 not in ends.runner.conversation.pending
+
+
+def called(id: int, **arguments: Any) -> bytes:
+    params = {"name": "look", "arguments": arguments}
+    return encode({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}) + b"\n"

@@ -75,6 +75,7 @@ class EffectRunner:
         self.clock = clock
         self._jitter = jitter
         self._schedule = schedule
+        self._validates = conversation.settings.validates
         self._parked: dict[Steps, PendingRequest] = {}
         self._resumed = 0
         self._numbers = count(1)
@@ -84,8 +85,10 @@ class EffectRunner:
 
         *sent_at* is when it was sent, if that was before.
         """
+        right_call = self.conversation.find_right_call(line) if self._validates else None
         with self.lock:
-            found = self.conversation.from_client(line, self.clock() if sent_at is None else sent_at)
+            now = self.clock() if sent_at is None else sent_at
+            found = self.conversation.from_client(line, now, right_call=right_call)
         if found is None:
             return None
         if isinstance(found, bytes):
