@@ -21,7 +21,7 @@ def closest(name: str, choices: Iterable[str], *, most: int = 3) -> list[str]:
 
     if len(name) > _LONGEST_NAME:
         return []
-    wanted = normalised(name)
+    wanted = in_snake_case(name)
     candidates: dict[str, str] = {}
     for choice in choices:
         if len(candidates) == _MOST_CANDIDATES:
@@ -41,12 +41,13 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 
 def normalised(name: str) -> str:
-    """Return a name in snake_case, whatever case and separators it came with."""
-    return _remembered(name) if len(name) <= _LONGEST_NAME else _in_snake_case(name)
+    """Return a name in snake_case, whatever case and separators it came with; one that comes back is remembered."""
+    return _remembered(name) if len(name) <= _LONGEST_NAME else in_snake_case(name)
 
 
-def _in_snake_case(name: str) -> str:
+def in_snake_case(name: str) -> str:
+    """Return what `normalised` does, and remember nothing: a slip is rarely made twice, and callers make many."""
     return _SEPARATORS.sub("_", _CAMEL_BORDER.sub("_", name)).strip("_").lower()
 
 
-_remembered = lru_cache(maxsize=2048)(_in_snake_case)  # names of tools and arguments come back from call to call
+_remembered = lru_cache(maxsize=2048)(in_snake_case)  # names of tools and arguments come back from call to call

@@ -319,6 +319,41 @@ LOOKALIKES = {
         ),
         "CONFLICT PRECONDITION_FAILED rejected",
     ),
+    "Snowflake, a token": (
+        lookalike("snowflake.DatabaseError<Error", errno=390144),
+        "PERMISSION UNAUTHORIZED rejected",
+    ),
+    "Trino, what is behind it": (
+        lookalike("trino.TrinoExternalError<Error", error_name="HIVE_METASTORE", error_type="EXTERNAL"),
+        "TRANSIENT UPSTREAM_ERROR unknown",
+    ),
+    "Trino, a query": (
+        lookalike("trino.TrinoUserError<Error", error_name="NEW", error_type="USER_ERROR"),
+        "VALIDATION QUERY_ERROR rejected",
+    ),
+    "dulwich, no repository": (lookalike("dulwich.NotGitRepository"), "NOT_FOUND NOT_FOUND rejected"),
+    "dulwich, the other side left": (
+        lookalike("dulwich.HangupException<GitProtocolError"),
+        "TRANSIENT CONNECTION_LOST unknown",
+    ),
+    "an archive with a password": (lookalike("rarfile.PasswordRequired<Error"), "PERMISSION UNAUTHORIZED rejected"),
+    "an archive without the file": (lookalike("rarfile.NoRarEntry<Error"), "NOT_FOUND NOT_FOUND rejected"),
+    "what a model wrote": (
+        lookalike("langchain_core.OutputParserException"),
+        "INTERNAL BAD_UPSTREAM_RESPONSE unknown",
+    ),
+    "Reddit, too often": (
+        lookalike("praw.RedditAPIException", items=[SimpleNamespace(error_type="RATELIMIT")]),
+        "TRANSIENT RATE_LIMITED not_executed",
+    ),
+    "Reddit, something wrong": (
+        lookalike("praw.RedditAPIException", items=[SimpleNamespace(error_type="BAD_SR_NAME")]),
+        "VALIDATION INVALID_ARGUMENT rejected",
+    ),
+    "a video without words": (
+        lookalike("youtube_transcript_api.TranscriptsDisabled<CouldNotRetrieveTranscript"),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
     "Pillow, a bomb": (lookalike("PIL.DecompressionBombError"), "VALIDATION PAYLOAD_TOO_LARGE rejected"),
     "a subclass of httpx's error with a response": (
         lookalike("httpx.NewError<HTTPError", response=SimpleNamespace(status_code=404, headers={})),

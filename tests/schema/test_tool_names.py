@@ -2,6 +2,7 @@
 
 import pytest
 
+from failwell._spelling import _remembered
 from failwell.schema.tool_names import closest_tools, helpful_tools, missing_things, runs_code
 
 FILES = (
@@ -111,3 +112,14 @@ def test_what_is_quoted_is_not_what_is_missing() -> None:
 )
 def test_tools_that_run_what_the_caller_wrote_are_known(tool: str, arguments: object, runs: bool) -> None:
     assert runs_code(tool, arguments) is runs
+
+
+def test_names_that_callers_make_up_are_not_remembered() -> None:
+    names = ("list_files", "read_file", "delete_file")
+    closest_tools("raed_file", names)
+    remembered = _remembered.cache_info().currsize
+
+    for number in range(100):
+        closest_tools(f"raed_file_{number}", names)
+
+    assert _remembered.cache_info().currsize == remembered

@@ -147,6 +147,7 @@ RULES: Family = {
         "QuotaViolationError": "RATE_LIMITED",
         "RecordTooLargeError": not_executed("PAYLOAD_TOO_LARGE"),
     },
+    "dulwich": {"NotGitRepository": "NOT_FOUND", "HangupException": "CONNECTION_LOST"},
     "cimpl": {"KafkaException": by_rdkafka_name},  # of confluent-kafka, whose classes say so
     "nats": {
         "TimeoutError": "TIMEOUT",

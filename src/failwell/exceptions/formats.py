@@ -69,6 +69,12 @@ RULES: Family = {
     },
     "lxml": {"LxmlError": by_source_of_text, "XPathEvalError": "QUERY_ERROR", "XPathSyntaxError": "QUERY_ERROR"},
     "dateutil": {"ParserError": "PARSE_ERROR"},
+    "rarfile": {
+        "NoRarEntry": "NOT_FOUND",
+        "PasswordRequired": "UNAUTHORIZED",
+        "RarWrongPassword": "UNAUTHORIZED",
+    },
+    "langchain_core": {"OutputParserException": "BAD_UPSTREAM_RESPONSE"},
     "PIL": {"DecompressionBombError": "PAYLOAD_TOO_LARGE"},
     "email_validator": {"EmailNotValidError": "INVALID_ARGUMENT"},
     "itsdangerous": {"BadSignature": "UNAUTHORIZED"},

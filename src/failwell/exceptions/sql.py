@@ -7,6 +7,7 @@ from failwell.exceptions.rules import Family, Verdict, otherwise, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BROKEN, BUG, Meaning, not_executed, outcome_unknown
 from failwell.phrases.sql_codes import MYSQL, ORACLE, ORACLE_DRIVER, SQL_SERVER, meaning_of_sqlstate
+from failwell.phrases.vendors.data import SNOWFLAKE
 
 _LONGEST_TEXT = 2000
 
@@ -98,9 +99,25 @@ def wrapped_error(exc: Any) -> Verdict:
 
 
 def trino_error(exc: Any) -> Verdict:
-    """Depends on `error_name`, else on its PEP 249 class."""
-    name = peek(exc, "error_name")
-    return (names.code_of(name) if isinstance(name, str) else None) or _by_class(exc)
+    """Depends on `error_name` and `error_type`, else on its PEP 249 class."""
+    name, kind = peek(exc, "error_name"), peek(exc, "error_type")
+    found = names.code_of(name) if isinstance(name, str) else None
+    return found or (_TRINO_TYPES.get(kind) if isinstance(kind, str) else None) or _by_class(exc)
+
+
+_TRINO_TYPES: dict[str, Meaning] = {
+    "USER_ERROR": "QUERY_ERROR",
+    "INSUFFICIENT_RESOURCES": outcome_unknown("RESOURCE_EXHAUSTED"),
+    "EXTERNAL": outcome_unknown("UPSTREAM_ERROR"),
+    "INTERNAL_ERROR": outcome_unknown("UPSTREAM_ERROR"),
+}
+
+
+def snowflake_error(exc: Any) -> Verdict:
+    """Depends on the number of the error, else on its SQLSTATE and its PEP 249 class."""
+    number = peek(exc, "errno")
+    found = SNOWFLAKE.get(f"{number:06}") if isinstance(number, int) else None
+    return found or driver_error(exc)
 
 
 def duckdb_catalog(exc: Any) -> Verdict:
@@ -189,7 +206,8 @@ RULES: Family = {
     "pyodbc aioodbc": {"Error": odbc_error},
     "oracledb cx_Oracle": {"Error": oracle_error},
     "pymssql": {"Error": sql_server_error},
-    "snowflake databricks ibm_db_dbi vertica_python redshift_connector": {"Error": driver_error},
+    "snowflake": {"Error": snowflake_error},
+    "databricks ibm_db_dbi vertica_python redshift_connector": {"Error": driver_error},
     "trino": {
         "Error": trino_error,
         "TrinoAuthError": "UNAUTHORIZED",

@@ -86,6 +86,12 @@ def dropbox_answer(exc: Any) -> Verdict:
     return {"code": found, "outcome": "rejected"} if found else None
 
 
+def reddit_answer(exc: Any) -> Verdict:
+    """Depends on the type of its first error: Reddit refuses what was sent, or how often."""
+    first = next(iter(peek(exc, "items") or ()), None)
+    return "RATE_LIMITED" if peek(first, "error_type") == "RATELIMIT" else "INVALID_ARGUMENT"
+
+
 _MODEL_PROVIDERS: dict[str, Rule] = {
     "APIStatusError": model_answer,
     "APIError": model_answer,
@@ -159,6 +165,8 @@ RULES: Family = {
     "simple_salesforce": {"SalesforceError": salesforce_answer},
     "dropbox": {"ApiError": dropbox_answer},
     "msal": {"MsalServiceError": not_executed("UNAUTHORIZED")},
+    "praw": {"RedditAPIException": reddit_answer},
+    "youtube_transcript_api": {"CouldNotRetrieveTranscript": "NOT_FOUND", "RequestBlocked": "FORBIDDEN"},
     "hvac": {"InvalidPath": "NOT_FOUND"},
     "wikipedia": {"PageError": "NOT_FOUND"},
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from failwell._json import is_object
 from failwell._lazy import lazy_pattern
-from failwell._spelling import closest, normalised
+from failwell._spelling import closest, in_snake_case, normalised
 
 # What a tool does, by its verb. Tools whose verbs stand in different rows are never taken for each other.
 VERBS: dict[str, str] = {
@@ -48,7 +48,7 @@ class ToolName:
     """A name in its words: what kind of verb it has, and its nouns in the singular."""
 
     def __init__(self, name: str, *, prefix: str = "") -> None:
-        words = normalised(name).split("_")
+        words = in_snake_case(name).split("_")
         self.words = words[1:] if prefix and words[0] == prefix and len(words) > 1 else words
         kinds = [kind for word in self.words if (kind := _kind_of(word))]
         self.kind = "list" if "list" in kinds else kinds[0] if kinds else None
@@ -130,7 +130,7 @@ def closest_tools(name: str, names: Iterable[str], *, most: int = 3) -> list[str
         for one, part in fitting.items()
         if len(sought) > 1 and (sought <= part.stems.keys() or (len(part.words) > 1 and part.stems.keys() <= sought))
     ]
-    if prefix and len(sought) == 1 and wanted.text != normalised(name):
+    if prefix and len(sought) == 1 and wanted.text != in_snake_case(name):
         # One word beside what all tools begin with: it tells a tool if no other has it.
         holders = [one for one, part in fitting.items() if sought <= part.stems.keys()]
         wider = holders if len(holders) == 1 else []

@@ -156,6 +156,7 @@ SNOWFLAKE_ROWS: Rows = (
     ("FORBIDDEN", "390189 390422"),
 )
 """What Snowflake calls `code`; what it does not list has an SQLSTATE beside it."""
+SNOWFLAKE = by_code(SNOWFLAKE_ROWS)
 
 POSTGREST_ROWS: Rows = (
     ("CONNECTION_FAILED", "PGRST000 PGRST001"),
