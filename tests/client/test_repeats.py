@@ -38,7 +38,7 @@ def test_the_third_call_that_the_schema_proves_wrong_is_not_sent_and_says_so() -
     assert result.failure.type == "VALIDATION"
     assert result.failure.outcome == "not_executed"
     assert [problem.path for problem in result.failure.fields] == ["count"]
-    assert "The call was not sent" in text(result)
+    assert ". The call was not sent. " in text(result)
     assert [event.kind for event in log.events] == ["failure", "failure", "refused", "refused"]
 
 

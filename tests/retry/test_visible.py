@@ -58,6 +58,45 @@ def test_a_breaker_that_opens_or_closes_is_one_line(caplog: pytest.LogCaptureFix
     ]
 
 
+async def fine() -> str:
+    return "fine"
+
+
+def test_a_wait_for_a_suspended_tool_and_the_end_of_it_are_one_line_each(caplog: pytest.LogCaptureFixture) -> None:
+    shared = fw.retry.Shared(fw.retry.Budget(), fw.retry.Breaker(most=1, pause=15), fw.retry.Repeats())
+    shared.breaker.failed(("desk", "search"), fw.Failure(code="SERVICE_UNAVAILABLE", message="Down."), 0.0)
+    naps = Naps()
+
+    def made(policy: fw.Policy) -> str:
+        settings: dict[str, Any] = {"shared": shared, "clock": lambda: sum(naps), "sleep": naps, "chance": never}
+        return asyncio.run(fw.acall(fine, policy=policy, server="desk", tool="search", **settings))
+
+    with caplog.at_level(logging.INFO, "failwell"):
+        with pytest.raises(fw.ToolFailure):
+            made(fw.Policy(longest=5))
+        assert made(fw.Policy()) == "fine"
+
+    assert lines(caplog) == [
+        "search of desk: not sent: Calls to this tool are suspended after repeated failures.",
+        "search of desk: waiting 15 s: Calls to this tool are suspended after repeated failures.",
+        "calls to search are no longer suspended",
+    ]
+
+
+def test_a_wait_for_a_turn_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    shared = fw.retry.Shared.new()
+    shared.pacer.limited(("desk", "", "search"), LIMITED.failure, 0.0, jitter=0.0, longest=60)
+    naps = Naps()
+
+    with caplog.at_level(logging.INFO, "failwell"):
+        settings: dict[str, Any] = {"shared": shared, "clock": lambda: sum(naps), "sleep": naps, "chance": never}
+        assert asyncio.run(fw.acall(fine, server="desk", tool="search", **settings)) == "fine"
+
+    [line] = lines(caplog)
+    assert line.startswith("search of desk: waiting ")
+    assert line.endswith(" s for its turn: The server limits how often this tool is called.")
+
+
 @pytest.mark.parametrize("policy", [fw.Policy(), fw.Policy(timeout=5)], ids=["plain", "limited"])
 def test_acall_of_a_synchronous_function_says_what_is_wrong(policy: fw.Policy) -> None:
     calls: list[str] = []

@@ -535,7 +535,8 @@ class Caller:
         found = None if known is None else _proof(arguments, known.input_schema)
         if known is None or found is None:
             return None
-        failure = found.replace(message=f"{found.message} {_NOT_SENT}", outcome="not_executed", tool=tool)
+        message = f"{found.message.rstrip('.')}. {_NOT_SENT}"
+        failure = found.replace(message=message, outcome="not_executed", tool=tool)
         run = Run(self.policy, self.shared, server, tool, arguments, None, self.hook, now, source="client")
         run.follow_up(self.clock(), "refused", failure, reason="the same call was refused twice within a minute")
         return CallResult(failure=failure, attempts=0)

@@ -24,6 +24,7 @@ from failwell.retry._limits import FailedAttempt, Limits, Question, RetryPermit
 from failwell.retry._pacer import Turn, not_sent
 
 _SUSPENDED = "Calls to this tool are suspended after repeated failures."
+_PACED = "The server limits how often this tool is called."
 _LIMITED = "The server limits how often this tool is called, and the wait for this call is too long."
 
 
@@ -176,6 +177,7 @@ class Run(_Progress, eq=False):
             message = "The deadline passed before the call was made."
             refusal = Failure(code="TIMEOUT", message=message, outcome="not_executed", tool=self.tool or None)
             return self._refused(now, refusal, reason)
+        self._log("giving up", reason)
         self._emit(now, "failure", self.last, reason=reason)
         return Finish(Decision(action="wait", reason=reason, delay=self.last.retry_after))
 
@@ -198,6 +200,7 @@ class Run(_Progress, eq=False):
         if self.turn is None or self.turn.delay <= 0:
             return None
         if self._may_wait(now, self.turn.delay, longest=self.policy.max_wait):
+            self._log(f"waiting {self.turn.delay:.3g} s for its turn", _PACED)
             return self._hold(now, self.turn.delay)
         return self._refused(now, not_sent(self.tool, self.turn.delay), _LIMITED)
 
@@ -218,6 +221,8 @@ class Run(_Progress, eq=False):
         since = now if self.held_since is None else self.held_since
         longest = min(self.policy.longest, self._longest_hold() - (now - since))
         if refusal.retry_after is not None and self._may_wait(now, left, longest=longest):
+            if self.held_since is None:
+                self._log(f"waiting {left:.3g} s", _SUSPENDED)
             self.held_since = since
             return self._hold(now, left)
         return self._refused(now, refusal, _SUSPENDED)
@@ -232,6 +237,7 @@ class Run(_Progress, eq=False):
         return Wait(delay)
 
     def _refused(self, now: float, refusal: Failure, reason: str) -> Finish:
+        self._log("not sent" if self.last is None else "giving up", reason)
         if self.last is None:
             self._emit(now, "refused", refusal, reason=reason)
         else:  # the refusal of another try does not undo what was tried
@@ -285,7 +291,8 @@ class Run(_Progress, eq=False):
         if permit.given_up and permit.paid is not None:
             decision = self._after_lost_calls(decision, failure, permit.given_up, now, jitter)
         delay = decision.retry_delay
-        self._log(failure, decision.reason, delay)
+        next_step = "giving up" if delay is None else f"trying again in {delay:.3g} s"
+        self._log(f"attempt {self.attempt} failed with {failure.code or failure.type}, {next_step}", decision.reason)
         self._emit(now, "failure" if delay is None else "retry", failure, delay=delay, reason=decision.reason)
         return Finish(decision) if delay is None else self._hold(now, delay)
 
@@ -326,12 +333,10 @@ class Run(_Progress, eq=False):
         self.paid = permit.paid
         return wanted
 
-    def _log(self, failure: Failure, reason: str, delay: float | None) -> None:
-        """Write one line: the code and the reason, and nothing that anybody sent."""
-        next_step = "giving up" if delay is None else f"trying again in {delay:.3g} s"
-        code, called = failure.code or failure.type, self.tool or "a call"
-        where = f"{called} of {self.server}" if self.server else called
-        log.info("%s: attempt %d failed with %s, %s: %s", where, self.attempt, code, next_step, reason)
+    def _log(self, what: str, reason: str) -> None:
+        """Write one line: what is done and why, and nothing that anybody sent."""
+        called = self.tool or "a call"
+        log.info("%s: %s: %s", f"{called} of {self.server}" if self.server else called, what, reason)
 
     def _emit(
         self,

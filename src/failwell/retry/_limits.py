@@ -245,11 +245,6 @@ class Breaker:
             if (state := self.failing.get(key)) is not None:
                 state.given_up += 1
 
-    def given_up(self, key: Key) -> int:
-        """Return how many calls in a row were given up, since the last success and within *window* seconds."""
-        state = self.failing.get(key)
-        return 0 if state is None else state.given_up
-
     def succeeded(self, key: Key) -> None:
         """Close it: the tool works."""
         if key in self.failing:
@@ -405,7 +400,8 @@ class Shared:
             return RetryPermit(is_suspended=True, left=left)
         if is_rate_limit(failure):
             return _FREE
-        return RetryPermit(self.budget.spend(key[0], failure), given_up=self.breaker.given_up(key))
+        state = self.breaker.failing.get(key)
+        return RetryPermit(self.budget.spend(key[0], failure), given_up=0 if state is None else state.given_up)
 
     def succeeded(self, key: Key, arguments: Any, now: float, *, paid: float) -> None:  # noqa: ARG002 - as `Limits` has it
         """Close the breaker, give back what the retry cost, and forget the failures of such a call."""
