@@ -105,19 +105,24 @@ def call(
     """
     if is_retrying.get():
         return function()
-    if hints is not None or policy.tools or policy.trust_read_verbs:
-        policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
-    if policy.timeout is not None:
-        raise ValueError("call can't stop a function that runs: use acall, or give the function a timeout of its own")
-    # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
-    started = 0.0 if hook is None and policy.deadline is None else clock()
+    started = 0.0  # only a deadline and a hook need it, and reading the clock takes a tenth of a call's time
+    if policy is not _DEFAULT or hints is not None:
+        if hints is not None or policy.tools or policy.trust_read_verbs:
+            policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
+        if policy.timeout is not None:
+            raise ValueError(
+                "call can't stop a function that runs: use acall, or give the function a timeout of its own"
+            )
+        started = 0.0 if policy.deadline is None else clock()
+    if hook is not None:
+        started = clock()
     shared = shared or _environment.current.shared
-    settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
+    marks = _layers.latest
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats, paces = shared.failure_state
     if hook is not None or breakers or budgets or repeats or paces:
-        run = _DrivenRun(*settings)
+        run = _DrivenRun(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks)
         effect = settle(run, run.begin(clock(), jitter=chance()))
     layer: Layer = ["under way"]
     is_retrying.set(layer)
@@ -134,7 +139,9 @@ def call(
                         shared.succeeded((server, tool), arguments, clock(), paid=0.0)
                     return result
             except Exception as exc:
-                run = run or _DrivenRun(*settings, attempt=1)
+                run = run or _DrivenRun(
+                    policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
+                )
                 effect = settle(run, run.raised(exc))
                 if isinstance(effect, Finish):
                     run.mark(exc)
@@ -144,7 +151,9 @@ def call(
                     run.cancelled()
                 raise
             else:
-                run = run or _DrivenRun(*settings, attempt=1)
+                run = run or _DrivenRun(
+                    policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
+                )
                 effect = settle(run, run.returned(result))
         return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
@@ -171,20 +180,23 @@ async def acall(
     """
     if is_retrying.get():
         return cast(T, await _awaitable(function(), function))
-    if hints is not None or policy.tools or policy.trust_read_verbs:
-        policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
     limit = None
-    if policy.timeout is not None or policy.deadline is not None:
-        limit = TimeLimit.of(policy, started=clock(), clock=clock)
-    # Only a deadline and a hook need the start of a call, and reading the clock takes a tenth of its time.
-    started = 0.0 if hook is None and policy.deadline is None else clock()
+    started = 0.0  # only a deadline and a hook need it, and reading the clock takes a tenth of a call's time
+    if policy is not _DEFAULT or hints is not None:
+        if hints is not None or policy.tools or policy.trust_read_verbs:
+            policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
+        if policy.timeout is not None or policy.deadline is not None:
+            started = clock()
+            limit = TimeLimit.of(policy, started=started, clock=clock)
+    if hook is not None:
+        started = clock()
     shared = shared or _environment.current.shared
-    settings = (policy, shared, server, tool, arguments, hints, hook, started, clock, chance, _layers.latest)
+    marks = _layers.latest
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats, paces = shared.failure_state
     if hook is not None or breakers or budgets or repeats or paces:
-        run = _DrivenRun(*settings)
+        run = _DrivenRun(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks)
         effect = await asettle(run, run.begin(clock(), jitter=chance()))
     layer: Layer = ["under way"]
     is_retrying.set(layer)
@@ -207,7 +219,9 @@ async def acall(
             except Exception as exc:
                 if type(exc) is TypeError:
                     _awaitable(made, function)
-                run = run or _DrivenRun(*settings, attempt=1)
+                run = run or _DrivenRun(
+                    policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
+                )
                 effect = await asettle(run, run.raised(exc))
                 if isinstance(effect, Finish):
                     run.mark(exc)
@@ -217,7 +231,9 @@ async def acall(
                     run.cancelled()
                 raise
             else:
-                run = run or _DrivenRun(*settings, attempt=1)
+                run = run or _DrivenRun(
+                    policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
+                )
                 effect = await asettle(run, run.returned(result))
         return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
