@@ -93,6 +93,8 @@ def test_an_empty_file_changes_nothing() -> None:
         ("flip = 1", "f:1: flip must be true or false, not 1"),
         ("dialect = 'x'", 'f:1: dialect must be one of compact, envelope, flat, meta, xml, not "x"'),
         ("read_only = true", 'f:1: there is no key "read_only" at the top level'),
+        ("\n[tool.x]\nretry = true", "f:2: there is no key \"tool\" at the top level; did you mean 'tools'?"),
+        ("[servers.a.tool.x]\nretry = true", "f:1: there is no key \"tool\" in [servers.a]; did you mean 'tools'?"),
         ("limits = ['redis://:secret@h']", "f:1: limits must be the address of a Redis or Valkey server"),
         ("tools = 5", "f:1: tools must be a table, such as [tools.NAME], not 5"),
         ("[[tools.x]]", "f:1: [tools.x] must be a table, not [{}]"),

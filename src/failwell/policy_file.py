@@ -301,10 +301,13 @@ def _located(problems: list[Problem], text: str) -> list[Problem]:
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped.startswith("["):
-            section = _keys_of(stripped)
-            lines.setdefault(section, number)
+            keys = section = _keys_of(stripped)
         elif "=" in stripped and not stripped.startswith("#"):
-            lines.setdefault((*section, *_keys_of(f"{stripped.partition('=')[0]} = 0")), number)
+            keys = (*section, *_keys_of(f"{stripped.partition('=')[0]} = 0"))
+        else:
+            continue
+        for end in range(1, len(keys) + 1):  # a header and a dotted key open the tables around them too
+            lines.setdefault(keys[:end], number)
     return [problem._replace(line=_line_of(problem.path, lines)) for problem in problems]
 
 
