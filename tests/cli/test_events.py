@@ -315,7 +315,7 @@ def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
         (["--store", "jsonl:x", "--show", "some"], "unknown --show 'some': choose one of failures, retries"),
         (["export", "--store", "jsonl:FILE", "--to", "xml"], "unknown --to 'xml': choose one of jsonl, csv"),
         (["prune", "--store", "jsonl:FILE"], "say what to delete: --older-than 30d, or --keep 1000000"),
-        (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores are pruned;"),
+        (["prune", "--store", "jsonl:FILE", "--keep", "1"], "only sqlite: and postgresql: stores can be pruned;"),
         (["prune", "--store", "jsonl:FILE", "--keep", "1", "--tool", "x"], "prune takes no filters"),
         (["prune", "--store", "jsonl:FILE", "--older-than", "long"], "'long' is not a time span"),
         (["--store", "postgresql://u:planted@127.0.0.1:1/d"], "the store cannot be read: connection"),

@@ -75,6 +75,28 @@ def test_what_the_parser_refuses_comes_with_an_example_and_the_right_help(argv: 
             ),
         ),
         (("-x",), "unknown option '-x'; see failwell --help"),
+        (("codes", "--type="), "--type needs a value: --type TYPE"),
+        (("convert", "--to", ""), "--to needs a value: --to NAME"),
+        (("serve", "--policy", ""), "--policy needs a value: --policy FILE"),
+        (("read", ""), "the input is empty: give an MCP result, a JSON-RPC response or the text of an error"),
+        (("schema", ""), "'' is not a format: choose one of compact, envelope, flat, meta"),
+        (
+            ("events", "export", "--to", "xml", "--store", "jsonl:no-such-file"),
+            "unknown --to 'xml': choose one of jsonl, csv",
+        ),
+        (
+            ("dashboard", "--store", "sqlite:///no-such-folder/calls.db"),
+            "cannot use the store calls.db: there is no folder 'no-such-folder'",
+        ),
+        (("rewrite", "--tool"), "--tool needs a value; see failwell rewrite --help"),
+        (("rewrite", "--retry-safe=1"), "--retry-safe takes no value; see failwell rewrite --help"),
+        (
+            ("check", "--fail-under", "101", "--", "x"),
+            (
+                "--fail-under must be at most 100; for example: failwell check -- python server.py; "
+                "see failwell check --help"
+            ),
+        ),
         (("proxy", "--url", "http://a/", "--", "x"), "give either a command or --url, not both"),
         (("policy", "chek"), "unknown command 'chek'; did you mean 'check'?"),
         (("policy", "show", "--sever", "x"), "unknown option '--sever'; did you mean '--server'?"),

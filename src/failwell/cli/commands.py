@@ -6,6 +6,7 @@ To add a command, write a module with its name and a function with its name in i
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -88,6 +89,7 @@ def run_command(argv: Sequence[str], *, stdin: TextIO, stdout: TextIO, stderr: T
         raise Misuse(f"unknown command {rest[0]!r}{meant}")
     if not rest and is_group:
         argv = [*argv, "--help"]
+    _refuse_empty_values(command, rest)
     try:
         with root.make_context("failwell", list(argv), obj=Streams(stdin, stdout, stderr)) as context:
             code = root.invoke(context)
@@ -110,6 +112,20 @@ def _find(root: Any, argv: Sequence[str]) -> tuple[str, Any, Sequence[str]]:
     return path, command, ()
 
 
+def _refuse_empty_values(command: Any, words: Sequence[str]) -> None:
+    """Refuse an option without its value, as a variable that is not set leaves it: `--type=`, `--policy ""`.
+
+    Raises:
+        Misuse: there is one.
+    """
+    taking = {name: one for one in command.params if not getattr(one, "is_flag", True) for name in one.opts}
+    own = words[: words.index("--")] if "--" in words else words
+    for word, after in pairwise((*own, None)):
+        name, equals, value = str(word).partition("=")
+        if name in taking and (not value if equals else after == ""):
+            raise Misuse(f"{name} needs a value: {name} {taking[name].metavar}")
+
+
 def _misuse(error: Exception, path: str, command: Any, words: Sequence[str]) -> str:
     """Return what is wrong in one line, and what to type instead: the option that was meant, or an example."""
     text = " ".join(getattr(error, "format_message", error.__str__)().rstrip(".").split())
@@ -123,7 +139,8 @@ def _misuse(error: Exception, path: str, command: Any, words: Sequence[str]) -> 
         text = f"unknown option {name!r}"
     text = re.sub(r"^No such option: (\S+)$", r"unknown option '\1'", text)
     text = re.sub(r"^Invalid value for '(\S+)': Input should be (.+?)(?:, unable .*)?$", r"\1 must be \2", text)
-    text = text.replace("greater than or equal to", "at least").replace("a valid number", "a number")
+    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    text = text.replace("a valid number", "a number")
     text = text.replace("a valid integer", "a whole number")
     text = re.sub(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", r"unexpected argument '\1'", text)
     example = f"; for example: {shown[0]}" if (shown := examples(command)) else ""

@@ -138,6 +138,8 @@ def events(
         raise Misuse(f"unexpected argument {label[:40]!r}: only mark takes a text")
     if label is None and action == _MARK:
         raise Misuse('a mark needs a text: failwell events mark "billing 2.3 deployed" --store URL')
+    if form not in _EXPORT_FORMATS:
+        raise Misuse(f"unknown --to {form[:40]!r}: choose one of {', '.join(_EXPORT_FORMATS)}")
     kinds = SHOWN.get(show)
     if kinds is None:
         raise Misuse(f"unknown --show {show[:40]!r}: choose one of {', '.join(SHOWN)}{did_you_mean(show, SHOWN)}")
@@ -262,10 +264,7 @@ def _first_line(failed: Exception) -> str:
 
 
 def _export(reader: RecordReader, options: _EventsOptions) -> None:
-    writer = _EXPORT_FORMATS.get(options.form)
-    if writer is None:
-        raise Misuse(f"unknown --to {options.form[:40]!r}: choose one of {', '.join(_EXPORT_FORMATS)}")
-    writer(reader.records(options.which), options)
+    _EXPORT_FORMATS[options.form](reader.records(options.which), options)
 
 
 def _write_lines(options: _EventsOptions, found: Any) -> None:

@@ -24,6 +24,7 @@ from failwell.check.peers.peer import BadServer, PeerGone, initialize, list_tool
 from failwell.cli.completion import dialect_names
 from failwell.cli.console import Cell, flag_rows, list_table, list_width, page, pairs_table, type_text
 from failwell.cli.streams import (
+    EMPTY_INPUT,
     AsJson,
     Misuse,
     PayloadFile,
@@ -112,6 +113,8 @@ def read(
     Example: failwell read --tool add --arguments '{"n": 5}' -- python server.py
     """
     check_dialect(dialect)
+    if command and not command[0].strip():
+        raise Misuse(EMPTY_INPUT)
     hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
     sent = parse_json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
     lines = None

@@ -35,5 +35,7 @@ def schema(
     if json_schema is None:
         having = list(schema_names(""))
         why = "is not JSON, so it has no JSON Schema" if dialect in DIALECTS else "is not a format"
-        raise Misuse(f"{dialect} {why}: choose one of {', '.join(having)}{did_you_mean(dialect, having)}")
+        raise Misuse(
+            f"{dialect or repr(dialect)} {why}: choose one of {', '.join(having)}{did_you_mean(dialect, having)}"
+        )
     write_json(context.obj.stdout, json_schema())

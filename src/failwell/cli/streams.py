@@ -44,6 +44,9 @@ class Streams(NamedTuple):
     stderr: TextIO
 
 
+EMPTY_INPUT = "the input is empty: give an MCP result, a JSON-RPC response or the text of an error"
+
+
 def read_payload(streams: Streams, file: Path | None) -> str:
     """Return the text that a command works on.
 
@@ -55,7 +58,7 @@ def read_payload(streams: Streams, file: Path | None) -> str:
         raise Misuse(f"the input is too large: at most {LONGEST_JSON:,} bytes are read")
     text = decode_text(raw)
     if not text.strip():
-        raise Misuse("the input is empty: give an MCP result, a JSON-RPC response or the text of an error")
+        raise Misuse(EMPTY_INPUT)
     return text
 
 

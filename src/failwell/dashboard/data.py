@@ -1,5 +1,6 @@
 """`DashboardData`: all data of the page, from a store that may be empty or not exist yet."""
 
+import errno
 import json
 import os
 import time
@@ -85,17 +86,25 @@ class DashboardData:
         Raises:
             WrongVersion: a later version of failwell made it.
             sqlalchemy.exc.SQLAlchemyError: it cannot be reached, or is none.
+            FileNotFoundError: its folder does not exist.
         """
         with self._lock:
             if self._counter is None:
                 try:
                     self._store = self._store or RecordStore(self._address)
                 except NoStore:
+                    self._check_folder()
                     return False
                 is_file = self._url.get_backend_name() == "sqlite"
                 self._writer = connect(self._url, is_writer=True) if is_file else self._store.engine
                 self._counter = RecordCounter(self._store.engine, self._writer, now=self._clock)
             return True
+
+    def _check_folder(self) -> None:
+        """Refuse a file that nobody can write yet, because its folder does not exist."""
+        folder = os.path.dirname(self._url.database or "")
+        if self._url.get_backend_name() == "sqlite" and folder and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder!r}")
 
     def close(self) -> None:
         """Close the connections."""

@@ -129,9 +129,7 @@ def open_events(where: str | None) -> int | str | None:
 
         is_file = scheme == "sqlite"
         if scheme not in STORES_BY_URL or not rest.strip("/") or (is_file and rest[0] != "/"):
-            raise BadOption(
-                "--events takes a file, sqlite:///FILE, postgresql://USER:PASSWORD@HOST/DATABASE or otlp:URL"
-            )
+            raise BadOption("--events takes a file, sqlite:///FILE, postgresql://HOST/DATABASE or otlp:URL")
         for module, extra in STORES_BY_URL[scheme].packages:
             _check_installed("--events", module, module, extra=extra)
         if is_file:

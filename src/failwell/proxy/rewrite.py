@@ -110,6 +110,8 @@ class _RewriteParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the process with one line."""
         said = re.sub(r"^argument --\w+: (?=unknown)", "", message)
+        said = re.sub(r"^argument (\S+): expected one argument$", r"\1 needs a value", said)
+        said = re.sub(r"^argument (\S+): ignored explicit argument .*", r"\1 takes no value", said)
         more = "" if said.endswith("?") else "; see failwell rewrite --help"
         self.exit(2, f"failwell: {said[:1].lower()}{said[1:]}{more}\n")
 
