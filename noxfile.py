@@ -1,15 +1,18 @@
 """The tests that need an environment of their own: SDKs, agent stacks, real servers, a browser: `make matrix`."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import nox
 import nox.project
 
-nox.options.default_venv_backend = "virtualenv"  # which brings its own pip: `venv` takes four seconds to install it
+# uv takes one second of processor time where pip takes ten; virtualenv brings its own pip, which `venv` has to install.
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 os.environ["PIP_NO_COMPILE"] = "1"  # most of what is installed is never imported
 
@@ -70,6 +73,43 @@ PUBLISHED = {
 UNTYPED = ("google_adk",)
 
 
+# Settings of pip, and the same ones of uv, which does not read pip's, with what stands between several values.
+SAME_FOR_UV = {
+    "index-url": ("UV_DEFAULT_INDEX", " "),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "cert": ("SSL_CERT_FILE", " "),
+    "constraint": ("UV_CONSTRAINT", " "),
+    "build-constraint": ("UV_BUILD_CONSTRAINT", " "),
+}
+
+
+def settings_for_uv(listed: str) -> dict[str, str]:
+    """Return the environment that lets uv install what pip would, from what `pip config list` prints.
+
+    uv looks for a package in one index after another; pip takes the newest version of all.
+    """
+    found = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_PYTHON_DOWNLOADS": "never"}
+    for line in listed.splitlines():
+        name, _, value = line.partition("=")
+        if same := SAME_FOR_UV.get(name.rpartition(".")[2]):
+            variable, between = same
+            found[variable] = between.join(str(ast.literal_eval(value)).split())
+    return found
+
+
+def constrained(file: Path | str) -> dict[str, str]:
+    """Return the environment that makes pip and uv install the versions in a file."""
+    return {"PIP_CONSTRAINT": str(file), "UV_CONSTRAINT": str(file)}
+
+
+pip_settings = subprocess.run(
+    [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+).stdout
+os.environ.update({name: value for name, value in settings_for_uv(pip_settings).items() if name not in os.environ})
+
+
 def interpreter(version: str) -> str | None:
     """Return a Python of a version that runs, also one that pyenv has and does not show; None if there is none."""
     found = shutil.which(f"python{version}")
@@ -88,9 +128,7 @@ def interpreter(version: str) -> str | None:
 def install(session: nox.Session, sdk: str) -> None:
     """Install an SDK, failwell, and what the tests need, in the versions that are known to work together."""
     constraints = CONSTRAINTS / f"{sdk.replace('==', '-')}.txt"
-    session.install(
-        TASKS.get(sdk, sdk), *NEEDS, "-e", ".[validation,pydantic]", env={"PIP_CONSTRAINT": str(constraints)}
-    )
+    session.install(TASKS.get(sdk, sdk), *NEEDS, "-e", ".[validation,pydantic]", env=constrained(constraints))
 
 
 def client_tests(session: nox.Session, sdk: str) -> list[str]:
@@ -163,7 +201,7 @@ def browser(session: nox.Session) -> None:
         )
     site = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "docs")
     session.install(
-        "playwright", "pytest", *site, "-e", ".[dashboard,mcp,validation]", env={"PIP_CONSTRAINT": "constraints.txt"}
+        "playwright", "pytest", *site, "-e", ".[dashboard,mcp,validation]", env=constrained("constraints.txt")
     )
     for place in ("tests/check/reports", "tests/dashboard", "tests/site"):
         session.run("python", "-m", "pytest", f"{place}/in_browser.py", "--quiet", "--confcutdir", place)
@@ -172,7 +210,7 @@ def browser(session: nox.Session) -> None:
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def stranger(session: nox.Session) -> None:
     """Install the wheel into empty environments: follow the tutorials, try each extra, guide and example."""
-    session.install("hatchling", "pytest", "twine", "-e", ".", env={"PIP_CONSTRAINT": "constraints.txt"})
+    session.install("hatchling", "pip", "pytest", "twine", "uv", "-e", ".", env=constrained("constraints.txt"))
     for part in ("paths", "extras"):
         session.run("python", "-m", "pytest", f"tests/stranger/{part}.py", "--quiet", "--confcutdir", "tests/stranger")
 
@@ -190,7 +228,7 @@ def typescript(session: nox.Session) -> None:
 def stacks(session: nox.Session, stack: str) -> None:
     """Let agents of a stack call tools that fail, without us and with us. One of them: `nox -s "stacks(strands)"`."""
     constraints = Path("tests/stacks/constraints") / f"{stack}.txt"
-    session.install(*STACKS[stack], "mypy", "pytest", "-e", ".", env={"PIP_CONSTRAINT": str(constraints)})
+    session.install(*STACKS[stack], "mypy", "pytest", "-e", ".", env=constrained(constraints))
     adapter = Path("src/failwell/integrations") / f"{stack}.py"
     if adapter.exists() and stack not in UNTYPED:
         session.run("mypy", "--strict", "--follow-imports=silent", str(adapter))
@@ -208,7 +246,7 @@ def stacks(session: nox.Session, stack: str) -> None:
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def durable(session: nox.Session) -> None:
     """Let Temporal and DBOS make calls that fail."""
-    session.install(*DURABLE, "mypy", "pytest", "-e", ".", env={"PIP_CONSTRAINT": "tests/durable/constraints.txt"})
+    session.install(*DURABLE, "mypy", "pytest", "-e", ".", env=constrained("tests/durable/constraints.txt"))
     adapters = (f"src/failwell/integrations/{engine}.py" for engine in ("dbos", "temporal"))
     session.run("mypy", "--strict", "--follow-imports=silent", *adapters)
     session.run("python", "-m", "pytest", "tests/durable/engines.py", "--quiet", "--confcutdir", "tests/durable")
@@ -240,7 +278,7 @@ def older(session: nox.Session, sdk: str) -> None:
 @nox.session(python=interpreter(OLDEST_PYTHON) or OLDEST_PYTHON, tags=CI)
 def proxy(session: nox.Session) -> None:
     """Put the proxy in front of published servers. Needs node 20 and npm."""
-    session.install("pytest", "-e", ".[validation]", env={"PIP_CONSTRAINT": "constraints.txt"})
+    session.install("pytest", "-e", ".[validation]", env=constrained("constraints.txt"))
     places: list[Path] = []
     for name, packages in PUBLISHED.items():
         folder = Path(session.create_tmp()).resolve() / name
