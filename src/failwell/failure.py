@@ -327,6 +327,8 @@ def wants_correction(failure: Failure) -> bool:
 
 
 def _is_correctable(actions: Collection[str], fields: Iterable[FieldProblem]) -> bool:
+    if not fields:
+        return bool(actions)
     return bool(actions) or any(isinstance(p, FieldProblem) and names_correction(p) for p in fields)
 
 

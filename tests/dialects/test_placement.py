@@ -1,6 +1,7 @@
 """`encode` places a failure on an MCP result, and nothing dangerous leaves with it."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import mcp.types
@@ -238,3 +239,13 @@ def test_what_was_left_out_is_said() -> None:
 
     assert failure.details["ids"] == [*range(49), "… and 11 more"]
     assert failure.details["by"] == {**{str(n): n for n in range(49)}, "…": "and 11 more"}
+
+
+def test_an_envelope_is_dated_by_the_second_in_utc() -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+
+    written = json.loads(fw.encode(FAILURE, "envelope")["content"][0]["text"])["timestamp"]
+
+    assert before <= datetime.fromisoformat(written) <= datetime.now(UTC)
+    assert written.endswith("+00:00")
+    assert "." not in written

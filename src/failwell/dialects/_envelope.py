@@ -6,6 +6,8 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
+from time import time
 from typing import Any
 
 from msgspec import UNSET
@@ -43,8 +45,13 @@ _TYPE_OF_STATUS: dict[int, Type] = {
 }  # fmt: skip
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+def _now() -> str:
+    return _written(int(time()))
+
+
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat(timespec="seconds")
 
 
 def encode(failure: RedactedFailure, *, clock: Clock = _now, version: str = "1.0.0") -> Wire:
