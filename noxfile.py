@@ -82,6 +82,8 @@ SAME_FOR_UV = {
     "cert": ("SSL_CERT_FILE", " "),
     "constraint": ("UV_CONSTRAINT", " "),
     "build-constraint": ("UV_BUILD_CONSTRAINT", " "),
+    "timeout": ("UV_HTTP_TIMEOUT", " "),
+    "default-timeout": ("UV_HTTP_TIMEOUT", " "),
 }
 
 

@@ -28,6 +28,7 @@ def test_uv_gets_the_settings_of_pip() -> None:
         "UV_CONSTRAINT": "constraints.txt",
         "UV_DEFAULT_INDEX": "https://example.com/simple",
         "UV_FIND_LINKS": "/one,/two",
+        "UV_HTTP_TIMEOUT": "60",
         "UV_INDEX": "https://one.example/simple https://two.example/simple",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_PYTHON_DOWNLOADS": "never",
