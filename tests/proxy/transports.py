@@ -392,6 +392,7 @@ class Response:
         self.is_released = False
         self.content = self
         self._chunks: asyncio.Queue[bytes | Exception] = asyncio.Queue()
+        self._is_ended = False
 
     def start(self, content_type: str) -> None:
         if not self.started.done():
@@ -401,6 +402,10 @@ class Response:
 
     def feed(self, chunk: bytes | Exception) -> None:
         self._chunks.put_nowait(chunk)
+        self._is_ended = self._is_ended or chunk == b""
+
+    def at_eof(self) -> bool:
+        return self._is_ended and self._chunks.qsize() == 1
 
     def break_off(self) -> None:
         if self.started.done():
