@@ -182,10 +182,18 @@ class Table:
 
     def first(self, text: str) -> Match | None:
         """Return the first rule that fits a plain text, or None."""
-        return next(self.all(text), None)
+        for number, place in self._candidates(text):
+            if (match := self._match(number, place, text)) is not None:
+                return match
+        return None
 
     def all(self, text: str) -> Iterator[Match]:
         """Yield every rule that fits a plain text, the first first."""
+        matches = (self._match(number, place, text) for number, place in self._candidates(text))
+        return (match for match in matches if match is not None)
+
+    def _candidates(self, text: str) -> list[tuple[int, int]]:
+        """Return the numbers of the rules and phrases whose words a text holds, in the order in which they count."""
         words = words_of(text)
         entries = self._entries
         candidates: set[tuple[int, int]] = set()
@@ -203,13 +211,16 @@ class Table:
             for part, places in places_by_part.items():
                 if part in text:
                     candidates.update(_places(places))
-        for number, place in sorted(candidates):
-            phrases = self._phrases.get(number)
-            if phrases is None:
-                phrases = self._phrases[number] = _phrases(self.rules[number])
-            found = _compiled(phrases[place]).search(text)
-            if found and not _is_taken_back(self.rules[number], text):
-                yield Match(self.rules[number], found.start(), found.end(), phrases[place])
+        return sorted(candidates)
+
+    def _match(self, number: int, place: int, text: str) -> Match | None:
+        phrases = self._phrases.get(number)
+        if phrases is None:
+            phrases = self._phrases[number] = _phrases(self.rules[number])
+        found = _compiled(phrases[place]).search(text)
+        if found is None or _is_taken_back(self.rules[number], text):
+            return None
+        return Match(self.rules[number], found.start(), found.end(), phrases[place])
 
     def _take_apart(self, word: str) -> tuple[frozenset[str], dict[str, list[_Entry]]]:
         by_second: dict[str, list[_Entry]] = {}

@@ -236,16 +236,26 @@ _KNOWN_AS_ERROR = 0.4
 
 def _read_error(raw: RawResult, known_dialect: dialects.Dialect | None, *, now: float, context: Context) -> Reading:
     """Return the failure in a result that is known to be one."""
-    if found := _first(_structured(raw, known_dialect, now=now, context=context)):
+    is_flat = known_dialect is None and _is_flat(raw)
+    if not is_flat and (found := _first(_structured(raw, known_dialect, now=now, context=context))):
         return _whole_reading(found, context)
     if raw.rpc_error is not None:
         reading = from_rpc(raw.rpc_error, context, now=now)
+    elif is_flat:
+        reading = _from_text(raw, context)
     else:
         reading = from_places(raw, context, now=now) or _from_text(raw, context)
     failure = reading.failure
     if failure.outcome in _NO_EFFECT and (tells_of_effect(failure.message) or _is_of_a_program(failure, raw, context)):
         return replace(reading, failure=failure.replace(outcome="unknown"))
     return reading
+
+
+def _is_flat(raw: RawResult) -> bool:
+    """Return whether a result is text without anything that could be structure: most errors are."""
+    if raw.meta or raw.structured is not None or raw.payload is not None or raw.rpc_error is not None:
+        return False
+    return not any("{" in text or "<" in text for text in raw.texts)
 
 
 def _is_of_a_program(failure: Failure, raw: RawResult, context: Context) -> bool:

@@ -31,7 +31,7 @@ from failwell.phrases.openings import (
 from failwell.phrases.system_codes import ERRNO_NAMES
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading.bodies import BAD_STATUS, CARRIERS, GOOD_STATUS, NESTED
-from failwell.reading.context import Context, Finding
+from failwell.reading.context import Context, Finding, once
 from failwell.reading.flat_text import BY_SCHEMA, SOME_OF_MANY, by_validator, find_cause, without_prefixes
 from failwell.reading.raw_result import own_error
 from failwell.reading.roles import ACTION_WORDS, LOOKUP_WORDS, Role, lists_records, role_of, tool_words
@@ -65,8 +65,11 @@ def find_sign(texts: list[str], payload: Any, context: Context, meta: dict[str, 
     if not text or len(text) > _LONGEST:
         return None
     call = _Call(context)
-    if call.echoes(text):
-        return None
+    sign = _in_whole_text(text, call)
+    return None if sign is None or call.echoes(text) else sign
+
+
+def _in_whole_text(text: str, call: "_Call") -> Sign | None:
     bare = without_prefixes(text).lstrip()
     if bare[:1] in "{[" and (found := parse_json(bare)) is not None:
         if bare != text and not call.is_content:
@@ -132,7 +135,11 @@ class _Call:
         self.is_content = self.role is Role.CONTENT
         self.lists_records = self.is_content and lists_records(context)
         self.words = tool_words(context.tool) if context.tool else frozenset[str]()
-        self.values = [str(value) for _, value in context.values if _is_telling_value(value)]
+
+    @once
+    def values(self) -> list[str]:
+        """What was sent, as a text may repeat it."""
+        return [str(value) for _, value in self.context.values if _is_telling_value(value)]
 
     def echoes(self, text: str) -> bool:
         """Tell whether a text is little else than what the caller sent."""
@@ -292,11 +299,13 @@ def _in_text(text: str, call: _Call) -> Sign | None:
     if len(headline) > _LONGEST_HEADLINE or _LISTED.match(headline) or _EMPTY_ANSWER.match(headline):
         return None
     strong = _STRONG.match(headline)
-    found = by_validator(text, call.context)
-    if found is not None and found.fields and (strong or _SENTENCE.match(text)):
+    lines = [line for line in rest.split("\n") if line.strip()]
+    if lines and not strong and call.role not in (Role.ACTION, Role.LOOKUP):
+        return None
+    found = by_validator(text, call.context) if strong or _SENTENCE.match(text) else None
+    if found is not None and found.fields:
         is_own = call.role in (Role.ACTION, Role.LOOKUP) or (strong is not None and not call.is_content)
         return Sign("a validator's message", headline[:80]) if is_own else None
-    lines = [line for line in rest.split("\n") if line.strip()]
     is_trace = _TRACE.match(text) is not None
     if headline.startswith("Traceback (") and not is_trace:
         return None
@@ -362,24 +371,23 @@ def _by_sentence(text: str, call: _Call) -> Sign | None:
     weak = _WEAK.match(text)
     if not _SENTENCE.match(text) or _PROSE.search(text) or (_CONFIRMS.search(text) and not _NAMED.match(text)):
         return None
+    sign = Sign("a sentence that says what went wrong", text)
+    if call.role is Role.ACTION and weak:
+        return sign
+    # What the words say takes longest to find out.
+    tied = None if call.role in (Role.SEARCH, Role.UNKNOWN) else call.tie(text)
+    if not (tied or (weak and not call.is_content) or (call.role is Role.ACTION and call.is_action)):
+        return None
     found = _worded(text, call.context)
-    tied = call.tie(text)
+    if found is None:
+        return None
     if call.role is Role.SEARCH:
-        if found is None or not weak or type_of(found.code) == "NOT_FOUND":
-            return None
-        return Sign("a sentence that says what went wrong", text)
+        return None if type_of(found.code) == "NOT_FOUND" else sign
     if call.role is Role.ACTION:
-        is_clear = found is not None and found.confidence >= _CLEAR
-        is_error = weak or (is_clear and call.is_action) or (found and tied)
-        return Sign("a sentence that says what went wrong", text) if is_error else None
-    if call.role is Role.UNKNOWN:
-        is_clear = found is not None and found.confidence >= _CLEAR
-        return Sign("a sentence that says what went wrong", text) if weak and is_clear else None
-    if found is not None and found.confidence >= _SURE and tied:
+        return sign if tied or found.confidence >= _CLEAR else None
+    if tied and found.confidence >= _SURE:
         return Sign("a sentence about what was sent", tied)
-    if call.role is Role.LOOKUP and weak and found is not None and found.confidence >= _CLEAR:
-        return Sign("a sentence that says what went wrong", text)
-    return None
+    return sign if weak and not call.is_content and found.confidence >= _CLEAR else None
 
 
 def _worded(text: str, context: Context) -> Finding | None:
@@ -409,7 +417,8 @@ def _by_exit(text: str, call: _Call) -> Sign | None:
     """Return what the exit code that stands above or below a command's output says; `_NO_EXIT` if there is none."""
     lines = text.rstrip().split("\n")
     for line, rest in ((lines[-1], lines[:-1]), (lines[0], lines[1:])):
-        if match := _EXIT.match(line.strip()):
+        low = line.lower()
+        if ("exit" in low or "return" in low or "status code" in low) and (match := _EXIT.match(line.strip())):
             return _exited(int(match[1]), "\n".join(rest).strip(), line.strip(), call)
     return _NO_EXIT
 
