@@ -330,7 +330,7 @@ def test_a_url_that_the_host_may_sign_in_to_is_listed_and_not_wrapped(home: Path
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
-        ("cursor", '{\n "mcpServers": {\n    "a": {"command": "x" "args": []}\n }\n}', "line 3, column 26: expected a comma"),
+        ("cursor", '{\n"mcpServers": {\n"a": {"command": "x" "args": []}\n}\n}', "line 3, column 22: expected a comma"),
         ("cursor", '{"mcpServers": {"a": {"command": "x"}}', "line 1, column 39: expected a comma or }"),
         ("cursor", "{'mcpServers': {}}", "line 1, column 2: expected a key in double quotes"),
         ("cursor", '{"mcpServers": /* {}}', "line 1, column 16: a comment is not closed"),
