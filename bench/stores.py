@@ -33,10 +33,10 @@ from failwell.records._pruning import SLICE
 from failwell.records._tables import _values
 
 EVENTS = 300_000
-WRITTEN = 20_000
+WRITTEN = 10_000
 ROUNDS = 3
 BATCH = 500
-QUIET = 10.0
+QUIET = 5.0
 """For how many seconds waits are measured without pruning."""
 NOW, DAYS = 1_794_000_000.0, 90
 _DAY = 86_400.0
