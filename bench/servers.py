@@ -50,6 +50,12 @@ def crash() -> str:
 
 
 TOOLS = {tool.__name__: tool for tool in (add, find, crash)}
+_PROPERTIES: dict[str, dict[str, Any]] = {
+    "add": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "find": {"task_id": {"type": "string"}},
+    "crash": {},
+}
+"""What a low-level server, which takes it from no signature, says of the arguments of its tools."""
 
 
 def new_mcp() -> Any:
@@ -66,9 +72,6 @@ def new_fastmcp() -> Any:
     return server
 
 
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
-
-
 def new_low_level() -> Any:
     async def call_tool(_ctx: Any, params: Any) -> Any:
         return _as_result(TOOLS[params.name](**params.arguments))
@@ -77,7 +80,12 @@ def new_low_level() -> Any:
 
 
 def _low_level(call_tool: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-    listed = ListToolsResult(tools=[Tool(name=name, input_schema=SCHEMA) for name in TOOLS])
+    listed = ListToolsResult(
+        tools=[
+            Tool(name=name, input_schema={"type": "object", "properties": properties})
+            for name, properties in _PROPERTIES.items()
+        ]
+    )
 
     async def list_tools(_ctx: Any, _params: Any) -> Any:
         return listed
@@ -111,7 +119,7 @@ def low_level_by_hand(answers: dict[str, CallToolResult]) -> Any:
     return _low_level(call_tool)
 
 
-STRICT = {**SCHEMA, "required": ["a", "b"]}
+STRICT = {"type": "object", "properties": _PROPERTIES["add"], "required": ["a", "b"]}
 BY_HAND: dict[str, tuple[str, dict[str, Any]]] = {
     "success": ("checked", {"a": 1, "b": 2}),
     "error": ("caught", {"kind": "error"}),

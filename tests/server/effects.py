@@ -6,6 +6,7 @@ the store's own database.
 """
 
 import asyncio
+import math
 import os
 import random
 import signal
@@ -218,12 +219,13 @@ def _settled(keys: list[str], world: World, mode: Mode, address: str) -> Tally:
     answers: dict[str, str | None] = {}
 
     async def ask() -> None:
-        waiting = list(keys)
-        deadline = time.monotonic() + 60 + LEASE + ABANDONED
+        waiting, deadline = list(keys), math.inf
         while waiting and time.monotonic() < deadline:
             for key in waiting:
                 answers[key] = code_of(await _call(protection, tool, key))
             waiting = [key for key in waiting if answers[key] in _LATER]
+            # From the first answers on: asking for thousands of keys may take a busy machine minutes.
+            deadline = min(deadline, time.monotonic() + 60 + LEASE + ABANDONED)
             if waiting:
                 await asyncio.sleep(0.2)
 
