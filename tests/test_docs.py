@@ -156,4 +156,4 @@ def test_the_bounds_on_the_pages_are_those_of_the_code() -> None:
         f"| restarts of a server by `--restart` | {bounds.MAX_RESTARTS} in {bounds.RESTART_WINDOW:.0f} s |",
     ):
         assert line in page
-    assert f"echoed in a field problem, at most {PROBLEM_LENGTHS['sent']} characters of it |" in security
+    assert f"echoed in a field problem, up to {PROBLEM_LENGTHS['sent']} characters |" in security

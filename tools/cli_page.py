@@ -39,7 +39,8 @@ failwell: unknown code or exception 'RATE_LIMTED'; did you mean 'RATE_LIMITED'?
 | 2 | misuse: a wrong argument, file, input or server |
 | 130 | interrupted; a server that was started is stopped too |
 
-`failwell proxy` exits like its server, or with 126 or 127 if it can't be started; see [the proxy](../howto/proxy.md).
+`failwell proxy` exits like its server, or with 126 or 127 if the server can't be started; see
+[the proxy](../howto/proxy.md).
 
 Output is coloured only on terminals, and never with `NO_COLOR`. With `TERM=dumb`, the demo prints plain lines.
 `COLUMNS` sets the width.
