@@ -1,5 +1,7 @@
 """A failure as one short text for a model."""
 
+import pytest
+
 import failwell as fw
 
 
@@ -59,3 +61,13 @@ def test_of_what_nobody_understood_only_the_server_s_words_are_shown() -> None:
     assert advised is not None
     assert fw.render(plain) == "Frobnication stopped."
     assert fw.render(advised) == "Frobnication stopped.\nNext: Wind it up."
+
+
+@pytest.mark.parametrize(
+    ("delay", "shown"),
+    [(1, "1 second."), (2.5, "2.5 seconds."), (14.999, "15 seconds."), (1_209_600, "1209600 seconds.")],
+)
+def test_a_wait_is_worded_as_people_say_it_and_never_shorter(delay: float, shown: str) -> None:
+    text = fw.render(fw.Failure(code="RATE_LIMITED", message="Too many requests.", retry_after=delay))
+
+    assert f"Wait at least {shown}" in text

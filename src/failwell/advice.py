@@ -17,7 +17,7 @@ from failwell._lazy import lazy_pattern
 from failwell._spelling import did_you_mean
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, FieldProblem, amended, is_certain, names_correction
+from failwell.failure import Failure, FieldProblem, amended, in_seconds, is_certain, names_correction
 
 CONFIDENT = 0.7
 """What was inferred from text with less confidence than this is not stated as a fact."""
@@ -424,10 +424,10 @@ def _by_retry(
     delay = policy.delay(failure, attempt=attempt, jitter=jitter)
     longest = _longest_wait(policy)
     if delay > longest:
-        reason = f"Waiting {delay:g} s is longer than the {longest:g} s that the policy allows."
+        reason = f"Waiting {in_seconds(delay)} is longer than the {in_seconds(longest)} that the policy allows."
         return Decision(action="wait", reason=reason, delay=delay)
     if policy.deadline is not None and elapsed + delay > policy.deadline:
-        return Decision(action="wait", reason=f"Waiting {delay:g} s would pass the deadline.", delay=delay)
+        return Decision(action="wait", reason=f"Waiting {in_seconds(delay)} would pass the deadline.", delay=delay)
     if failure.code == "CIRCUIT_OPEN":  # the delay is ours: no server asked for it
         reason = "Calls to this tool are suspended for this long after repeated failures. This one was not sent."
         return Decision(action="retry", reason=reason, delay=delay)

@@ -346,6 +346,14 @@ def seconds(value: Any) -> float | None:
     return value if 0 <= value < _LONGEST_DELAY else None
 
 
+def in_seconds(time: float) -> str:
+    """Return a time for a sentence, never shorter than it is: `1 second`, `2.5 seconds`."""
+    places = 3 if time < 1 else 2 if time < 10 else 0
+    shown = f"{math.ceil(round(time * 10**places, 3)) / 10**places:.{places}f}"
+    shown = shown.rstrip("0").rstrip(".") if places else shown
+    return f"{shown} second" if shown == "1" else f"{shown} seconds"
+
+
 def missing_field(name: str) -> FieldProblem:
     """Return the problem of a required field that was not sent."""
     return FieldProblem(path=name, kind="missing", required=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from failwell.advice import ADVICE, Decision, Policy, decide, is_guess, is_our_sentence
-from failwell.failure import Failure, FieldProblem, facts
+from failwell.failure import Failure, FieldProblem, facts, in_seconds
 from failwell.redact.canonical import RedactedFailure, canonical
 
 _LONGEST_MESSAGE = 600
@@ -59,5 +59,5 @@ def _step(decision: Decision) -> str:
         named = f"Use {' or '.join(decision.actions)}."
         parts = [named] if is_our_sentence(parts[0]) else [parts[0], named]
     if decision.delay is not None and decision.delay >= _SHORTEST_DELAY:
-        parts.append(f"Wait at least {decision.delay:g} seconds.")
+        parts.append(f"Wait at least {in_seconds(decision.delay)}.")
     return " ".join(filter(None, parts))

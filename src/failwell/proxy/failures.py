@@ -1,6 +1,6 @@
 """Failures that the proxy itself finds: a server that goes away, an answer that is none or cannot be read."""
 
-from failwell.failure import Failure
+from failwell.failure import Failure, in_seconds
 from failwell.proxy.bounds import MAX_ANSWER
 
 CONNECTION_LOST = Failure(
@@ -27,7 +27,7 @@ def timed_out(seconds: float) -> Failure:
     """Return the failure of a call that the server did not answer in time."""
     return Failure(
         code="TIMEOUT",
-        message=f"The server did not answer within {round(seconds, 1):g} seconds, and the call was cancelled.",
+        message=f"The server did not answer within {in_seconds(seconds)}, and the call was cancelled.",
         origin="mapped",
     )
 

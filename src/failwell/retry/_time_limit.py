@@ -9,7 +9,7 @@ from typing import Any
 
 from failwell.advice import Policy
 from failwell.errors import TimedOut
-from failwell.failure import Failure
+from failwell.failure import Failure, in_seconds
 from failwell.retry._clock import CallClock, DeadlinePassed
 
 attempt_clock: ContextVar[CallClock | None] = ContextVar("failwell_attempt_clock", default=None)
@@ -94,6 +94,5 @@ class TimeLimit:
         seconds = self._deadline if is_deadline else self._timeout
         which = "the deadline of " if is_deadline else ""
         since = " of the last progress" if clock.is_restarted and not is_deadline else ""
-        unit = "second" if seconds == 1 else "seconds"
-        message = f"No answer arrived within {which}{seconds:g} {unit}{since}."
+        message = f"No answer arrived within {which}{in_seconds(seconds)}{since}."
         return Failure(code="TIMEOUT", message=message, outcome="unknown", details={"timeout": seconds})

@@ -7,7 +7,7 @@ from threading import Thread
 from typing import TypeVar
 
 from failwell._log import log
-from failwell.failure import Failure
+from failwell.failure import Failure, in_seconds
 from failwell.retry._clock import CallClock, DeadlinePassed
 
 T = TypeVar("T")
@@ -92,11 +92,10 @@ current_clock: ContextVar[CallClock | None] = ContextVar("failwell_call_clock", 
 def timed_out(tool: str, seconds: float, *, is_running: bool) -> Failure:
     """Return the failure of a call that took too long; *is_running* says that its tool could not be cancelled."""
     ending = "It can't be cancelled and is still running." if is_running else "It was cancelled."
-    log.warning("tool %s did not finish within %g seconds. %s", tool, seconds, ending)
-    unit = "second" if seconds == 1 else "seconds"
+    log.warning("tool %s did not finish within %s. %s", tool, in_seconds(seconds), ending)
     return Failure(
         code="TIMEOUT",
-        message=f"The tool did not finish within {seconds:g} {unit}. {ending}",
+        message=f"The tool did not finish within {in_seconds(seconds)}. {ending}",
         outcome="unknown",
         details={"timeout": seconds},
         tool=tool,
