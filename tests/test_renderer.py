@@ -10,7 +10,7 @@ def test_it_says_what_happened_and_what_to_do_next() -> None:
 
     assert fw.render(failure) == (
         "TRANSIENT, RATE_LIMITED in send_mail: Slow down.\n"
-        "Next: The call had no effect. Wait, then call again. Wait at least 30 seconds."
+        "Next: The call had no effect. Wait at least 30 seconds, then call again."
     )
 
 
@@ -65,7 +65,7 @@ def test_of_what_nobody_understood_only_the_server_s_words_are_shown() -> None:
 
 @pytest.mark.parametrize(
     ("delay", "shown"),
-    [(1, "1 second."), (2.5, "2.5 seconds."), (14.999, "15 seconds."), (1_209_600, "1209600 seconds.")],
+    [(1, "1 second, "), (2.5, "2.5 seconds, "), (14.999, "15 seconds, "), (1_209_600, "1209600 seconds")],
 )
 def test_a_wait_is_worded_as_people_say_it_and_never_shorter(delay: float, shown: str) -> None:
     text = fw.render(fw.Failure(code="RATE_LIMITED", message="Too many requests.", retry_after=delay))

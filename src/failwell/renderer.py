@@ -10,6 +10,7 @@ from failwell.redact.canonical import RedactedFailure, canonical
 _LONGEST_MESSAGE = 600
 _MOST_FIELDS = 10
 _SHORTEST_DELAY = 0.5
+_WAIT = "Wait,"
 
 
 def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
@@ -59,5 +60,7 @@ def _step(decision: Decision) -> str:
         named = f"Use {' or '.join(decision.actions)}."
         parts = [named] if is_our_sentence(parts[0]) else [parts[0], named]
     if decision.delay is not None and decision.delay >= _SHORTEST_DELAY:
-        parts.append(f"Wait at least {in_seconds(decision.delay)}.")
+        wait = f"Wait at least {in_seconds(decision.delay)}"
+        merged = parts[0].replace(_WAIT, f"{wait},") if is_our_sentence(parts[0]) else parts[0]
+        parts = [merged] if merged != parts[0] else [*parts, f"{wait}."]
     return " ".join(filter(None, parts))
