@@ -1,9 +1,14 @@
 """Find the name that was probably meant."""
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import StructMeta
 
 from failwell._lazy import lazy_pattern
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _MOST_CANDIDATES = 750
 _LONGEST_NAME = 40
@@ -38,6 +43,51 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` to end an error message with, or nothing."""
     found = closest(name, choices, most=1)
     return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def refuse_misspelt(what: str, given: Iterable[str], taken: Collection[str]) -> None:
+    """Do nothing if all the keywords are among those *taken*.
+
+    Raises:
+        TypeError: *what* takes no such keyword; the message names the one that was probably meant.
+    """
+    for name in given:
+        if name not in taken:
+            raise TypeError(f"{what} has no setting {name!r}{did_you_mean(name, taken)}") from None
+
+
+def names_slips(function: F) -> F:
+    """Make a function or an `__init__` answer a misspelt keyword with the one that was probably meant."""
+
+    @wraps(function)
+    def called(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except TypeError:
+            if keywords:
+                from inspect import signature
+
+                what = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+                refuse_misspelt(what, keywords, signature(function).parameters)
+            raise
+
+    return cast(F, called)
+
+
+class KeywordStruct(StructMeta):
+    """Makes a struct answer a misspelt keyword with the one that was probably meant."""
+
+    if not TYPE_CHECKING:  # checkers know the fields, and would lose them to this signature
+
+        def __call__(self, *args: Any, **keywords: Any) -> Any:
+            try:
+                return _new_struct(self, *args, **keywords)
+            except TypeError:
+                refuse_misspelt(self.__name__, keywords, self.__struct_fields__)
+                raise
+
+
+_new_struct = StructMeta.__call__
 
 
 def normalised(name: str) -> str:

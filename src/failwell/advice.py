@@ -7,14 +7,14 @@ every sentence that we write about a next step is worded from it.
 import threading
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import Struct, StructMeta
+from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from failwell import codes
 from failwell._lazy import lazy_pattern
-from failwell._spelling import did_you_mean
+from failwell._spelling import KeywordStruct
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
 from failwell.failure import Failure, FieldProblem, amended, in_seconds, is_certain, names_correction
@@ -54,7 +54,7 @@ _SENTENCES: dict[str, str] = {
 }
 
 
-class Hints(Struct, frozen=True, kw_only=True):
+class Hints(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
     """What is known about a tool: is it safe to run twice?
 
     The defaults are those of the MCP specification, which promise nothing.
@@ -128,21 +128,7 @@ def is_timed_conflict(failure: Failure) -> bool:
     return is_waited_for and not has_remedy and failure.code not in _NEEDS_MORE_THAN_TIME
 
 
-class _SettingsMeta(StructMeta):
-    """Makes a misspelt setting say what was meant."""
-
-    if not TYPE_CHECKING:  # checkers know the fields, and would lose them to this signature
-
-        def __call__(self, *args: Any, **settings: Any) -> Any:
-            for name in settings:
-                if name not in self.__struct_fields__:
-                    raise TypeError(
-                        f"{self.__name__} has no setting {name!r}{did_you_mean(name, self.__struct_fields__)}"
-                    )
-            return super().__call__(*args, **settings)
-
-
-class Tool(Struct, frozen=True, kw_only=True, metaclass=_SettingsMeta):
+class Tool(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
     """What the caller knows about a tool, and how to call it. None leaves it to the policy, or to the server.
 
     *read_only* and *idempotent* override the server: True vouches that running the tool twice does no harm, False
@@ -186,7 +172,7 @@ def _check_figures(given: dict[str, Any]) -> None:
             raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
-class Policy(Struct, frozen=True, kw_only=True, metaclass=_SettingsMeta):
+class Policy(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
     """How often and how long to try. Immutable: share one between tasks and threads.
 
     A try that takes longer than *timeout* seconds is cancelled, and its outcome is unknown; progress restarts that

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Self
 from msgspec import UNSET, UnsetType
 
 from failwell import codes
-from failwell._spelling import closest
+from failwell._spelling import closest, names_slips
 from failwell.codes import Outcome, Type
 from failwell.failure import (
     Failure,
@@ -86,6 +86,7 @@ class ToolFailure(Exception):
         if "kind" not in cls.__dict__ and cls.__module__ != _OWN_CLASSES:
             cls.kind = cls.__name__
 
+    @names_slips
     def __init__(
         self,
         what: str | Failure,
@@ -366,6 +367,7 @@ def _named(what: str, name: object, happened: str, more: dict[str, Any]) -> str:
     return f"{what[:1].upper()}{what[1:]} {quoted(name)} {happened}."
 
 
+@names_slips
 def error(message: str, code: str | None = None) -> Failure:
     """Return a failure with nothing but a message, and a code if there is one."""
     return Failure(message=message, code=code)
@@ -381,6 +383,7 @@ def required(field: str) -> Failure:
     )
 
 
+@names_slips
 def tool_error(
     code: str,
     *,

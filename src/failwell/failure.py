@@ -17,7 +17,7 @@ from msgspec.structs import force_setattr
 from failwell import codes
 from failwell._json import is_array, is_object
 from failwell._lazy import lazy_pattern
-from failwell._spelling import did_you_mean
+from failwell._spelling import KeywordStruct, did_you_mean, refuse_misspelt
 from failwell.codes import TYPES, Outcome, Type, is_code
 
 Severity = Literal["warning", "error", "critical"]
@@ -32,7 +32,7 @@ _MOST_SPELLED_OUT = 3
 _A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
 
 
-class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=KeywordStruct):
     """What is wrong with one argument.
 
     `sent` is `msgspec.UNSET` when it is unknown what was sent; `None` means that null was. `kind` is one word:
@@ -85,7 +85,7 @@ class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {"type": "is-instance", "cls": cls}
 
 
-class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=KeywordStruct):
     """Why a tool call failed, whether another try can help, and what to do next.
 
     `recoverable`, `retryable` and `outcome` are three questions: could another call succeed, could the same call
@@ -187,7 +187,11 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         Flags that only followed from what is changed (type, code, actions, fields) follow from the new values.
         """
         if _DERIVED_FROM.isdisjoint(changes):
-            return structs.replace(self, **changes)
+            try:
+                return structs.replace(self, **changes)
+            except TypeError:
+                refuse_misspelt("Failure", changes, self.__struct_fields__)
+                raise
         values = {name: getattr(self, name) for name in self.__struct_fields__} | changes
         derived = codes.derive(self.code, None if "type" not in changes else self.type)
         follows = derived._fields if "type" in changes or "code" in changes else ("recoverable",)

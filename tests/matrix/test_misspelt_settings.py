@@ -100,6 +100,9 @@ def test_a_misspelt_setting_is_refused(name: str, meant: str) -> None:
         ({"raises": [fw.NotFound]}, "raises takes a mapping"),
         ({"observers": print}, "observers takes a list"),
         ({"observers": [5]}, "observers takes a list"),
+        ({"observers": 5}, "observers takes a list"),
+        ({"structured": "yes"}, "structured must be True or False, not 'yes'"),
+        ({"allow_unknown": 1}, "allow_unknown must be True or False, not 1"),
         ({"public_errors": ValueError()}, "public_errors takes exception classes"),
     ],
 )

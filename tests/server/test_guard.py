@@ -264,6 +264,12 @@ def test_a_limit_without_a_place_is_misuse() -> None:
         fw.server.Limit(0)
 
 
+@pytest.mark.parametrize("most", ["8", 2.5, True, None])
+def test_a_limit_that_is_no_whole_number_is_misuse(most: Any) -> None:
+    with pytest.raises(TypeError, match="a limit is a whole number of places, not"):
+        fw.server.Limit(most)
+
+
 def test_a_meter_counts_calls_failures_and_time() -> None:
     meter = fw.records.Meter()
     tool = fw.guard(observers=[meter], tool="t")(lambda fail: raising(fw.NotFound("m"))() if fail else "ok")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
+from failwell._spelling import names_slips
 from failwell.advice import Hints, is_timed_conflict
 from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed, untrusted
 from failwell.dialects._placement import META_KEY, is_beside_success
@@ -384,6 +385,7 @@ class Caller:
         chance: gives a number from 0 to 1.
     """
 
+    @names_slips
     def __init__(
         self,
         policy: Policy = _DEFAULT,

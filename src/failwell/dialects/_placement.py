@@ -9,7 +9,7 @@ from msgspec import structs
 
 from failwell._json import parse_json
 from failwell._log import log
-from failwell._spelling import did_you_mean
+from failwell._spelling import did_you_mean, names_slips
 from failwell.advice import is_guess
 from failwell.dialects import _compact, _meta
 from failwell.dialects._open_part import KEYS, read_failure, read_open_part
@@ -245,6 +245,7 @@ class SuccessResult(dict[str, Any]):
         self.warning = warning
 
 
+@names_slips
 def success(
     value: Any = None, *, structured: bool = False, warning: str | Failure | ToolFailure | None = None
 ) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from msgspec import UNSET
 
 from failwell import codes
-from failwell._spelling import closest
+from failwell._spelling import closest, names_slips
 from failwell.errors import Invalid, quoted
 from failwell.failure import Failure, FieldProblem, as_tuple, join_path, missing_field, split_path, summary
 from failwell.redact.scrubber import is_secret_name
@@ -251,6 +251,7 @@ class Validation:
     ```
     """
 
+    @names_slips
     def __init__(self, tool: str | None = None, *, message: str | None = None, action: str | None = None) -> None:
         self.tool = tool
         self.message = message

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from failwell._json import is_array, is_mapping, is_object
-from failwell._spelling import closest
+from failwell._spelling import closest, names_slips
 from failwell.errors import Invalid
 from failwell.failure import ROOT, Failure, FieldProblem, split_path
 from failwell.schema.problems import (
@@ -213,6 +213,7 @@ class Group:
     installed; with `validate=True` it must be, with `validate=False` nothing is checked.
     """
 
+    @names_slips
     def __init__(self, name: str, *, discriminator: str = "action", validate: bool | None = None) -> None:
         for what, text in (("name", name), ("discriminator", discriminator)):
             _check_name(what, text)

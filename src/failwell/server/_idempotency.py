@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from failwell._json import is_array, is_object
 from failwell._log import log
-from failwell._spelling import did_you_mean
+from failwell._spelling import refuse_misspelt
 from failwell.dialects._placement import META_KEY, read_whole, success
 from failwell.errors import Conflict
 from failwell.failure import Failure, FieldProblem, join_path
@@ -198,9 +198,7 @@ def idempotent(store: ClaimStore | str, **settings: Any) -> Callable[[F], F]:
     if inspect.isfunction(store):
         raise TypeError("idempotent needs a store: write @idempotent('sqlite:///effects.db')")
     known = inspect.signature(Idempotency).parameters
-    for name in settings:
-        if name not in known:
-            raise TypeError(f"idempotent has no setting {name!r}{did_you_mean(name, known)}")
+    refuse_misspelt("idempotent", settings, known)
     return with_idempotency(Idempotency(store, **settings))
 
 

@@ -3,6 +3,7 @@
 from threading import Lock
 from types import TracebackType
 
+from failwell._spelling import names_slips
 from failwell.errors import Busy
 
 
@@ -13,9 +14,13 @@ class Limit:
 
     Raises:
         ValueError: there is not at least one place.
+        TypeError: it is not a whole number.
     """
 
+    @names_slips
     def __init__(self, most: int, *, retry_after: float = 1.0) -> None:
+        if type(most) is not int:
+            raise TypeError(f"a limit is a whole number of places, not {most!r}")
         if most < 1:
             raise ValueError(f"a limit needs at least one place, not {most!r}")
         self.most = most

@@ -160,8 +160,18 @@ class Protection:
         for setting, given in (("dialects", dialects), ("raises", raises)):
             if given is not None and not is_mapping(given):
                 raise TypeError(f"{setting} takes a mapping from the names of tools, not {given!r}")
-        told = () if callable(observers) else tuple(observers)
-        if callable(observers) or not all(map(callable, told)):
+        switches = {
+            "client_choice": client_choice,
+            "structured": structured,
+            "describe": describe,
+            "allow_unknown": allow_unknown,
+            "catch_exit": catch_exit,
+        }
+        for setting, switch in switches.items():
+            if type(switch) is not bool:
+                raise TypeError(f"{setting} must be True or False, not {switch!r}")
+        told = () if callable(observers) or not isinstance(observers, Iterable) else tuple(observers)
+        if callable(observers) or not isinstance(observers, Iterable) or not all(map(callable, told)):
             raise TypeError("observers takes a list of functions of an Event, such as [Meter()]")
         for name in (dialect, *(dialects or {}).values()):
             _check_dialect(name)
