@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-from msgspec import StructMeta
+from typing import Any, TypeVar, cast
 
 from failwell._lazy import lazy_pattern
 
@@ -72,22 +70,6 @@ def names_slips(function: F) -> F:
             raise
 
     return cast(F, called)
-
-
-class KeywordStruct(StructMeta):
-    """Makes a struct answer a misspelt keyword with the one that was probably meant."""
-
-    if not TYPE_CHECKING:  # checkers know the fields, and would lose them to this signature
-
-        def __call__(self, *args: Any, **keywords: Any) -> Any:
-            try:
-                return _new_struct(self, *args, **keywords)
-            except TypeError:
-                refuse_misspelt(self.__name__, keywords, self.__struct_fields__)
-                raise
-
-
-_new_struct = StructMeta.__call__
 
 
 def normalised(name: str) -> str:

@@ -14,10 +14,9 @@ from msgspec.structs import force_setattr, replace
 
 from failwell import codes
 from failwell._lazy import lazy_pattern
-from failwell._spelling import KeywordStruct
 from failwell.codes import TYPES, Action
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, FieldProblem, amended, in_seconds, is_certain, names_correction
+from failwell.failure import Failure, FieldProblem, KeywordStruct, amended, in_seconds, is_certain, names_correction
 
 CONFIDENT = 0.7
 """What was inferred from text with less confidence than this is not stated as a fact."""
@@ -74,15 +73,14 @@ class Hints(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
         if isinstance(hints, Hints):
             return hints
         if hints is None:
-            return _NO_HINTS
+            return NO_HINTS
         said = _annotations(hints)
-        return cls(
-            read_only=said.get("readOnlyHint") is True or said.get("read_only") is True,
-            idempotent=said.get("idempotentHint") is True or said.get("idempotent") is True,
-        )
+        read_only = said.get("readOnlyHint") is True or said.get("read_only") is True
+        return _HINTS[read_only, said.get("idempotentHint") is True or said.get("idempotent") is True]
 
 
-_NO_HINTS = Hints()
+_HINTS = {(one, other): Hints(read_only=one, idempotent=other) for one in (False, True) for other in (False, True)}
+NO_HINTS = _HINTS[False, False]
 
 
 def _annotations(hints: Any) -> dict[str, Any]:

@@ -29,12 +29,12 @@ A subclass is a type of your own. Its behaviour comes from class attributes name
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Never, Self
 
 from msgspec import UNSET, UnsetType
 
 from failwell import codes
-from failwell._spelling import closest, names_slips
+from failwell._spelling import closest, names_slips, refuse_misspelt
 from failwell.codes import Outcome, Type
 from failwell.failure import (
     Failure,
@@ -48,6 +48,9 @@ from failwell.failure import (
 
 _CLASS_ATTRIBUTES = (
     "type", "code", "recoverable", "retryable", "outcome", "severity", "suggestion", "http_status", "docs_url", "kind",
+)  # fmt: skip
+_KEYWORDS = (
+    *_CLASS_ATTRIBUTES, "actions", "details", "fields", "retry_after", "tool", "action", "id",
 )  # fmt: skip
 _OWN_CLASSES = "failwell.errors"  # their names on the wire follow from code and type
 _CLASS_VALUES = frozenset(_CLASS_ATTRIBUTES) - {"kind"}
@@ -86,7 +89,6 @@ class ToolFailure(Exception):
         if "kind" not in cls.__dict__ and cls.__module__ != _OWN_CLASSES:
             cls.kind = cls.__name__
 
-    @names_slips
     def __init__(
         self,
         what: str | Failure,
@@ -109,7 +111,10 @@ class ToolFailure(Exception):
         id: str | None = None,
         type: Type | None = None,
         kind: str | None = None,
+        **misspelt: Never,
     ) -> None:
+        if misspelt:
+            refuse_misspelt(self.__class__.__name__, misspelt, _KEYWORDS)
         given: dict[str, Any] = {
             "code": code,
             "suggestion": suggestion,

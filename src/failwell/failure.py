@@ -9,15 +9,15 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable
 from copy import copy
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, Struct, StructMeta, UnsetType, structs
 from msgspec.structs import force_setattr
 
 from failwell import codes
 from failwell._json import is_array, is_object
 from failwell._lazy import lazy_pattern
-from failwell._spelling import KeywordStruct, did_you_mean, refuse_misspelt
+from failwell._spelling import did_you_mean, refuse_misspelt
 from failwell.codes import TYPES, Outcome, Type, is_code
 
 Severity = Literal["warning", "error", "critical"]
@@ -28,8 +28,27 @@ SEVERITIES: tuple[str, ...] = get_args(Severity)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 
 _LONGEST_DELAY = 2**53
+_NEW_STRUCT = StructMeta.__call__
 _MOST_SPELLED_OUT = 3
 _A_CODE = "a name without white space such as 'TASK_LOCKED', or nothing"
+
+
+class KeywordStruct(StructMeta):
+    """Makes a struct answer a misspelt keyword with the one that was probably meant."""
+
+    if not TYPE_CHECKING:  # checkers know the fields, and would lose them to this signature
+
+        def __call__(self, *args: Any, **keywords: Any) -> Any:
+            """Return a new struct.
+
+            Raises:
+                TypeError: a keyword is none of its fields, or a value is missing.
+            """
+            try:
+                return _NEW_STRUCT(self, *args, **keywords)
+            except TypeError:
+                refuse_misspelt(self.__name__, keywords, self.__struct_fields__)
+                raise
 
 
 class FieldProblem(Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=KeywordStruct):

@@ -17,7 +17,7 @@ from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell._spelling import names_slips
-from failwell.advice import Hints, is_timed_conflict
+from failwell.advice import NO_HINTS, Hints, is_timed_conflict
 from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed, untrusted
 from failwell.dialects._placement import META_KEY, is_beside_success
 from failwell.event import Event, Observer
@@ -192,7 +192,7 @@ class ToolCall:
         self.tool = tool
         self.arguments = arguments
         self.description = ToolDescription()
-        self.hints = policy.hints(tool, None if description is None else Hints())
+        self.hints = policy.hints(tool, None if description is None else NO_HINTS)
         self.policy = policy
         self._describe = description
         self._is_described = False
@@ -268,7 +268,7 @@ class ToolCall:
                 found = ToolDescription.of(asked)
             found = found if found.is_pinned else self._pin(found)
             self.description = found if self._is_trusted() else untrusted(found)
-            hints = self.policy.hints(self.tool, self.description.annotations if found.is_known else Hints())
+            hints = self.policy.hints(self.tool, self.description.annotations if found.is_known else NO_HINTS)
             self.hints = narrowed(self.hints, hints) if self._is_described else hints
             self._is_described = True
         except Exception:
@@ -546,7 +546,7 @@ class Caller:
     def _note_success(self, server: str, tool: str, description: Any) -> None:
         """Forget what failed on a server, unless the tool that succeeded cannot have changed anything."""
         known = description.known() if isinstance(description, ToolLookup) else None
-        annotations = known.annotations if known is not None and self._trusts(server) else Hints()
+        annotations = known.annotations if known is not None and self._trusts(server) else NO_HINTS
         if not self._policy_of(server, tool).hints(tool, annotations).read_only:
             self._repeats.forget(server)
 

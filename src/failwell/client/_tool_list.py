@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from failwell._json import is_object
 from failwell._log import log
-from failwell.advice import Hints
+from failwell.advice import NO_HINTS, Hints
 from failwell.retry._call_key import VERIFIED_BY, declared_retention
 
 _MOST_PAGES = 100
@@ -98,7 +98,7 @@ class Pins:
         if first is None:
             first = _Pin(hints, schema, retention=said.retention, verified_by=said.verified_by)
             if len(self._pins) >= _MOST_PINS:
-                first = _Pin(Hints(), 0)
+                first = _Pin(NO_HINTS, 0)
         now = _Pin(
             narrowed(first.hints, hints),
             first.schema,
@@ -124,6 +124,8 @@ class Pins:
 
 def narrowed(first: Hints, now: Hints) -> Hints:
     """Return what both promise."""
+    if first == now:
+        return first
     return Hints(read_only=first.read_only and now.read_only, idempotent=first.idempotent and now.idempotent)
 
 
