@@ -39,7 +39,7 @@ def rows(text: str) -> list[str]:
 
 def promises() -> list[str]:
     """Return each reason and each guarantee that the first page gives."""
-    lists = section(README, "Five reasons") + "\n" + section(README, "Guarantees").partition("\n\nEach")[0]
+    lists = section(README, "Why failwell") + "\n" + section(README, "Guarantees").partition("\n\nEach")[0]
     return re.findall(r"^(?:\d\.|-) .+(?:\n  .+)*", lists, re.MULTILINE)
 
 
@@ -233,7 +233,7 @@ def test_the_versions_that_it_names_are_those_that_are_tested() -> None:
 def test_the_score_of_the_demo_is_the_one_on_its_page() -> None:
     demo = (ROOT / "docs" / "start" / "demo.md").read_text(encoding="utf-8")
     score = dict(re.findall(r"^\| (.+?) \| (.+ \| .+) \|$", section(demo, "The score"), re.MULTILINE))
-    said = " ".join(section(README, "See it").split())
+    said = " ".join(section(README, "See it in action").split())
 
     assert score["side effects repeated"] == "4 | 0"
     assert score["passwords seen"] == "3 | 0"

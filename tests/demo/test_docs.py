@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "start" / "demo.md").read_text(enco
 
 
 def test_the_words_of_the_bare_agent_are_those_on_the_page() -> None:
-    rule = PAGE.partition("2. If the text contains one of ")[2].partition(", the same call")[0]
+    rule = PAGE.partition("2. If the text contains one of ")[2].partition(", the agent")[0]
 
     assert tuple(re.findall(r"`([^`]+)`", rule)) == PASSING_WORDS
 
