@@ -100,6 +100,62 @@ def test_a_key_is_not_tried_again_beyond_its_retention(monkeypatch: pytest.Monke
     assert result.failure.outcome == "unknown"
 
 
+class Clock:
+    """Time that passes only while somebody sleeps, and then a little more than was asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, oversleeps: float = 0.0) -> None:
+        self.now = 1000.0
+        self._oversleeps = oversleeps
+        monkeypatch.setattr("failwell.retry._call_key.monotonic", self.tell)
+
+    def tell(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds + self._oversleeps
+
+
+LATER = fw.encode(fw.Failure(code="TIMEOUT", message="The upstream did not answer.", retry_after=10))
+
+
+@pytest.mark.parametrize(
+    ("retention", "oversleeps", "calls"), [(5, 0.0, 1), (10, 0.0, 1), (11, 2.0, 1), (11, 0.0, 2), (60, 2.0, 2)]
+)
+@pytest.mark.parametrize("is_outer", [False, True], ids=["by the session", "further out"])
+def test_a_key_that_is_forgotten_before_the_next_try_makes_no_call_safe(
+    retention: float, oversleeps: float, calls: int, *, is_outer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, clock, log = keyed(LATER, FINE, retention=retention), Clock(monkeypatch, oversleeps=oversleeps), EventLog()
+
+    async def steps(session: Any) -> Any:
+        async def pay() -> Any:
+            return await session.call_tool("pay", {"cents": 5})
+
+        return await (fw.acall(pay, clock=clock.tell, sleep=clock.sleep, hook=log) if is_outer else pay())
+
+    result = run(server, steps, clock=clock.tell, sleep=clock.sleep, **({} if is_outer else {"hook": log}))
+
+    assert server.count("pay") == calls
+    if calls == 1:
+        assert result.failure.outcome == "unknown"
+        assert "may have taken effect" in text(result)
+        assert "does not remember the idempotency key" in (log.events[-1].reason or "")
+
+
+def test_a_try_within_the_retention_makes_no_later_one_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, clock = keyed(LATER, LATER, FINE, retention=15), Clock(monkeypatch)
+
+    async def steps(session: Any) -> Any:
+        async def pay() -> Any:
+            return await session.call_tool("pay", {"cents": 5})
+
+        return await fw.acall(pay, clock=clock.tell, sleep=clock.sleep)
+
+    run(server, steps)
+
+    assert server.count("pay") == 2
+
+
 def test_a_server_that_is_not_trusted_is_not_believed_to_remember_keys() -> None:
     server = keyed(LOST, FINE)
 

@@ -633,9 +633,8 @@ class Caller:
         if attempt.failure is None:
             return run.succeeded(self.clock())
         key, below = _note_retention(call), attempt.attempts_below > 1
-        is_keyed = key is not None and key.protects(attempt.failure)
-        run.hints = Hints(read_only=call.hints.read_only, idempotent=True) if is_keyed else call.hints
-        return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below)
+        run.hints = call.hints
+        return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below, key=key)
 
     async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""

@@ -44,7 +44,11 @@ class CallKey:
     def protects(self, failure: Failure) -> bool:
         """Return whether the call may be made again after a failure, because it takes effect only once."""
         is_open = failure.code == _OPEN  # the server does not know either, and won't run the call again
-        return self.is_sent and not is_open and monotonic() - self._first_sent < self.retention
+        return self.is_sent and not is_open and self.lasts(0.0)
+
+    def lasts(self, seconds: float) -> bool:
+        """Return whether the tool still remembers the key in so many seconds."""
+        return monotonic() - self._first_sent + seconds < self.retention
 
     def refuse(self) -> None:
         """Note that the server takes no key from this caller, and take it off the call."""

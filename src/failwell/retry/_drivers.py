@@ -6,7 +6,7 @@ from types import CoroutineType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from failwell._json import is_object
-from failwell.advice import Hints, Policy
+from failwell.advice import Policy
 from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
 from failwell.errors import ToolFailure, mark_outcome
@@ -284,10 +284,8 @@ class _DrivenRun(Run, eq=False):
         return self._try_failed(failure, is_retried_below=attempts_below(result) > 1)
 
     def _try_failed(self, failure: Failure, *, is_retried_below: bool) -> Effect:
-        key = sent_key()
-        if key is not None and key.protects(failure):
-            self.hints = Hints(read_only=Hints.of(self.hints).read_only, idempotent=True)
-        return self.failed(failure, self.clock(), jitter=self.chance(), retried_below=is_retried_below)
+        now, jitter = self.clock(), self.chance()
+        return self.failed(failure, now, jitter=jitter, retried_below=is_retried_below, key=sent_key())
 
     def end(self, finish: Finish) -> Any:
         """Return or raise how the last try ended, or raise the refusal of the breaker if there was none."""

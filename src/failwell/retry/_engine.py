@@ -15,16 +15,19 @@ from msgspec.structs import replace
 from failwell._automatic import SWITCHED_OFF, is_automatic
 from failwell._log import log
 from failwell.advice import Decision, Hints, Policy, decide, is_guess, is_rate_limit
-from failwell.codes import Outcome
+from failwell.codes import Action, Outcome
 from failwell.event import CallArguments, Event, Kind, Observer, Source
 from failwell.failure import Failure, is_certain, with_graver_outcome
 from failwell.retry import _environment
+from failwell.retry._call_key import CallKey
 from failwell.retry._forks import in_every_fork
 from failwell.retry._limits import FailedAttempt, Limits, Question, RetryPermit
 from failwell.retry._pacer import Turn, not_sent
 
 _SUSPENDED = "Calls to this tool are suspended after repeated failures."
 _PACED = "The server limits how often this tool is called."
+_FORGOTTEN = "The server does not remember the idempotency key of this call long enough to make it again."
+_KEYED = Hints(idempotent=True)
 _LIMITED = "The server limits how often this tool is called, and the wait for this call is too long."
 
 
@@ -83,6 +86,7 @@ class _Progress(Struct, kw_only=True, eq=False):
     last: Failure | None = None
     gravest: Outcome = "not_executed"
     is_doubtful: bool = False  # an earlier try had no effect only as its words go
+    key: CallKey | None = None  # which makes the next try safe, where nothing else does
     source: Source = "retry"
     session: str = ""
     call: int | str | None = None
@@ -138,8 +142,13 @@ class Run(_Progress, eq=False):
         self._emit(now, "success" if self.attempt <= 1 else "recovered")
         return _DONE
 
-    def failed(self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False) -> Effect:
-        """Note that the try failed: `Wait` and try again, `Finish` with the decision, or `Ask` first."""
+    def failed(
+        self, failure: Failure, now: float, *, jitter: float, retried_below: bool = False, key: CallKey | None = None
+    ) -> Effect:
+        """Note that the try failed: `Wait` and try again, `Finish` with the decision, or `Ask` first.
+
+        *key* is the idempotency key that the server got with the call.
+        """
         after_all_tries = self.with_gravest_outcome(failure)
         is_shared = bool(self.server or self.tool)
         if is_shared and is_rate_limit(failure) and is_automatic() and not is_guess(failure):
@@ -148,7 +157,14 @@ class Run(_Progress, eq=False):
         if self.is_doubtful and not (self.policy.repeatable or Hints.of(self.hints).repeatable):
             # Words alone do not show that an earlier try had no effect, and the tool may have promised less since then.
             judged = with_graver_outcome(judged, "unknown")
-        wanted = self._decide(judged, now, jitter=jitter, retried_below=retried_below)
+        wanted = self._decide(judged, self.hints, now, jitter=jitter, retried_below=retried_below)
+        self.key = None
+        if key is not None and wanted.retry_delay is None and key.protects(failure):
+            keyed = self._decide(after_all_tries, _KEYED, now, jitter=jitter, retried_below=retried_below)
+            if keyed.retry_delay is not None and key.lasts(keyed.retry_delay):
+                wanted, self.key = keyed, key
+            elif keyed.retry_delay is not None:
+                wanted = replace(wanted, reason=_FORGOTTEN)
         self.is_doubtful = self.is_doubtful or not (is_certain(failure) or self.policy.trust_inferred)
         found = self.shared.failed(self._failed_attempt(failure, wanted), now)
         if isinstance(found, Question):
@@ -177,9 +193,7 @@ class Run(_Progress, eq=False):
             message = "The deadline passed before the call was made."
             refusal = Failure(code="TIMEOUT", message=message, outcome="not_executed", tool=self.tool or None)
             return self._refused(now, refusal, reason)
-        self._log("giving up", reason)
-        self._emit(now, "failure", self.last, reason=reason)
-        return Finish(Decision(action="wait", reason=reason, delay=self.last.retry_after))
+        return self._give_up(now, self.last, "wait", reason)
 
     def follow_up(self, now: float, kind: Kind, failure: Failure | None, *, reason: str) -> None:
         """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
@@ -213,6 +227,9 @@ class Run(_Progress, eq=False):
         return waiting
 
     def _begun(self, now: float, jitter: float, refusal: Failure | None) -> Effect:
+        if refusal is None and self.last is not None and self.key is not None and not self.key.lasts(0.0):
+            self.shared.released((self.server, self.tool), caller=self)  # it may have been let through to probe
+            return self._give_up(now, self.last, "verify", _FORGOTTEN)
         if refusal is None:
             self.attempt += 1
             self.tried_at, self.held_since = now, None
@@ -244,9 +261,15 @@ class Run(_Progress, eq=False):
             self._emit(now, "failure", self.last, reason=reason)
         return Finish(refusal=refusal)
 
+    def _give_up(self, now: float, last: Failure, action: Action, reason: str) -> Finish:
+        self._log("giving up", reason)
+        self._emit(now, "failure", last, reason=reason)
+        return Finish(Decision(action=action, reason=reason, delay=last.retry_after))
+
     def _may_wait(self, now: float, delay: float, *, longest: float) -> bool:
         deadline = self.policy.deadline
-        return delay <= longest and (deadline is None or now - self.started + delay <= deadline)
+        is_in_time = deadline is None or now - self.started + delay <= deadline
+        return is_in_time and delay <= longest and (self.key is None or self.key.lasts(delay))
 
     def _note_rate_limit(self, failure: Failure, now: float, *, jitter: float) -> None:
         self.turn = self.shared.pacer.limited(
@@ -259,7 +282,7 @@ class Run(_Progress, eq=False):
             before=self.turn,
         )
 
-    def _decide(self, failure: Failure, now: float, *, jitter: float, retried_below: bool) -> Decision:
+    def _decide(self, failure: Failure, hints: Any, now: float, *, jitter: float, retried_below: bool) -> Decision:
         """Return what is due by what is known of this call alone."""
         if retried_below:
             return Decision(action="stop", reason="It was already retried.", delay=failure.retry_after)
@@ -271,7 +294,7 @@ class Run(_Progress, eq=False):
             return Decision(action="stop", reason=reason, delay=failure.retry_after)
         return decide(
             failure,
-            self.hints,
+            hints,
             attempt=self.attempt,
             policy=self.policy,
             elapsed=now - self.started,
