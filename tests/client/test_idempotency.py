@@ -1,6 +1,7 @@
 """Idempotency keys: one for each call, the same on every try, for servers that take them; and asking afterwards."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ import failwell as fw
 from failwell.server import MemoryClaims
 from failwell.testing import EventLog
 from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
+from tests.client.test_http_refusals import OUTDATED, Credentials
 from tests.client.test_wrap import ask, run, text
 from tests.matrix import sdks
 from tests.matrix.test_http import served
@@ -203,6 +205,22 @@ def test_a_server_that_takes_no_keys_from_this_caller_is_called_without() -> Non
     assert [key is not None for key in server.keys] == [True, False, False]
 
 
+def test_renewed_credentials_leave_a_call_its_key() -> None:
+    server, credentials = keyed(OUTDATED, LOST, FINE), Credentials()
+
+    async def main(url: str) -> Any:
+        async with sdks.session("mcp", url) as connected:
+            session = fw.wrap(connected, sleep=Naps(), refresh=credentials.refresh)
+            return await session.call_tool("pay", {"cents": 5})
+
+    with server.over_http() as url:
+        result = anyio.run(main, url)
+
+    assert text(result) == "fine"
+    assert (credentials.renewed, len(server.keys), len(set(server.keys))) == (1, 3, 1)
+    assert server.keys[0] is not None
+
+
 def test_retries_further_out_keep_the_key_too() -> None:
     server = keyed(LOST, FINE)
 
@@ -301,3 +319,26 @@ def test_a_tool_that_lacks_the_argument_is_not_asked() -> None:
 
     assert server.count("get_payment") == 0
     assert result.failure.outcome == "unknown"
+
+
+def test_the_tool_that_tells_is_asked_on_the_new_connection_where_the_old_one_broke() -> None:
+    servers: list[Scripted] = []
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Any]:
+        server = paired(lambda _: server.notify.aclose)  # it is called, and the connection breaks before it answers
+        servers.append(server)
+        async with server.connected() as session:
+            yield session
+
+    async def main() -> Any:
+        async with connect() as session:
+            return await fw.wrap(session, ASKING, reconnect=connect).call_tool("pay", {"order": "4711"})
+
+    result = anyio.run(main)
+
+    assert [server.calls for server in servers] == [
+        [("pay", {"order": "4711"})],
+        [("get_payment", {"reference": "4711"})],
+    ]
+    assert result.failure.outcome == "executed"

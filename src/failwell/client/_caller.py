@@ -799,8 +799,8 @@ def _note_retention(call: ToolCall) -> CallKey | None:
 def _drop_refused_key(attempt: Attempt) -> bool:
     """Return whether the server refused the call only for its key, which is taken off then."""
     failure = attempt.failure
-    if failure is None or failure.code != "UNAUTHORIZED" or failure.outcome != "not_executed":
-        return False
+    if failure is None or failure.code != "UNAUTHORIZED" or failure.outcome != "not_executed" or failure.retryable:
+        return False  # that the credentials were renewed says nothing of the key
     key = sent_key()
     if key is None or not key.is_sent or key.on_refusal is None or not is_certain(failure):
         return False

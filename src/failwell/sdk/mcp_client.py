@@ -260,7 +260,7 @@ def _other_tool(
     info: SessionInfo, session: Any, original: Callable[..., Awaitable[Any]], tool: str
 ) -> tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]:
     """Return the description of another tool of a server, and what makes one call of it."""
-    return info.lookup(session, tool), functools.partial(original, tool)
+    return info.lookup(session, tool), functools.partial(info.connection.call, original, tool)
 
 
 def _is_awaited(result: Any) -> bool:
