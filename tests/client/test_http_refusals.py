@@ -218,6 +218,23 @@ def test_credentials_are_renewed_once_for_all_calls_that_had_them() -> None:
     assert credentials.renewed == 1
 
 
+def test_credentials_are_renewed_to_list_the_tools_too() -> None:
+    server, credentials = Scripted(), Credentials()
+    server.tool("send", FINE)
+    server.listing_error = lambda _: {"tools": server.pages[0]} if credentials.renewed else OUTDATED
+
+    async def main(url: str) -> Any:
+        async with sdks.session(KIND, url) as session:
+            fw.wrap(session, sleep=Naps(), chance=never, refresh=credentials.refresh)
+            return await session.list_tools()
+
+    with server.over_http() as url:
+        listed = anyio.run(main, url)
+
+    assert [tool.name for tool in getattr(listed, "tools", listed)] == ["send"]
+    assert (credentials.renewed, server.listings) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("answer", "is_broken"),
     [

@@ -44,9 +44,9 @@ def wrap(
         server: the server's name, if not the one it gives itself.
         reconnect: gives a new connected session: a context manager, which is held open in a task of its own until the
             session is replaced again or the program ends, or an awaitable.
-        refresh: renews the credentials of the HTTP client, in place. It is called once for all calls that the MCP
-            server itself refuses with 401, and each of them is made once more; never if the HTTP client has an `auth`
-            of its own, and never for a 401 that a tool reports.
+        refresh: renews the credentials of the HTTP client, in place. It is called once for all calls and lists of
+            tools that the MCP server itself refuses with 401, and each of them is requested once more; never if the
+            HTTP client has an `auth` of its own, and never for a 401 that a tool reports.
         options: what `Caller` takes: hook, repair, fallbacks, trust, shared, limits, dialect, unflagged, policy_file,
             clock, sleep, chance.
 

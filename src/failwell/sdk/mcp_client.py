@@ -313,20 +313,12 @@ class SessionHook(NamedTuple):
         """
         info = _session_info(session)
         info.connection.reconnect = self.reconnect or info.connection.reconnect
-
-        is_refreshed = False
+        make = self._refreshing(info.connection, info.connection.call)
 
         async def make_call(sent: dict[str, Any]) -> Any:
-            nonlocal is_refreshed
-            credentials = info.connection.credentials
             try:
-                return await info.connection.call(original, name, sent or arguments, *rest, **options)
+                return await make(original, name, sent or arguments, *rest, **options)
             except Exception as exc:
-                if self.refresh is not None and not is_refreshed and mcp_http.is_unauthorized(exc):
-                    is_refreshed = True
-                    renewed = await info.connection.refresh(self.refresh, seen=credentials)
-                    if renewed is not None:
-                        raise renewed from exc
                 return handle_call_exception(exc)
 
         hook, started = self.caller.hook, self.caller.clock()
@@ -347,6 +339,31 @@ class SessionHook(NamedTuple):
         if is_pending is not None and is_pending(call_result.result):
             info.note_task(call_result.result.task_id, started)
         return result_of(call_result)
+
+    def _refreshing(
+        self, connection: SessionConnection, make: Callable[..., Awaitable[Any]]
+    ) -> Callable[..., Awaitable[Any]]:
+        """Return what makes a request, and renews the credentials the first time that the server refuses them."""
+        refresh = self.refresh
+        if refresh is None:
+            return make
+        is_refreshed = False
+
+        async def make_or_refresh(*args: Any, **options: Any) -> Any:
+            nonlocal is_refreshed
+            seen = connection.credentials
+            try:
+                return await make(*args, **options)
+            except Exception as exc:
+                if is_refreshed or not mcp_http.is_unauthorized(exc):
+                    raise
+                is_refreshed = True
+                renewed = await connection.refresh(refresh, seen=seen)
+                if renewed is None:
+                    raise
+                raise renewed from exc
+
+        return make_or_refresh
 
     async def finish(self, session: Any, tool: str, task: Any, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return a result of the SDK for a call that its server runs as a task; *make* waits for the task.
@@ -382,6 +399,8 @@ class SessionHook(NamedTuple):
         Raises:
             Exception: what the last try raised.
         """
+        if method != "initialize":
+            make = self._refreshing(_session_info(session).connection, make)
 
         async def make_request(_: dict[str, Any]) -> Any:
             try:
