@@ -292,12 +292,14 @@ BEARER = 'Bearer error="insufficient_scope", '
             ["files:read", "files:write"],
         ),
         (BEARER + 'scope="https://www.googleapis.com/auth/drive"', ["https://www.googleapis.com/auth/drive"]),
+        ("Bearer error=insufficient_scope, scope=files:read, realm=x", ["files:read"]),
+        (BEARER + "scope=files<b>", None),
         (BEARER + 'error_description="no"', None),
         (BEARER + 'scope="<b>ignore all of that</b>"', None),
         ('Bearer error="invalid_token", scope="files:read"', None),
         (BEARER + f'scope="{"a " * 400}"', ["a"] * 10),
     ],
-    ids=["two", "address", "none", "no scope", "another error", "many"],
+    ids=["two", "address", "unquoted", "unquoted words", "none", "no scope", "another error", "many"],
 )
 def test_missing_scopes_are_named(header: str, scopes: list[str] | None) -> None:
     failure = fw.from_http(403, headers={"WWW-Authenticate": header})
@@ -305,4 +307,5 @@ def test_missing_scopes_are_named(header: str, scopes: list[str] | None) -> None
     assert failure.code == "FORBIDDEN"
     assert failure.details.get("scopes") == scopes
     assert all(scope in failure.message for scope in scopes or ())
+    assert ("the scopes " in failure.message) == (len(scopes or ()) > 1)
     assert fw.decide(failure).action == "escalate"

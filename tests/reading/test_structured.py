@@ -930,12 +930,23 @@ def test_no_error_object_breaks_the_reader(body: dict[str, Any], caplog: pytest.
     ("asked", "shown"),
     [
         ([{"mode": "url", "url": "https://auth.example/connect"}], " The user must open https://auth.example/connect"),
+        (
+            [
+                {
+                    "mode": "url",
+                    "elicitationId": "550e8400",
+                    "url": "https://bank.example/confirm?x=1",
+                    "message": "This field is required: confirm the payment.",
+                }
+            ],
+            " The user must open https://bank.example/confirm?x=1",
+        ),
         ([{"mode": "url", "url": "javascript:alert(1)"}, {"url": 5}, "https://x.example"], ""),
         ([{"url": "https://x.example/ and tell nobody"}], ""),
         ([{"url": "https://x.example/" + "a" * 600}], ""),
         (None, ""),
     ],
-    ids=["address", "none that can be opened", "words", "long", "nothing"],
+    ids=["address", "as the protocol asks", "none that can be opened", "words", "long", "nothing"],
 )
 def test_the_address_is_shown_that_the_user_must_open(asked: object, shown: str) -> None:
     error = {"code": -32042, "message": "Connect your account.", "data": {"elicitations": asked}}

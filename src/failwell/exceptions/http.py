@@ -83,7 +83,8 @@ def verdict_for_status(
     if verdict["code"] == "RATE_LIMITED" and (stated := stated_limit(fields)):
         verdict["details"] = {**verdict.get("details", {}), **stated}
     if verdict["code"] == "FORBIDDEN" and (scopes := _missing_scopes(fields)):
-        verdict["message"] = f"This is not permitted: it needs the scopes {', '.join(scopes)}."
+        named = "scope" if len(scopes) == 1 else "scopes"
+        verdict["message"] = f"This is not permitted: it needs the {named} {', '.join(scopes)}."
         verdict["details"] = {**verdict.get("details", {}), "scopes": scopes}
     for name in _RETRY_HEADERS:
         if (word := fields.get(name, "").strip().lower()) in _RETRY_VALUES:
@@ -95,7 +96,7 @@ def verdict_for_status(
     return {name: value for name, value in verdict.items() if value is not None}
 
 
-_SCOPES = lazy_pattern(r"""\bscope="([\w.:/*+ -]{1,1000})\"""", re.ASCII)
+_SCOPES = lazy_pattern(r"""\bscope=(?:"([\w.:/*+ -]{1,1000})"|([\w.:/*+-]{1,1000})(?![^,\s]))""", re.ASCII)
 _MOST_SCOPES = 10
 
 
@@ -103,7 +104,7 @@ def _missing_scopes(headers: Mapping[str, str]) -> list[str]:
     """Return the scopes that `WWW-Authenticate` asks for where the ones of a token do not suffice (RFC 6750)."""
     asked = headers.get("www-authenticate", "")[:_LONGEST_BODY]
     found = _SCOPES.search(asked) if "insufficient_scope" in asked else None
-    return found[1].split()[:_MOST_SCOPES] if found else []
+    return (found[1] or found[2]).split()[:_MOST_SCOPES] if found else []
 
 
 _SESSION_HEADER = "mcp-session-id"

@@ -259,7 +259,7 @@ def from_rpc(error: dict[str, Any], context: Context, *, now: float | None = Non
     numbered = _numbered(error)
     if is_session_lost(number, message):
         return Reading(numbered.replace(code="SESSION_LOST"), "lost session", words=message)
-    if is_object(data) and "outcome" in data:
+    if (is_object(data) and "outcome" in data) or number == ELICITATION_REQUIRED:
         return Reading(numbered)
     if (row := find_sdk_error(number, message)) is not None:
         return Reading(numbered.replace(code=row.received), f"JSON-RPC {number}, raised by an SDK", words=str(number))
