@@ -13,7 +13,7 @@ SHOWN = {
         "send, try 1: retry",
         "sent to ann",
         "Next: Use list_mails.",
-        "summary failed (UNAUTHORIZED). This is a fallback, not its result:\n3 mails",
+        "summary failed (UNAUTHORIZED). This is a fallback value, not a result:\n3 mails",
     ],
     "own_code.py": ["CONFLICT SEAT_TAKEN Call list_seats and choose a free one.", "CONFLICT SEAT_TAKEN use"],
     "raise_and_encode.py": ["Task 't-9' does not exist.", '"path":"owner"', "ALREADY_CLAIMED", "CONNECTION_REFUSED"],

@@ -85,8 +85,8 @@ def test_an_empty_file_changes_nothing() -> None:
     ("text", "said"),
     [
         ("atempts = 3", "f:1: there is no key \"atempts\" at the top level; did you mean 'attempts'?"),
-        ("\n\ntimeout = '5'", 'f:3: timeout must be a number of seconds above 0, not "5"'),
-        ("timeout = 0", "f:1: timeout must be a number of seconds above 0, not 0"),
+        ("\n\ntimeout = '5'", 'f:3: timeout must be a number of seconds greater than 0, not "5"'),
+        ("timeout = 0", "f:1: timeout must be a number of seconds greater than 0, not 0"),
         ("deadline = nan", "f:1: deadline must be a number of seconds, not nan"),
         ("attempts = 1.5", "f:1: attempts must be a whole number from 1 to 100, not 1.5"),
         ("attempts = true", "f:1: attempts must be a whole number from 1 to 100, not true"),

@@ -236,7 +236,7 @@ def test_a_task_that_outlives_the_call_which_started_it_may_retry_again() -> Non
 def test_what_a_fallback_gave_is_shown_as_one() -> None:
     answer = run(Tool(BUSY), fallbacks={"look": lambda failure, arguments: [1, "ä"]})
 
-    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback, not its result:\n[1, "ä"]'
+    assert answer.model_text == 'look failed (RATE_LIMITED). This is a fallback value, not a result:\n[1, "ä"]'
 
 
 def test_an_open_breaker_answers_without_a_call() -> None:

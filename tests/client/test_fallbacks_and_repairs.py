@@ -35,7 +35,7 @@ def test_a_fallback_answers_after_the_last_try_and_is_marked_as_one(fallback: An
     result = ask(server, "weather", {"city": "Oslo"}, fallbacks={"weather": fallback})
 
     note, value = text(result).split("\n")
-    assert note == "weather failed (RATE_LIMITED). This is a fallback, not its result:"
+    assert note == "weather failed (RATE_LIMITED). This is a fallback value, not a result:"
     assert json.loads(value) == {"city": "Oslo", "because": "RATE_LIMITED"}
     assert (result.is_fallback, result.failure.code, server.count("weather")) == (True, "RATE_LIMITED", 3)
     assert not is_error(result)
@@ -51,7 +51,7 @@ def test_a_fallback_may_give_a_result_of_the_sdk() -> None:
     result = ask(server, "weather", fallbacks={"weather": lambda failure, arguments: stored})
 
     texts = [block.text for block in result.content]
-    assert texts == ["weather failed (UNAUTHORIZED). This is a fallback, not its result:", "sun", "wind"]
+    assert texts == ["weather failed (UNAUTHORIZED). This is a fallback value, not a result:", "sun", "wind"]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,9 @@ def test_a_fallback_is_no_error(how: str) -> None:
     result = ask(Counted(), how, fallbacks={"send": lambda failure, arguments: "kept for later"})
 
     assert not result.is_error
-    assert result.content[0].text == "send failed (RATE_LIMITED). This is a fallback, not its result:\nkept for later"
+    assert (
+        result.content[0].text == "send failed (RATE_LIMITED). This is a fallback value, not a result:\nkept for later"
+    )
 
 
 def test_a_copy_of_a_wrapped_client_is_wrapped_and_calls_for_itself() -> None:

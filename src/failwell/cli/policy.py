@@ -149,7 +149,7 @@ def _lines(server: str, tools: list[dict[str, Any]]) -> Iterator[str]:
     yield "# Treat a rate limit or a refused connection that the server reports in plain text as not executed."
     yield "# trust_inferred = true"
     if any(_is_proposed(tool) for tool in tools):
-        yield "# Tools without annotations are read-only if their name begins with get, list, search, read or describe."
+        yield "# Tools without annotations are read-only if their names begin with get, list, search, read or describe."
         yield "# trust_read_verbs = true"
     for tool in {name: tool for tool in tools if (name := _sound(tool["name"]))}.values():
         yield ""

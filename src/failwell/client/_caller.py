@@ -127,7 +127,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
             return ""
         failure = canonical(self.failure)
         reason = failure.code or failure.type
-        return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback, not its result:"
+        return f"{failure.tool or 'The tool'} failed ({reason}). This is a fallback value, not a result:"
 
 
 class Attempt(NamedTuple):

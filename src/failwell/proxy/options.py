@@ -106,7 +106,7 @@ def _seconds(text: str) -> float:
 def _limit(text: str) -> float:
     found = _seconds(text)
     if not found:
-        raise ValueError("must be a number of seconds above 0")
+        raise ValueError("must be a number of seconds greater than 0")
     return found
 
 
@@ -199,7 +199,7 @@ OPTIONS = (
     Option(
         "--header",
         "NAME:VALUE",
-        "send this header to the URL too; ${NAME} is replaced by an environment variable",
+        "send this header to the URL too; ${NAME} is replaced with the value of an environment variable",
         _header,
         (),
         is_repeatable=True,
@@ -224,7 +224,7 @@ OPTIONS = (
         _names,
         (),
     ),
-    Option("--validate", None, "refuse wrong arguments before they reach the server"),
+    Option("--validate", None, "reject invalid arguments before they reach the server"),
     Option("--retry", None, "retry failed calls where that helps and is safe"),
     Option("--retry-safe", "TOOL,…", "these tools are safe to run twice, whatever their annotations say", _names, ()),
     Option("--attempts", "N", "maximum number of tries per call", _count, 3),
