@@ -309,3 +309,25 @@ def test_missing_scopes_are_named(header: str, scopes: list[str] | None) -> None
     assert all(scope in failure.message for scope in scopes or ())
     assert ("the scopes " in failure.message) == (len(scopes or ()) > 1)
     assert fw.decide(failure).action == "escalate"
+
+
+@pytest.mark.parametrize("status", [400, 403])
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (4, ("RATE_LIMITED", True, "not_executed")),
+        (613, ("RATE_LIMITED", True, "not_executed")),
+        (190, ("UNAUTHORIZED", False, "rejected")),
+        (200, ("FORBIDDEN", False, "rejected")),
+        (506, ("ALREADY_EXISTS", False, "rejected")),
+    ],
+)
+def test_the_numbers_of_meta_decide_not_the_class_that_all_its_errors_have(
+    status: int, number: int, expected: tuple[Any, ...]
+) -> None:
+    body = {"error": {"message": "planted", "type": "OAuthException", "code": number, "fbtrace_id": "A"}}
+
+    found = fw.from_http(status, body=body)
+
+    assert (found.code, found.retryable, found.outcome) == expected
+    assert found.details == {"upstream_code": str(number)}

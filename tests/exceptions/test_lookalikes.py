@@ -96,6 +96,22 @@ LOOKALIKES = {
         lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Statement.SyntaxError"),
         "VALIDATION QUERY_ERROR rejected",
     ),
+    "neo4j-missing-database": (
+        lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Database.DatabaseNotFound"),
+        "NOT_FOUND NOT_FOUND rejected",
+    ),
+    "neo4j-forbidden": (
+        lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Security.Forbidden"),
+        "PERMISSION FORBIDDEN rejected",
+    ),
+    "neo4j-existing-index": (
+        lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Schema.IndexAlreadyExists"),
+        "CONFLICT ALREADY_EXISTS rejected",
+    ),
+    "neo4j-unlisted": (
+        lookalike("neo4j.ClientError<Neo4jError", code="Neo.ClientError.Planted.Planted"),
+        "VALIDATION QUERY_ERROR rejected",
+    ),
     "neo4j-deadlock": (
         lookalike("neo4j.TransientError<Neo4jError", code="Neo.TransientError.Transaction.DeadlockDetected"),
         "CONFLICT DEADLOCK not_executed",
@@ -262,6 +278,13 @@ LOOKALIKES = {
     "Salesforce, a value that exists": (
         lookalike("simple_salesforce.SalesforceMalformedRequest<SalesforceError", **_salesforce("DUPLICATE_VALUE")),
         "CONFLICT ALREADY_EXISTS rejected",
+    ),
+    "Salesforce, a trigger that failed": (
+        lookalike(
+            "simple_salesforce.SalesforceMalformedRequest<SalesforceError",
+            **_salesforce("CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY"),
+        ),
+        "INTERNAL UPSTREAM_ERROR rejected",
     ),
     "Salesforce, nothing but a status": (
         lookalike("simple_salesforce.SalesforceGeneralError<SalesforceError", status=503, content="planted"),

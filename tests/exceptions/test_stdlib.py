@@ -360,3 +360,16 @@ def test_a_query_that_is_interrupted_was_undone() -> None:
 )
 def test_sqlite_is_known_by_its_sentences_where_a_driver_does_not_name_the_error(sentence: str, code: str) -> None:
     assert from_exception(sqlite3.OperationalError(sentence)).code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Local: Queue full", ("SERVER_BUSY", True, "not_executed")),
+        ("exports exist", ("INTERNAL_ERROR", None, "unknown")),
+    ],
+)
+def test_a_full_queue_of_a_kafka_producer_is_told_from_other_buffers(text: str, expected: tuple[Any, ...]) -> None:
+    found = from_exception(BufferError(text))
+
+    assert (found.code, found.retryable, found.outcome) == expected

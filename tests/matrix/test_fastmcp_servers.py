@@ -287,6 +287,17 @@ def test_transformed_arguments_have_the_names_that_the_caller_knows(
     assert {problem.path: problem.kind for problem in found.fields} == problems
 
 
+def test_a_sentence_about_transformed_arguments_has_the_names_that_the_caller_knows() -> None:
+    server = FastMCP("tasks")
+    as_text = {"hours": ArgTransform(name="duration", type=str)}
+    server.add_tool(Tool.from_tool(Tool.from_function(_claim), name="take", transform_args=as_text))
+    fw.protect(server)
+
+    found = seen(ask(server, "take", {"task": "a", "duration": "many"}))
+
+    assert found.message == "duration: Expected integer, received string"
+
+
 def test_what_a_transformed_tool_returns_is_looked_at() -> None:
     server = _transformed(transform_fn=_own)
 

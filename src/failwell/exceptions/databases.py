@@ -16,7 +16,7 @@ from failwell.phrases.meanings import (
     not_executed,
     outcome_unknown,
 )
-from failwell.phrases.vendors.data import MONGO, REDIS
+from failwell.phrases.vendors.data import MONGO, NEO4J, REDIS
 
 
 def redis_reply(exc: Any) -> Verdict:
@@ -87,12 +87,14 @@ def _labelled(meaning: Meaning, labels: Any) -> Verdict:
 
 
 def neo4j_error(exc: Any) -> Verdict:
-    """Depends on the last word of the server's code, `Neo.ClientError.Schema.ConstraintValidationFailed`."""
+    """Depends on the server's code, `Neo.ClientError.Schema.ConstraintValidationFailed`, or else on its last word."""
     code = peek(exc, "code")
-    word = code.rpartition(".")[2] if isinstance(code, str) else ""
-    if isinstance(code, str) and ".TransientError." in code:
+    if not isinstance(code, str):
+        return None
+    word = code.rpartition(".")[2]
+    if ".TransientError." in code:
         return not_executed(names.code_of(word) or "SERVICE_UNAVAILABLE")
-    return names.code_of(word)
+    return NEO4J.get(code) or names.code_of(word)
 
 
 # https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
@@ -173,7 +175,7 @@ RULES: Family = {
     "gridfs": {"NoFile": "FILE_NOT_FOUND", "FileExists": "ALREADY_EXISTS", "CorruptGridFile": BROKEN},
     "neo4j": {
         "Neo4jError": neo4j_error,
-        "ClientError": "QUERY_ERROR",
+        "ClientError": otherwise(neo4j_error, "QUERY_ERROR"),
         "DatabaseError": BROKEN,
         "TransientError": neo4j_error,
         "AuthError": "UNAUTHORIZED",

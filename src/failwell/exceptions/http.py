@@ -27,10 +27,10 @@ from failwell.phrases.delays import (
     is_used_up,
     stated_limit,
 )
-from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, meaning_of_status
+from failwell.phrases.http_codes import UNSPECIFIC_STATUSES, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.meanings import Meaning, failure_from, fields_of
 from failwell.phrases.rpc_codes import INVALID_REQUEST, RECEIVED, UNSPECIFIC, is_session_lost
-from failwell.phrases.vendor_codes import known_code
+from failwell.phrases.vendor_codes import known_code, published_code
 
 _MOST_HEADERS = 200
 _RETRY_HEADERS = ("x-should-retry", "stripe-should-retry")
@@ -72,7 +72,7 @@ def verdict_for_status(
     fields = lower_headers(headers)
     facts = read_body(body)
     verdict = _by_rpc_error(status, body) or _by_status(status, fields)
-    if (coded := _by_code(status, verdict, facts.codes)) is not None:
+    if (coded := _by_code(status, verdict, facts)) is not None:
         verdict = coded
     verdict["http_status"] = int(status) if 100 <= status <= 599 else None
     row = codes.get(verdict["code"])
@@ -184,11 +184,15 @@ def _by_status(status: int, headers: dict[str, str]) -> dict[str, Any]:
     return verdict
 
 
-def _by_code(status: int, verdict: dict[str, Any], stated: tuple[str, ...]) -> dict[str, Any] | None:
+def _by_code(status: int, verdict: dict[str, Any], facts: "BodyFacts") -> dict[str, Any] | None:
+    stated = facts.codes
     for code in stated:
         if (known := known_code(code)) is not None:
             outcome = {"outcome": verdict["outcome"]} if known == verdict["code"] and "outcome" in verdict else {}
             return {"code": known, **outcome, "details": {"upstream_code": code}}
+    if facts.published is not None and status in VAGUE_STATUSES:
+        code, meaning = facts.published
+        return {**fields_of(meaning), "details": {"upstream_code": code}}
     type_ = codes.type_of(verdict["code"])
     for code in stated:
         guessed = guessed_code(code)
@@ -279,6 +283,7 @@ class BodyFacts(NamedTuple):
     codes: tuple[str, ...] = ()  # the most specific first
     fields: list[str] = []  # noqa: RUF012 - made anew by `read`
     retry_after: float | None = None
+    published: tuple[str, Meaning] | None = None  # a code of the service whose shape the body has
 
 
 def read_body(body: object) -> BodyFacts:
@@ -321,7 +326,10 @@ def _read(body: object) -> BodyFacts:
         fields += _fields(item)
         delays += _delays(item)
     return BodyFacts(
-        tuple(dict.fromkeys(codes))[:_MOST_ITEMS], list(dict.fromkeys(fields))[:_MOST_ITEMS], max(delays, default=None)
+        tuple(dict.fromkeys(codes))[:_MOST_ITEMS],
+        list(dict.fromkeys(fields))[:_MOST_ITEMS],
+        max(delays, default=None),
+        published_code(body),
     )
 
 

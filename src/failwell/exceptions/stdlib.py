@@ -92,6 +92,11 @@ def by_source_of_end(exc: BaseException) -> Verdict:
     return "CONNECTION_LOST" if raised_in(exc, _STREAMS) else None
 
 
+def by_full_queue(exc: BaseException) -> Verdict:
+    """Depends on its words: a producer of confluent-kafka, written in C, says so that its queue is full."""
+    return {"code": "SERVER_BUSY", "outcome": "not_executed"} if exc.args == ("Local: Queue full",) else None
+
+
 _OWN_TIMEOUT: Rule = {"code": "TIMEOUT", "outcome": "not_executed"}  # waiting ended; nothing was taken
 
 RULES: Family = {
@@ -113,6 +118,7 @@ RULES: Family = {
         "BrokenPipeError": "CONNECTION_LOST",
         "TimeoutError": "TIMEOUT",
         "EOFError": by_source_of_end,
+        "BufferError": by_full_queue,
         "UnicodeError": "ENCODING_ERROR",
         "ImportError": "CONFIG_ERROR",
         "NotImplementedError": {"code": "NOT_IMPLEMENTED", "outcome": "unknown"},

@@ -5,11 +5,12 @@ codes count that mean the same everywhere.
 """
 
 from functools import cache
+from typing import Any
 
 from failwell.phrases.language import snake
 from failwell.phrases.meanings import Meaning, Rows, fields_of, known_everywhere
 from failwell.phrases.rpc_codes import GRPC_ROWS
-from failwell.phrases.vendor_shapes import Vendor
+from failwell.phrases.vendor_shapes import Vendor, Vendors
 
 _LONGEST_CODE = 80
 
@@ -44,6 +45,10 @@ def vendors() -> tuple[Vendor, ...]:
     return (*CLOUD, *COMMERCE, *CONTENT, *DATA, *MESSAGES, *MODELS, *WORK)
 
 
+services = Vendors(vendors)
+"""Every service, found by the shape of its error objects."""
+
+
 @cache
 def _known_everywhere() -> dict[str, Meaning]:
     return {
@@ -51,6 +56,15 @@ def _known_everywhere() -> dict[str, Meaning]:
         for rows in (GRPC_ROWS, SHARED_ROWS, *(vendor.rows for vendor in vendors()))
         for code, meaning in known_everywhere(rows).items()
     }
+
+
+def published_code(payload: Any) -> tuple[str, Meaning] | None:
+    """Return the code that stands where the service with such error objects puts it, with what it means there."""
+    found = services.of(payload)
+    for code in services.codes_in(payload, found):
+        if (known := services.meaning_of(code, found)) is not None:
+            return code, known[0]
+    return None
 
 
 def known_code(code: str) -> str | None:

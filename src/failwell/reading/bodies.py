@@ -17,7 +17,7 @@ from failwell.phrases import vendor_codes
 from failwell.phrases.delays import delay_in_headers, parse_delay
 from failwell.phrases.http_codes import VAGUE_STATUSES
 from failwell.phrases.keys import delay_key, listed, role_of, squashed
-from failwell.phrases.vendor_shapes import Vendor, Vendors
+from failwell.phrases.vendor_shapes import Vendor
 
 _DECODER = json.JSONDecoder()
 _OPENING = lazy_pattern(r"[{\[]")
@@ -82,7 +82,7 @@ BAD_STATUS = frozenset(("error", "fail", "failed", "failure", "errored"))
 GOOD_STATUS = listed(
     "ok success succeeded completed complete done created updated deleted sent accepted 200 201 202 204"
 )
-vendors = Vendors(vendor_codes.vendors)
+vendors = vendor_codes.services
 """The services that are told from the shape of an error object."""
 
 

@@ -16,7 +16,7 @@ from failwell._log import log
 from failwell._sdks import needs, supported_version
 from failwell.dialects._placement import META_KEY
 from failwell.errors import ToolFailure
-from failwell.failure import Failure, join_path, path_keys
+from failwell.failure import Failure, join_path, path_keys, summary
 from failwell.reading.reader import read
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
@@ -454,8 +454,9 @@ def _renamed(failure: Failure, tool: Any) -> Failure:
         tool = tool.parent_tool
     for one in reversed(chain):
         names = {name: change.name for name, change in one.transform_args.items() if isinstance(change.name, str)}
-        fields = [replace(problem, path=_renamed_path(problem.path, names)) for problem in failure.fields]
-        failure = failure.replace(fields=tuple(fields))
+        fields = tuple(replace(problem, path=_renamed_path(problem.path, names)) for problem in failure.fields)
+        is_summary = failure.message == summary(failure.fields)
+        failure = failure.replace(fields=fields, message=summary(fields) if is_summary else failure.message)
     return failure
 
 

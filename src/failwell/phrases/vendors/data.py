@@ -260,6 +260,7 @@ NEO4J_ROWS: Rows = (
     (not_executed("RESOURCE_EXHAUSTED"), "Neo.TransientError.General.MemoryPoolOutOfMemoryError"),
     (BROKEN, "Neo.DatabaseError.General.UnknownError Neo.DatabaseError.Statement.ExecutionFailed"),
 )
+NEO4J = by_code(NEO4J_ROWS)
 
 COUCHDB_ROWS: Rows = (
     ("NOT_FOUND", "not_found"),
