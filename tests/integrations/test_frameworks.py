@@ -9,7 +9,8 @@ from mcp.shared.exceptions import MCPError
 
 import failwell as fw
 from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
-from tests.client.scripted import FINE, Naps, Scripted, rpc
+from tests.client.scripted import FINE, LOST, Naps, Scripted, rpc
+from tests.client.test_idempotency import keyed
 
 RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
 TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
@@ -91,6 +92,15 @@ def test_a_json_rpc_error_becomes_a_result_with_a_failure() -> None:
     assert "Next: Correct the value, then call again." in text_of(result)
 
 
+def test_a_page_that_the_user_must_open_is_named_to_the_model() -> None:
+    asked = {"mode": "url", "elicitationId": "1", "url": "https://bank.example/confirm", "message": "Please confirm."}
+
+    result, _ = run(Tool(MCPError(-32042, "Confirm the payment.", {"elicitations": [asked]})))
+
+    assert "Confirm the payment. The user must open https://bank.example/confirm" in text_of(result)
+    assert result.failure.outcome == "rejected"
+
+
 def test_what_a_framework_raises_passes_untouched() -> None:
     asking = Paused("may I?")
 
@@ -139,3 +149,21 @@ def test_a_call_that_succeeded_is_not_made_again_because_the_session_cannot_list
 
     assert not result.is_error
     assert server.count("send") == 1
+
+
+@pytest.mark.parametrize(("trust", "calls"), [(True, 3), (False, 1)])
+def test_a_call_with_a_key_is_made_again_although_the_framework_does_not_know_what_the_server_says_of_keys(
+    calls: int, *, trust: bool
+) -> None:
+    server, caller = keyed(LOST, LOST, FINE), fw.client.Caller(trust=trust, sleep=Naps())
+
+    async def main() -> Any:
+        async with server.connected() as session:
+            pay = functools.partial(fw.wrap(session).call_tool, "pay")
+            return await call(caller, pay, server="shop", tool="pay", arguments={"cents": 5}, describe=lambda: None)
+
+    result = asyncio.run(main())
+
+    assert result.is_error == (calls == 1)
+    assert (len(server.keys), len(set(server.keys))) == (calls, 1)
+    assert server.keys[0] is not None

@@ -197,7 +197,7 @@ class ToolCall:
         self._describe = description
         self._is_described = False
         self._pin = pin
-        self._is_trusted = is_trusted
+        self.is_trusted = is_trusted
         self._wants_schema = wants_schema
         self._dialect = dialect
         self._unflagged = unflagged
@@ -267,7 +267,7 @@ class ToolCall:
                 asked = await self._ask(cast(Describe, describe)) if callable(describe) else describe
                 found = ToolDescription.of(asked)
             found = found if found.is_pinned else self._pin(found)
-            self.description = found if self._is_trusted() else untrusted(found)
+            self.description = found if self.is_trusted() else untrusted(found)
             hints = self.policy.hints(self.tool, self.description.annotations if found.is_known else NO_HINTS)
             self.hints = narrowed(self.hints, hints) if self._is_described else hints
             self._is_described = True
@@ -473,7 +473,8 @@ class Caller:
         if is_retrying.get():
             call = self._call(make, server, tool, arguments, description, marks_before, limit)
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
-            _note_retention(call)
+            if is_tool_call:
+                _note_retention(call, is_inner=True)
             if call_result.failure and is_tool_call:  # that no tools could be listed does not fail a call
                 report_to_outer_layer(call_result.failure)
             return call_result
@@ -632,7 +633,7 @@ class Caller:
         """Return what to do after a try that ended like this."""
         if attempt.failure is None:
             return run.succeeded(self.clock())
-        key, below = _note_retention(call), attempt.attempts_below > 1
+        key, below = _note_retention(call, is_inner=False), attempt.attempts_below > 1
         run.hints = call.hints
         return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below, key=key)
 
@@ -788,11 +789,18 @@ def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: R
     )
 
 
-def _note_retention(call: ToolCall) -> CallKey | None:
-    """Return the key of a call, which now knows for how long its tool remembers it."""
+def _note_retention(call: ToolCall, *, is_inner: bool) -> CallKey | None:
+    """Return the key of a call, which now knows for how long its tool remembers it.
+
+    A session that is called by a framework knows that better than what the framework tells of the tool further out.
+    """
     key = sent_key()
-    if key is not None:
-        key.retention = call.description.retention or 0.0
+    if key is None:
+        return None
+    if is_inner or not key.is_known_within:
+        key.retention, key.is_known_within = call.description.retention or 0.0, is_inner
+    elif not call.is_trusted():
+        key.retention = 0.0
     return key
 
 

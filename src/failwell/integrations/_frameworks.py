@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 from failwell.client import Caller
 from failwell.client._install import adapt, adapted
 from failwell.dialects._placement import encode
+from failwell.phrases.rpc_codes import ELICITATION_REQUIRED
 from failwell.retry._layers import take_inner_failure
-from failwell.sdk.errors import NotAToolFailure, handle_call_exception
+from failwell.sdk.errors import NotAToolFailure, handle_call_exception, rpc_code
 from failwell.sdk.mcp_client import FailedResult, result_of
 
 __all__ = ["FailedResult", "adapter_caller", "call", "connection_name", "text_of"]
@@ -45,7 +46,8 @@ async def call(
 ) -> Any:
     """Return what the framework's own call gave, or a `FailedResult` after all tries.
 
-    What a framework raises to stop or to ask somebody passes: only JSON-RPC errors are failures of a tool.
+    What a framework raises to stop or to ask somebody passes: only JSON-RPC errors are failures of a tool. One of
+    them asks that the user opens a page, and the model is told which.
 
     Args:
         caller: how calls are made.
@@ -63,6 +65,8 @@ async def call(
             made = await make_call(sent)
         except Exception as exc:
             inner = take_inner_failure()
+            if inner is None and rpc_code(exc) == ELICITATION_REQUIRED:  # no framework shows the user the address
+                raise
             return handle_call_exception(exc) if inner is None else encode(inner)
         finally:
             adapted.reset(token)
