@@ -9,8 +9,9 @@ from mcp.shared.exceptions import MCPError
 
 import failwell as fw
 from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
+from failwell.testing import EventLog
 from tests.client.scripted import FINE, LOST, Naps, Scripted, rpc
-from tests.client.test_idempotency import keyed
+from tests.client.test_idempotency import ASKING, keyed, paired
 
 RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
 TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
@@ -167,3 +168,24 @@ def test_a_call_with_a_key_is_made_again_although_the_framework_does_not_know_wh
     assert result.is_error == (calls == 1)
     assert (len(server.keys), len(set(server.keys))) == (calls, 1)
     assert server.keys[0] is not None
+
+
+def test_an_unknown_outcome_is_resolved_by_the_session_that_the_framework_calls() -> None:
+    server, log = paired(LOST), EventLog()
+    caller = fw.client.Caller(ASKING, sleep=Naps(), hook=log)
+
+    async def main() -> Any:
+        async with server.connected() as session:
+            pay = functools.partial(session.call_tool, "pay")
+            return await call(caller, pay, server="shop", tool="pay", arguments={"order": "1"}, describe=lambda: None)
+
+    try:
+        adapter_caller(caller)
+        result = asyncio.run(main())
+    finally:
+        fw.uninstall()
+
+    assert server.calls == [("pay", {"order": "1"}), ("get_payment", {"reference": "1"})]
+    assert result.failure.outcome == "executed"
+    assert "get_payment shows that the call took effect" in text_of(result)
+    assert [event.kind for event in log.events] == ["verified", "failure"]

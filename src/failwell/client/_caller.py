@@ -473,9 +473,13 @@ class Caller:
         if is_retrying.get():
             call = self._call(make, server, tool, arguments, description, marks_before, limit)
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
-            if is_tool_call:
-                _note_retention(call, is_inner=True)
-            if call_result.failure and is_tool_call:  # that no tools could be listed does not fail a call
+            if not is_tool_call:  # that no tools could be listed does not fail a call
+                return call_result
+            key = _note_retention(call, is_inner=True)
+            if call_result.failure and other_tool is not None and not (key and key.protects(call_result.failure)):
+                run = Run(call.policy, self.shared, server, tool, arguments, None, self.hook, started, source="client")
+                call_result = await self._verify(call, run, call_result, call_result.failure, other_tool)
+            if call_result.failure:
                 report_to_outer_layer(call_result.failure)
             return call_result
         if self._repeats and not is_continuation:
@@ -509,8 +513,7 @@ class Caller:
             if call_result.failure and may_repair:
                 layer[0] = "under way"  # a corrected call is another one, with a key of its own
                 call_result = await self._repair(call, run, call_result, call_result.failure)
-            if other_tool is not None and call.policy.verify and call_result.failure and is_automatic():
-                layer[0] = "under way"
+            if other_tool is not None and call_result.failure:
                 call_result = await self._verify(call, run, call_result, call_result.failure, other_tool)
         finally:
             layer.clear()
@@ -668,7 +671,7 @@ class Caller:
         self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure, other_tool: OtherTool
     ) -> CallResult:
         """Return the result with what the tool says that tells whether the call took effect."""
-        pairing = call.description.verified_by
+        pairing = call.description.verified_by if call.policy.verify and is_automatic() else None
         if failure.outcome != "unknown" or pairing is None or call_result.hints.repeatable:
             return call_result
         asked = pairing.arguments_for(call.arguments)
@@ -680,7 +683,11 @@ class Caller:
         await question.look_up()
         if not question.hints.read_only:
             return call_result
-        found = (await question.attempt(asked)).failure
+        token = is_retrying.set(["under way"])  # a question is another call, with a key of its own
+        try:
+            found = (await question.attempt(asked)).failure
+        finally:
+            is_retrying.reset(token)
         if found is None:
             message = f"{failure.message} {pairing.tool} shows that the call took effect."
             failure = failure.replace(message=message, outcome="executed", suggestion=None)
