@@ -87,7 +87,7 @@ def _labelled(meaning: Meaning, labels: Any) -> Verdict:
 
 
 def neo4j_error(exc: Any) -> Verdict:
-    """Depends on the server's code, `Neo.ClientError.Schema.ConstraintValidationFailed`, or else on its last word."""
+    """Depends on the server's code, `Neo.ClientError.Schema.ConstraintValidationFailed`, or else its last word."""
     code = peek(exc, "code")
     if not isinstance(code, str):
         return None

@@ -93,7 +93,7 @@ def by_source_of_end(exc: BaseException) -> Verdict:
 
 
 def by_full_queue(exc: BaseException) -> Verdict:
-    """Depends on its words: a producer of confluent-kafka, written in C, says so that its queue is full."""
+    """Depends on its text: SERVER_BUSY for the full queue of a producer of confluent-kafka; others have no rule."""
     return {"code": "SERVER_BUSY", "outcome": "not_executed"} if exc.args == ("Local: Queue full",) else None
 
 
