@@ -52,7 +52,7 @@ STACKS = {
     "strands": ("strands-agents==1.62.0",),
 }
 
-# Stacks whose runner does not connect over HTTP, so that they do not meet a connection that fails.
+# Stacks that do not meet a connection that fails: over HTTP, this one repeats calls that succeed, by itself.
 WITHOUT_CONNECTIONS = ("crewai",)
 
 # What CI runs of it, by this tag: the whole takes longer than one likes to wait.
