@@ -78,12 +78,14 @@ def test_an_unknown_code_names_the_nearest() -> None:
 
 
 def test_users_add_rows_for_their_domain() -> None:
+    assert codes.title_of("INVOICE_PAID", "CONFLICT") != "The invoice is paid"
     row = codes.add("INVOICE_PAID", type="CONFLICT", title="The invoice is paid", retryable=False, aliases=("PAID",))
 
     assert fw.Failure(code="INVOICE_PAID", message="m").type == "CONFLICT"
     assert codes.get("PAID") == row
     assert codes.canonical_code("PAID") == "INVOICE_PAID"
     assert row.http_status == 409
+    assert codes.title_of("INVOICE_PAID", "CONFLICT") == "The invoice is paid"
 
 
 @pytest.mark.parametrize("taken", ["RATE_LIMITED", "RESOURCE_NOT_FOUND"])

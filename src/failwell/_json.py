@@ -13,9 +13,12 @@ _encoder = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder().decode
 
 
-# Messages are asked for their shapes dozens of times: this is the interpreter's own function behind `isinstance`.
+# Messages are asked for their shapes dozens of times: these are the interpreter's own functions behind `isinstance`.
 is_object: Callable[[Any], TypeGuard[dict[str, Any]]] = dict.__instancecheck__  # type: ignore[assignment]  # no guard
 """Tells whether a value is a JSON object."""
+
+is_list: Callable[[Any], TypeGuard[list[Any]]] = list.__instancecheck__  # type: ignore[assignment]  # no guard
+"""Tells whether a value is a JSON array as decoders make it."""
 
 _ARRAYS = (list, tuple)
 

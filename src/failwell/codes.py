@@ -347,6 +347,7 @@ def add(
     _rows[row.code] = row
     _by_name.update(dict.fromkeys((row.code, *row.aliases), row))
     derive.cache_clear()
+    title_of.cache_clear()
     return row
 
 
@@ -459,6 +460,7 @@ def http_status_of(code: str | None, type_: Type) -> int:
     return row.http_status if row and row.type == type_ else _rows[TYPES[type_].code].http_status
 
 
+@lru_cache(maxsize=1024)
 def title_of(code: str | None, type_: Type) -> str:
     """Return the constant sentence of a code, without its full stop."""
     return (kin(code) or _rows[TYPES[type_].code]).title

@@ -114,13 +114,11 @@ def find_effect(text: str) -> str | None:
                 if (words := _matched(sign, low)) is not None:
                     return words
                 break
-    return find_some(low)
+    return find_some(low) if " of " in low else None
 
 
 def find_some(text: str) -> str | None:
     """Return the words by which an error text says that some of many items were done: `3 of 5` of `Moved 3 of 5`."""
-    if " of " not in text:
-        return None
     low = text[:_LONGEST].lower()
     for count in _COUNT.finditer(low):
         start, end = count.span()

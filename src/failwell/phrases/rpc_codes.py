@@ -132,7 +132,7 @@ _RELAYED_MESSAGE = lazy_pattern(r"\"message\": ?\"([^\"]{1,300})\"")
 
 def relays_lost_session(text: str) -> bool:
     """Return whether a text is what an SDK's client says when the server does not know the session any more."""
-    relayed = _RELAYED.fullmatch(text[:600].strip()) if "ession" in text else None
+    relayed = _RELAYED.fullmatch(text[:600].strip())
     if relayed is None:
         return False
     stated = _RELAYED_MESSAGE.search(relayed[1])

@@ -1006,8 +1006,8 @@ class Conversation:
 
     def _read(self, request: PendingRequest, data: bytes, *, is_failed: bool) -> "AnswerReading | None":
         """Return what an answer says; None: it cannot be decoded."""
-        message = decode_line(data)
-        return self.rewriter.read_answer(request.call, message, is_failed=is_failed) if is_object(message) else None
+        rewriter, call, message = self.rewriter, request.call, decode_line(data)
+        return rewriter.read_answer(call, message, is_failed=is_failed) if is_object(message) else None
 
     def _write(self, request: PendingRequest, reading: "AnswerReading") -> "tuple[bytes | None, Event | None]":
         """Return what takes the place of an answer, None if nothing does, and its event."""

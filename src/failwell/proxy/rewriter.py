@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from failwell import dialects
 from failwell._automatic import is_automatic
-from failwell._json import is_array, is_object, write_json
+from failwell._json import is_list, is_object, write_json
 from failwell._log import log
 from failwell._spelling import normalised
 from failwell.advice import Hints, advised, decide, is_guess
@@ -28,8 +28,8 @@ from failwell.proxy.channels import is_failing, redacted, redacted_part
 from failwell.reading.flat_text import Reading, without_filling
 from failwell.reading.reader import attempts_in, explain
 from failwell.redact.canonical import CleanMessage, canonical, json_safe
-from failwell.redact.scrubber import clean_ends
-from failwell.redact.whole import holds_json, redact_whole
+from failwell.redact.scrubber import clean_ends, holds_json
+from failwell.redact.whole import redact_whole
 
 if TYPE_CHECKING:
     from failwell.proxy.options import ProxyOptions
@@ -431,11 +431,11 @@ class Rewriter:
         cleaned: CleanMessage | None = None,
         words: str | None = None,
     ) -> Message:
-        tool = self.tools.get(call.tool)
+        tool, dialect = self.tools.get(call.tool), self._dialect_of(call.tool)
         worded = advised(failure, self.hints(call.tool, tool), attempt=attempts or 1)
         result = write_result(
             worded,
-            self._dialect_of(call.tool),
+            dialect,
             cleaned=cleaned,
             words=words,
             output_schema=tool.has_output_schema,
@@ -477,7 +477,7 @@ def _content(message: Message) -> list[Any] | None:
     """Return the blocks of a result; None: it has none."""
     result = message.get("result")
     blocks = result.get("content") if is_object(result) else None
-    return blocks if is_array(blocks) else None
+    return blocks if is_list(blocks) else None
 
 
 def _text_of(message: Message, blocks: list[Any] | None) -> str:

@@ -16,7 +16,6 @@ from failwell._spelling import normalised
 from failwell.failure import FieldProblem
 from failwell.phrases.delays import delay_in_text
 from failwell.reading.context import Context, Finding
-from failwell.reading.validators import problem
 
 _MOST = 3
 _SHORTEST_VALUE, _LONGEST_VALUE = 2, 500
@@ -488,13 +487,13 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
     if found.rule == _PROGRAM_MISSING and (keys := _not_installed(text, context)):
         absent = msgspec.structs.replace(found, code="NOT_FOUND")
         return msgspec.structs.replace(
-            absent, fields=(problem(context, keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),)
+            absent, fields=(context.problem(keys, codes.title_of("NOT_FOUND", "NOT_FOUND")),)
         )
     if found.code == "BAD_UPSTREAM_RESPONSE" and found.blames:
         return _undecodable(found, text, context)
     if found.rule == _BUG and (keys := _undefined(text, context)):
         refused = msgspec.structs.replace(found, code="QUERY_ERROR", retryable=False, outcome=None)
-        return msgspec.structs.replace(refused, fields=(problem(context, keys, "A name in it is not defined"),))
+        return msgspec.structs.replace(refused, fields=(context.problem(keys, "A name in it is not defined"),))
     changes: dict[str, Any] = {}
     if type_ == "CONFLICT":
         changes["retry_after"] = delay_in_text(text, now=context.now)
@@ -530,14 +529,14 @@ def _undecodable(found: Finding, text: str, context: Context) -> Finding:
     blamed = _undecoded(text, context)
     if not blamed:
         return found
-    fields = tuple(problem(context, keys, "It could not be parsed", "format") for keys in blamed)
+    fields = tuple(context.problem(keys, "It could not be parsed", "format") for keys in blamed)
     parsed = msgspec.structs.replace(found, code="PARSE_ERROR", fields=fields, outcome=None)
     return msgspec.structs.replace(parsed, retryable=False)
 
 
 def _transient(found: Finding, text: str, context: Context) -> Finding:
     if found.code in _LIMITS and (limit := _limit_sent(context)):
-        late = problem(context, [limit], "The call took longer than this", "range")
+        late = context.problem([limit], "The call took longer than this", "range")
         return msgspec.structs.replace(found, code="OUT_OF_RANGE", retryable=False, outcome="unknown", fields=(late,))
     if (found.code == "DNS_TEMPORARY" or found.rule == _UNRESOLVED) and _RESERVED_HOST.search(text):
         lost = msgspec.structs.replace(found, code="HOST_NOT_FOUND", retryable=False)
@@ -551,7 +550,7 @@ def _transient(found: Finding, text: str, context: Context) -> Finding:
 def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[FieldProblem, ...]:
     kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
     title = codes.title_of(found.code, "INTERNAL")
-    blamed = tuple(problem(context, keys, title, kind) for keys in find_blamed_arguments(text, context, found))
+    blamed = tuple(context.problem(keys, title, kind) for keys in find_blamed_arguments(text, context, found))
     if blamed or codes.derive(found.code, None).type != "VALIDATION":
         return blamed
     return context.proven

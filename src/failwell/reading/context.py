@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from failwell._json import is_array, is_object
 from failwell.codes import Outcome
-from failwell.failure import FieldProblem, join_path
+from failwell.failure import ROOT, FieldProblem, join_path, split_path
+from failwell.redact.secrets import is_secret_name
 from failwell.schema.tree import key_of
 
 _MOST_VALUES = 200
@@ -139,6 +140,22 @@ class Context:
             here = here[found]
         return bool(keys)
 
+    def problem(self, keys: list[str | int], message: str, kind: str | None = None, **more: Any) -> FieldProblem:
+        """Return the problem of the argument that *keys* lead to, with what was sent there; *message* may be shown."""
+        path = self.located(keys) or ROOT
+        sent: Any = UNSET
+        if self.is_known and (len(keys) != 1 or path != keys[0]):
+            sent = _sent_at(self.arguments, path)
+        elif self.is_known and not is_secret_name(path):
+            sent = self.arguments.get(path, UNSET)
+        was_sent = sent is not UNSET or self.was_sent(keys)  # the value of a secret is not shown
+        if kind == "missing" and was_sent and sent not in (None, "", [], {}):
+            kind = "type" if sent is not UNSET and self.proves(path) else None
+        if kind == "type" and self.is_known and not was_sent and path != ROOT:
+            kind = "missing"
+        required = True if kind == "missing" else None
+        return FieldProblem(path=path, kind=kind, message=message, sent=sent, required=required, **more)
+
     def located(self, keys: list[str | int]) -> str | None:
         """Return the path of the longest beginning of *keys* that leads somewhere in the arguments or the schema."""
         if len(keys) == 1:
@@ -161,6 +178,22 @@ class Context:
         if not kept and keys:
             kept = keys[:1]
         return join_path(kept) if kept else None
+
+
+def _sent_at(arguments: Any, path: str) -> Any:
+    """Return what was sent at a path; `UNSET` if nothing was, or if it is a secret or the arguments as a whole."""
+    try:
+        keys = split_path(path)
+    except ValueError:
+        return UNSET
+    if not keys or any(isinstance(key, str) and is_secret_name(key) for key in keys):
+        return UNSET
+    for key in keys:
+        found = key_of(arguments, key)
+        if found is None:
+            return UNSET
+        arguments = arguments[found]
+    return arguments
 
 
 def path_of(key: str | int) -> str:
@@ -186,7 +219,7 @@ def _collect(
             return
         if is_object(value):
             _collect(value.items(), (*keys, key), found)
-        elif is_array(value):
+        elif not isinstance(value, str) and is_array(value):
             _collect(enumerate(value[:_MOST_VALUES]), (*keys, key), found)
         else:
             found.append(((*keys, key), value))

@@ -25,7 +25,7 @@ from failwell.reading import validators
 from failwell.reading.blame import ADDRESS, complete_finding, find_blamed_arguments, is_final, written_names
 from failwell.reading.bodies import Body, find_body
 from failwell.reading.context import Context, Finding
-from failwell.reading.validators import add_schema_facts, problem
+from failwell.reading.validators import add_schema_facts
 from failwell.redact.canonical import CleanMessage, clean_message
 
 CERTAIN = 0.7
@@ -147,7 +147,7 @@ _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYP
 def find_cause(text: str, context: Context) -> Finding | None:
     """Return what a text says, by the rule that is surest of it; None if no rule fits."""
     text = _bounded(text)
-    if relays_lost_session(text):
+    if "ession" in text and relays_lost_session(text):
         return Finding(
             rule="lost session", code="SESSION_LOST", confidence=_STATUS_CONFIDENCE, outcome="unknown",
             words=without_prefixes(text).strip(),
@@ -155,7 +155,7 @@ def find_cause(text: str, context: Context) -> Finding | None:
     found = about_result(text, context) or by_validator(text, context)
     if found is not None:
         return found
-    if (counted := find_some(text)) is not None:
+    if " of " in text and (counted := find_some(text)) is not None:
         # Whether those that were done stayed so, words do not say.
         return Finding(
             rule=SOME_OF_MANY, code="PARTIAL_FAILURE", confidence=_SOME_CONFIDENCE, outcome="unknown", words=counted
@@ -196,7 +196,7 @@ _RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
 
 def about_result(text: str, context: Context) -> Finding | None:
     """Return what a text says about the result of a call; its words are often those of a validator of arguments."""
-    if (found := validators.about_another_model(text, context)) is not None:
+    if "validation error" in text and (found := validators.about_another_model(text, context)) is not None:
         return found
     if not any(map(text.__contains__, _RESULT_WORDS)):
         return None
@@ -264,7 +264,9 @@ def _code_of(fields: tuple[FieldProblem, ...]) -> str:
 def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Finding | None:
     masked = _masked(said, context)
     words = plain(masked)
-    match = _first_match(words)
+    match = texts.table().first(words)
+    if match is not None and codes.derive(match.rule.code, None).type in _OF_OTHERS:
+        match = _unless_quoted(match, words)
     worded = match and _finding_of(match, words)
     if body is None:
         status = find_status(masked, context)
@@ -283,11 +285,8 @@ _OF_OTHERS = ("TRANSIENT", "PERMISSION")
 _OF_WHAT_WAS_SENT = ("NOT_FOUND", "VALIDATION", "CONFLICT")
 
 
-def _first_match(said: str) -> Match | None:
+def _unless_quoted(match: Match, said: str) -> Match:
     """Return the rule that decides. Quoted words are not the server's own if the rest says what is wrong with them."""
-    match = texts.table().first(said)
-    if match is None or codes.type_of(match.rule.code) not in _OF_OTHERS:
-        return match
     quoted = (found.span(1) for found in _QUOTED.finditer(said))
     if not any(start <= match.start and match.end <= end for start, end in quoted):
         return match
@@ -359,7 +358,7 @@ def _by_name(said: str, context: Context) -> Finding | None:
         named.extend([key[1]] for name in context.names if name == key[1])
     if not named or (key and len(named) > 1):
         return None
-    return msgspec.structs.replace(blank, fields=tuple(problem(context, keys, "It was refused") for keys in named))
+    return msgspec.structs.replace(blank, fields=tuple(context.problem(keys, "It was refused") for keys in named))
 
 
 def _masked(text: str, context: Context) -> str:

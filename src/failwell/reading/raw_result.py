@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from failwell._json import LONGEST_JSON, is_array, is_object, parse_object
+from failwell._json import LONGEST_JSON, is_list, is_object, parse_object
 
 _MOST_BLOCKS = 50
 _FLAG_NAMES = ("isError", "is_error")
@@ -157,7 +157,7 @@ def _from_object(what: object) -> RawResult | None:
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content[:LONGEST_JSON]]
-    if is_array(content):
+    if is_list(content):
         blocks = content
     else:
         others: Iterable[Any] = content

@@ -173,7 +173,7 @@ def _read(
     if raw is None:
         return None
     reading = _read_result(raw, known_dialect, unflagged=unflagged, now=now, context=context)
-    return None if reading is None else _after_all_tries(reading, raw.meta)
+    return _after_all_tries(reading, raw.meta) if reading is not None and raw.meta else reading
 
 
 def _after_all_tries(reading: Reading, meta: dict[str, Any]) -> Reading:

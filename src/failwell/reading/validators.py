@@ -5,17 +5,16 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
 from failwell._lazy import lazy_pattern
 from failwell._spelling import closest
 from failwell.codes import Outcome
-from failwell.failure import ROOT, FieldProblem, last_key, split_path
+from failwell.failure import FieldProblem, last_key
 from failwell.reading.context import Context, Finding
-from failwell.redact.scrubber import clean, is_secret_name
-from failwell.schema.tree import SchemaTree, key_of
+from failwell.redact.scrubber import clean
+from failwell.schema.tree import SchemaTree
 from failwell.schema.words import options_of, schema_in_words
 
 _LONGEST_SENTENCE = 300
@@ -104,40 +103,10 @@ def kind_of(sentence: str) -> str | None:
 def problem(
     context: Context, keys: list[str | int], sentence: str, kind: str | None = None, **more: Any
 ) -> FieldProblem:
-    """Return the problem of the argument that *keys* lead to, with what was sent there."""
-    path = context.located(keys) or ROOT
-    sent = _sent(context, keys, path) if context.is_known else UNSET
-    was_sent = sent is not UNSET or context.was_sent(keys)  # the value of a secret is not shown
-    if kind == "missing" and was_sent and sent not in (None, "", [], {}):
-        kind = "type" if sent is not UNSET and context.proves(path) else None
+    """Return the problem of the argument that *keys* lead to, in the words of a server."""
     is_safe = len(sentence) <= _LONGEST_SENTENCE and sentence in context.safe_text
     message = (sentence if is_safe else clean(sentence, _LONGEST_SENTENCE)).strip()
-    if context.is_known and not was_sent and kind == "type" and path != ROOT:
-        kind = "missing"
-    required = True if kind == "missing" else None
-    return FieldProblem(path=path, kind=kind, message=message, sent=sent, required=required, **more)
-
-
-def _sent(context: Context, keys: list[str | int], path: str) -> Any:
-    if len(keys) != 1 or path != keys[0]:
-        return sent_at(context.arguments, path)
-    return UNSET if is_secret_name(path) else context.arguments.get(path, UNSET)
-
-
-def sent_at(arguments: Any, path: str) -> Any:
-    """Return what was sent at a path; `UNSET` if nothing was, or if it is a secret or the arguments as a whole."""
-    try:
-        keys = split_path(path)
-    except ValueError:
-        return UNSET
-    if not keys or any(isinstance(key, str) and is_secret_name(key) for key in keys):
-        return UNSET
-    for key in keys:
-        found = key_of(arguments, key)
-        if found is None:
-            return UNSET
-        arguments = arguments[found]
-    return arguments
+    return context.problem(keys, message, kind, **more)
 
 
 def add_schema_facts(found: FieldProblem, context: Context) -> FieldProblem:
@@ -364,7 +333,7 @@ _OF_SERVER = lazy_pattern(r"(?:Settings|Config|Configuration|Environment)$")
 
 def about_another_model(text: str, context: Context) -> Finding | None:
     """Return that pydantic refused something else than arguments: the result, an upstream answer, the settings."""
-    match = _MODEL.search(text) if "validation error" in text else None
+    match = _MODEL.search(text)
     if match is None:
         return None
     name, first = match[1], _keys(match[2].strip(), " -> " if " -> " in match[2] else ".")[:1]

@@ -12,9 +12,9 @@ from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
 from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, amended, one_per_path, path_keys
-from failwell.redact.scrubber import clean, clean_ends, is_secret, placeholder
+from failwell.redact.scrubber import clean, clean_ends, holds_json, is_secret, names_secret, placeholder
 from failwell.redact.secrets import JWK_SECRETS
-from failwell.redact.whole import holds_json, redact_whole
+from failwell.redact.whole import redact_whole
 
 _REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
 _LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
@@ -146,14 +146,14 @@ def _names(names: Iterable[Any]) -> Iterable[str]:
 def _secret_text(problem: FieldProblem) -> str | None:
     """Return what was sent for a field with a secret name, as a sentence would show it, or None."""
     sent = problem.sent
-    if sent is UNSET or not any(is_secret(name, sent) for name in _names_in_path(problem.path)):
+    if sent is UNSET or not any(is_secret(name, sent) for name in _secret_names_in(problem.path)):
         return None
     return sent if isinstance(sent, str) else _readable(sent)
 
 
 @lru_cache(maxsize=512)
-def _names_in_path(path: str) -> tuple[str, ...]:
-    return tuple(map(str, path_keys(path)))
+def _secret_names_in(path: str) -> tuple[str, ...]:
+    return tuple(name for name in map(str, path_keys(path)) if names_secret(name))
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
@@ -181,7 +181,7 @@ def _safe_problem(problem: FieldProblem, secret: str | None) -> FieldProblem:
         message, sent = _without(message, [secret]), placeholder("value")
     return FieldProblem(
         path=_known(problem.path, _PATH) or "?",
-        message=_line(message, _MESSAGE),
+        message=_line(message, _MESSAGE) if secret is not None else _known(message, _MESSAGE),
         kind=problem.kind and _known(problem.kind, _KIND),
         sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_MOST_CHARACTERS_SENT),
         expected=problem.expected and _known(problem.expected, _EXPECTED),

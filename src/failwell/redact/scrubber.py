@@ -75,7 +75,7 @@ from failwell.redact.values import (
     may_hold_a_token,
 )
 
-__all__ = ["clean", "clean_ends", "is_secret", "is_secret_name", "placeholder", "scrub", "scrub_program"]
+__all__ = ["clean", "clean_ends", "holds_json", "is_secret", "is_secret_name", "placeholder", "scrub", "scrub_program"]
 
 
 # Every range is unseen, unassigned for good, or changes how others are seen.
@@ -418,6 +418,11 @@ def _replacement(kind: str) -> Replace:
         return before + placeholder(kind) + after
 
     return replace
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether some values under this *name* must not be seen."""
+    return secret_name(name[-80:]) is not None
 
 
 def is_secret(name: str, value: object) -> bool:
@@ -814,6 +819,12 @@ def is_plain(text: str) -> bool:
         ("PASS " in text or "AUTH " in text or "bearer" in low or "basic" in low)
         or ("login" in low or "identified" in low or "rabbitmqctl" in low)
     )
+
+
+def holds_json(text: str) -> bool:
+    """Tell whether a text may be an object or an array in JSON, whose escapes can hide what surrounds a secret."""
+    first = text[:1]
+    return (text.lstrip()[:1] if first.isspace() else first) in ("{", "[")
 
 
 def has_gate(low: str) -> bool:

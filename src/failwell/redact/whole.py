@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from failwell._json import is_array, is_object, parse_json, write_json
-from failwell.redact.scrubber import clean, drop_invisible, is_secret_name, placeholder, scrub
+from failwell.redact.scrubber import clean, drop_invisible, holds_json, is_secret_name, placeholder, scrub
 
 MOST_CHARACTERS: Final = 1_000_000
 """Characters that are looked at; texts behind them are cut."""
@@ -97,12 +97,6 @@ class _Redaction:
             return self.text(text, level) if len(text) <= _SHORT_BINARY else text
         redacted = self.text(inner, level)
         return text if redacted == inner else base64.b64encode(redacted.encode()).decode()
-
-
-def holds_json(text: str) -> bool:
-    """Tell whether a text may be an object or an array in JSON."""
-    first = text[:1]
-    return (text.lstrip()[:1] if first.isspace() else first) in ("{", "[")
 
 
 _LONGEST_NAME = 100

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from failwell._json import is_object
@@ -80,20 +81,23 @@ def _remembered(name: str, prefix: str) -> ToolName:
 
 
 @lru_cache(maxsize=4)
-def _names_of_server(names: tuple[str, ...]) -> tuple[str, dict[str, ToolName], frozenset[str]]:
-    """Return the word that the tools of a server begin with, the words of each, and the nouns of all.
+def _names_of_server(names: tuple[str, ...]) -> tuple[str, dict[str, ToolName], dict[str, frozenset[str]]]:
+    """Return the word that its tools begin with, the words of each, and what else the things are called that they name.
 
     The list comes back from call to call, too.
     """
     prefix = _shared_prefix(names)
     known = {name: _listed_name(name, prefix) for name in names[:_LONGEST_LIST]}
-    return prefix, known, frozenset(noun for part in known.values() for noun in part.nouns)
+    nouns = frozenset(noun for part in known.values() for noun in part.nouns)
+    called = {noun: frozenset((noun,)) for noun in nouns} | _SAME_THING
+    return prefix, known, {thing: others for thing, others in called.items() if not others.isdisjoint(nouns)}
 
 
 def _kind_of(word: str) -> str | None:
     return _KIND_OF_VERB.get(word)
 
 
+@lru_cache(maxsize=2048)
 def singular(word: str) -> str:
     """Return an English noun in the singular; what is none may come out odd, but always in the same way."""
     if word.endswith("ies") and len(word) > 4:
@@ -162,7 +166,7 @@ def _misspelt_kind(name: ToolName) -> str | None:
 
 
 # What else the things are called that tools list: a path is found by listing a directory.
-_SAME_THING: dict[str, str] = {
+_SAME_THING_WORDS: dict[str, str] = {
     "path": "file directory folder",
     "file": "file directory folder",
     "filename": "file document workbook directory",
@@ -181,27 +185,34 @@ _SAME_THING: dict[str, str] = {
     "pod": "pod resource",
     "conversation": "channel conversation",
 }
+_SAME_THING = {thing: frozenset(others.split()) for thing, others in _SAME_THING_WORDS.items()}
 _PATHS = frozenset(("path", "file", "filename", "filepath", "directory", "folder"))
 _NEEDS_NO_NEW = frozenset(("list", "search", "read", "delete", "copy"))
+# In lower case. Each wording begins with a letter: to search for letters is fast.
 _NOT_FOUND = lazy_pattern(
-    r"not[ _]found|not exist|n't exist|not be found|no such|unknown|missing|undefined"
-    r"|(?:cannot|can't|not|n't) (?:find|open)|no \w{2,30} (?:found|named|called|with|exists?)",
-    re.IGNORECASE,
+    r"n(?:ot(?:[ _]found| exist| be found| find| open)|'t (?:exist|find|open)"
+    r"|o (?:such|\w{2,30} (?:found|named|called|with|exists?)))"
+    r"|un(?:known|defined)|missing|can(?:not|'t) (?:find|open)"
 )
-_QUOTED = lazy_pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\S{0,200}[/\\]\S{0,200}")
-_WORD = lazy_pattern(r"[A-Za-z]{3,30}")
+_QUOTED = lazy_pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|[^\s/\\]{0,200}+[/\\]\S{0,400}")
+_QUOTES = frozenset("'\"`/\\")
+_WORD = lazy_pattern(r"[a-z]{3,30}")
 _LONGEST_TEXT = 4000
 _MOST_CLAUSES, _BEFORE, _AFTER = 5, 100, 60
 
 
 def missing_things(text: str) -> list[str]:
     """Return the words about what a text says is missing, in their order: of "Table 'x' does not exist", `table`."""
-    text = _QUOTED.sub(" ", text[:_LONGEST_TEXT])
+    text = text[:_LONGEST_TEXT].lower()
+    if not _QUOTES.isdisjoint(text):
+        text = _QUOTED.sub(" ", text)
     found: dict[str, None] = {}
-    for match in list(_NOT_FOUND.finditer(text))[:_MOST_CLAUSES]:
-        before = text[max(0, match.start() - _BEFORE) : match.start()].rpartition(": ")[2]  # not what the tool did then
-        clause = before + text[match.start() : match.end() + _AFTER]
-        found.update(dict.fromkeys(singular(word) for word in _WORD.findall(clause.lower()) if word not in _FILLING))
+    for match in islice(_NOT_FOUND.finditer(text), _MOST_CLAUSES):
+        start, end = match.span()
+        before = text[max(0, start - _BEFORE) : start].rpartition(": ")[2]  # not what the tool did then
+        for word in _WORD.findall(before + text[start : end + _AFTER]):
+            if word not in _FILLING:
+                found[singular(word)] = None
     return list(found)
 
 
@@ -220,7 +231,7 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     What is missing is what the *text* of the failure names; else what the names of the *fields* at fault say, else the
     name of the tool.
     """
-    prefix, known, nouns = _names_of_server(tuple(names))
+    prefix, known, called_too = _names_of_server(tuple(names))
     parts = {name: part for name, part in known.items() if name != tool}
     if not parts:
         return ()
@@ -228,14 +239,15 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     if called.kind == "change" and _NO_MATCH.search(text[:_LONGEST_TEXT]):  # the thing is there, and reads otherwise
         readers = [name for name, part in parts.items() if part.kind == "read" and part.nouns == called.nouns]
         return tuple(sorted(readers, key=lambda name: (_CONTENT.isdisjoint(parts[name].words), len(name)))[:1])
-    named = [{thing} for thing in missing_things(text)]
+    named = missing_things(text)
     argued = [set(name.nouns or name.words) for name in (_listed_name(field, "") for field in fields)]
     # What a path leads to is found where paths are listed, and nowhere else.
-    last = set[str]() if any(things & _PATHS for things in (*named, *argued)) else set(called.nouns)
-    for things in (*named, *argued, last):
-        wanted = {other for thing in things for other in _SAME_THING.get(thing, thing).split()}
-        if wanted.isdisjoint(nouns):
+    is_path = not _PATHS.isdisjoint(named) or any(things & _PATHS for things in argued)
+    sought = [{thing} for thing in named if thing in called_too] + argued
+    for things in sought if is_path else (*sought, set(called.nouns)):
+        if called_too.keys().isdisjoint(things):
             continue
+        wanted = {other for thing in things for other in _SAME_THING.get(thing, (thing,))}
         listing = _best(parts, wanted, _LISTS)
         creating = None if called.kind in _NEEDS_NO_NEW else _best(parts, wanted, ("create",))
         if found := [name for name in (listing, creating) if name]:
