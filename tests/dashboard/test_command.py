@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> str:
         (("--store", "sqlite:///x.db", "--listen", "nowhere"), "--listen must be a host and a port, such as"),
         (
             ("--store", "sqlite:///x.db", "--listen", "0.0.0.0:0"),
-            "others can reach 0.0.0.0: give --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1",
+            "other machines can reach 0.0.0.0: set --token or FAILWELL_DASHBOARD_TOKEN, or listen on 127.0.0.1",
         ),
         (("--store", "sqlite:///x.db", "--token", "short"), "the token must have at least 16 characters of ASCII"),
         (
