@@ -258,4 +258,4 @@ def test_the_deadline_of_a_task_counts_from_the_start_of_its_call(clock: FakeClo
     with pytest.raises(fw.ToolFailure) as raised:
         asyncio.run(main())
 
-    assert raised.value.failure.message == "No answer came within the deadline of 10 seconds."
+    assert raised.value.failure.message == "No answer arrived within the deadline of 10 seconds."
