@@ -127,8 +127,8 @@ def _runs(results: Results) -> str:
         if run.figures:
             runs.setdefault(run.run or run.measured or "unknown", []).append(name)
     if len(runs) < 2:
-        return f"All figures come from one run ({''.join(runs)})." if runs else ""
-    described = "; ".join(f"{run}: {', '.join(names)}" for run, names in runs.items())
+        return f"All figures come from one run (`{''.join(runs)}`)." if runs else ""
+    described = "; ".join(f"`{run}`: {', '.join(names)}" for run, names in runs.items())
     return f"**The figures come from {len(runs)} runs** and compare only within each: {described}."
 
 

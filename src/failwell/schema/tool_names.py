@@ -97,7 +97,7 @@ def _kind_of(word: str) -> str | None:
     return _KIND_OF_VERB.get(word)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)  # words of tools come back, those that callers make up don't
 def singular(word: str) -> str:
     """Return an English noun in the singular; what is none may come out odd, but always in the same way."""
     if word.endswith("ies") and len(word) > 4:
