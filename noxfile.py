@@ -75,15 +75,15 @@ UNTYPED = ("google_adk",)
 
 # Settings of pip, and the same ones of uv, which does not read pip's, with what stands between several values.
 SAME_FOR_UV = {
-    "index-url": ("UV_DEFAULT_INDEX", " "),
-    "extra-index-url": ("UV_INDEX", " "),
-    "find-links": ("UV_FIND_LINKS", ","),
-    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "index_url": ("UV_DEFAULT_INDEX", " "),
+    "extra_index_url": ("UV_INDEX", " "),
+    "find_links": ("UV_FIND_LINKS", ","),
+    "trusted_host": ("UV_INSECURE_HOST", " "),
     "cert": ("SSL_CERT_FILE", " "),
     "constraint": ("UV_CONSTRAINT", " "),
-    "build-constraint": ("UV_BUILD_CONSTRAINT", " "),
+    "build_constraint": ("UV_BUILD_CONSTRAINT", " "),
     "timeout": ("UV_HTTP_TIMEOUT", " "),
-    "default-timeout": ("UV_HTTP_TIMEOUT", " "),
+    "default_timeout": ("UV_HTTP_TIMEOUT", " "),
 }
 
 
@@ -95,7 +95,7 @@ def settings_for_uv(listed: str) -> dict[str, str]:
     found = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_PYTHON_DOWNLOADS": "never"}
     for line in listed.splitlines():
         name, _, value = line.partition("=")
-        if same := SAME_FOR_UV.get(name.rpartition(".")[2]):
+        if same := SAME_FOR_UV.get(name.rpartition(".")[2].replace("-", "_")):
             variable, between = same
             found[variable] = between.join(str(ast.literal_eval(value)).split())
     return found

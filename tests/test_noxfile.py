@@ -9,13 +9,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LISTED = r"""
-global.extra-index-url='\nhttps://one.example/simple\nhttps://two.example/simple'
-global.index-url='https://example.com/simple'
+global.extra_index_url='\nhttps://one.example/simple\nhttps://two.example/simple'
+global.index_url='https://example.com/simple'
 global.timeout='60'
 :env:.cert='/etc/ca.pem'
 :env:.constraint='constraints.txt'
-:env:.find-links='/one /two'
-"""
+:env:.find_links='/one /two'
+""".replace("_", "-")  # as pip writes them
 
 
 @pytest.mark.slow  # nox comes with `make cover`

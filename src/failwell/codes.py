@@ -225,7 +225,7 @@ ROWS: tuple[Row, ...] = (
     Row("CONNECTION_REFUSED", "TRANSIENT", 502, "An upstream service refused the connection", _WAIT,
         outcome="not_executed"),
     Row("CONNECTION_LOST", "TRANSIENT", 502, "The connection was lost", _CHECK_FIRST),
-    Row("SESSION_LOST", "TRANSIENT", 404, "The server lost the session",
+    Row("SESSION_LOST", "TRANSIENT", 404, "The server no longer recognizes the session",
         Advice("retry", "Make the same call again once the client has a new session.")),
     Row("DNS_TEMPORARY", "TRANSIENT", 502, "The host name could not be resolved right now", _WAIT,
         outcome="not_executed"),

@@ -61,6 +61,8 @@ def _step(decision: Decision) -> str:
         parts = [named] if is_our_sentence(parts[0]) else [parts[0], named]
     if decision.delay is not None and decision.delay >= _SHORTEST_DELAY:
         wait = f"Wait at least {in_seconds(decision.delay)}"
-        merged = parts[0].replace(_WAIT, f"{wait},") if is_our_sentence(parts[0]) else parts[0]
-        parts = [merged] if merged != parts[0] else [*parts, f"{wait}."]
+        if _WAIT in parts[0] and is_our_sentence(parts[0]):
+            parts[0] = parts[0].replace(_WAIT, f"{wait},")
+        else:
+            parts.append(f"{wait}.")
     return " ".join(filter(None, parts))

@@ -143,7 +143,7 @@ def test_what_is_said_of_a_session_that_stays_lost_is_true(server: FaultServer, 
         result = anyio.run(main, url)
 
     assert (result.failure.code, result.failure.outcome) == ("SESSION_LOST", "not_executed")
-    assert result.failure.message == "The MCP server lost the session. This request was not executed."
+    assert result.failure.message == "The MCP server no longer recognizes the session. This request was not executed."
     assert server.effects == []
 
 

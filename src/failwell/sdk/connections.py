@@ -173,7 +173,7 @@ class SessionConnection:
             if self.reconnect is None:
                 raise
             return await self._replace()
-        log.info("an MCP server lost a session, so a new one was started")
+        log.info("an MCP server no longer recognized a session, so a new one was started")
         return True
 
     async def _replace(self) -> bool:

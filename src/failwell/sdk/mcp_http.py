@@ -40,7 +40,7 @@ _UNAUTHORIZED = 401
 _NOT_FOUND = 404
 _OF_SESSION = ("session_id", "protocol_version")  # what a transport knows of its session; the second in mcp 1 only
 _STREAM_ENDED = "SSE stream"  # what mcp 2 says of an answer that was cut off begins like this
-_SESSION_LOST = "The MCP server lost the session. This request was not executed."
+_SESSION_LOST = "The MCP server no longer recognizes the session. This request was not executed."
 # What the rules for exceptions say of a service behind a server is true of the MCP server itself here.
 _MESSAGES = {
     "CONNECTION_FAILED": "The MCP server could not be reached.",
