@@ -30,8 +30,8 @@ def run() -> Iterator[Amount]:
     yield _amount("servers", _READER, len({row["server"] for row in rows}))
     yield from _shares(_READER, corpus.score(rows))
     yield from _false_alarms()
-    yield from _shares(_LEFT_OUT, corpus.cross_validated(rows))
-    for bucket in corpus.calibration(rows):
+    yield from _shares(_LEFT_OUT, corpus.cross_validated())
+    for bucket in corpus.calibration():
         name = f"confidence from {bucket.at_least:.2f}"
         yield _amount(f"{name}: answers", _LEFT_OUT, bucket.answers)
         yield _amount(f"{name}: right", _LEFT_OUT, bucket.share * 100, "%")

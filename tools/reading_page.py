@@ -78,6 +78,7 @@ def _sections() -> Iterator[str]:
     yield from _numbers()
     yield from _services()
     yield from _wordings()
+    yield _CLASSIFIER
     yield from _languages()
     yield from _unflagged()
 
@@ -122,6 +123,16 @@ def _wordings() -> Iterator[str]:
     for code in sorted(by_meaning):
         phrases = (rule.phrases.replace("\n", ", ").strip(", ").partition(", ")[0] for rule in by_meaning[code])
         yield f"| {_linked(code)} | {', '.join(f'`{_cell(phrase.strip())}`' for phrase in phrases)} |"
+
+
+_CLASSIFIER = """
+## All words together
+
+People word errors in more ways than a table can list. So a rule for wordings is one witness among others: a
+classifier, trained on thousands of labelled English texts, looks at all the words. If they speak against the rule, or
+if no rule matches, the classifier decides if it is at least 70 % sure; if it isn't, `read` claims nothing. The
+classifier only tells the type, and never that waiting helps. It is not used for plain text that isn't flagged as an
+error, nor where a validator, a status, a code or the arguments decide."""
 
 
 def _languages() -> Iterator[str]:

@@ -1,6 +1,5 @@
 """JSON: type guards for values, and objects read from and written for peers that may be hostile or sloppy."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
@@ -56,6 +55,8 @@ def parse_json(text: str) -> Any:
         return _decoder(text)
     except (ValueError, RecursionError):
         pass
+    import json  # only now: it is seldom needed
+
     try:
         loose = json.loads(text.lstrip("\ufeff"))
         return json.loads(json.dumps(loose).encode("utf-8", "replace"))

@@ -396,7 +396,7 @@ def _by_retry(
     if failure.retryable is False or (failure.retryable is None and failure.type not in _MAY_PASS_IF_UNKNOWN):
         return None
     if failure.retryable is None and not is_safe:
-        reason = "It is unknown what failed, and the tool may not be safe to run twice."
+        reason = "It is unknown whether another try helps, and the tool may not be safe to run twice."
         return Decision(action="stop", reason=reason)
     most = policy.attempts if failure.retryable else min(policy.attempts, _MOST_ATTEMPTS_IF_UNKNOWN)
     if attempt >= most:

@@ -82,6 +82,10 @@ def test_a_line_that_is_no_json_among_recorded_ones_is_named(
     )
 
 
+def test_a_sentence_is_taken_for_the_text_of_an_error_and_not_for_a_program() -> None:
+    assert "SERVICE_UNAVAILABLE" in output("read", "503 Service Unavailable")
+
+
 def test_a_sentence_with_an_object_below_it_is_one_text() -> None:
     ran = run("read", "--json", stdin=f"No such file:\n{FAILED}\n")
 

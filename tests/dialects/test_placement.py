@@ -179,6 +179,14 @@ def test_a_short_secret_does_not_mangle_the_sentence() -> None:
     assert fw.dialects.canonical(failure).fields[0].message == "it must have at least eight characters"
 
 
+def test_names_to_choose_from_are_told_though_one_of_them_is_secret() -> None:
+    schema = {"type": "object", "properties": {"password": {}, "number": {}}}
+    failure = fw.check_arguments({"pasword": PASSWORD}, schema)
+    assert failure is not None
+
+    assert fw.dialects.canonical(failure).fields[0].options == ("password", "number")
+
+
 @pytest.mark.parametrize("name", ["bogus_token", "password", "api_key"])
 def test_our_own_words_about_a_field_with_a_secret_name_stay_readable(name: str) -> None:
     schemas: list[dict[str, Any]] = [

@@ -52,9 +52,10 @@ def test_without_our_meta_everything_survives_but_what_the_table_says(dialect: s
 
 @each_dialect
 def test_what_was_not_understood_is_sent_in_the_words_of_the_server(dialect: str) -> None:
-    text = "Blorp: the amount of 900 is above what Maria approved."
+    text = "Blorp: Maria zorked the wibble."
     failure = fw.read({"content": [{"type": "text", "text": text}], "isError": True})
     assert failure is not None
+    assert failure.confidence == 0
 
     result = fw.encode(failure, dialect, structured=True)
 

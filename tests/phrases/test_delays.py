@@ -127,6 +127,11 @@ def test_durations_of_rpc_details(value: object, delay: float | None) -> None:
 DELAYS = [
     ("Rate limit exceeded, retry in 30s", 30),
     ("Too many requests. Try again in 2 minutes.", 120),
+    ("Slow down! You can call this again in 45 seconds.", 45),
+    ("Rate limit hit. Come back in half an hour.", 1800),
+    ("429: please hold off for a minute", 60),
+    ("The catalogue is rebuilding, try in 2 minutes", 120),
+    ("Request after 5 minutes timed out, try again", None),
     ("rate limited; please wait 5 seconds", 5),
     ("429 Too Many Requests\nRetry-After: 17", 17),
     ("Rate limit: retry after 1500 ms", 1.5),

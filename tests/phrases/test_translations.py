@@ -1,26 +1,12 @@
 """Error texts in other languages: nine meanings in each, in wordings that servers use; data in `tests/data`."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 import failwell as fw
 from failwell.phrases.translations import LANGUAGES, TRANSLATIONS
+from tests.reading import corpus
 
-TYPES = {
-    "not found": "NOT_FOUND",
-    "denied": "PERMISSION",
-    "invalid": "VALIDATION",
-    "required": "VALIDATION",
-    "timed out": "TRANSIENT",
-    "unavailable": "TRANSIENT",
-    "too many": "TRANSIENT",
-    "already exists": "CONFLICT",
-    "internal error": "INTERNAL",
-}
-_PATH = Path(__file__).parents[1] / "data" / "translations.jsonl"
-ROWS = [json.loads(line) for line in _PATH.read_text(encoding="utf-8").splitlines()]
+ROWS = corpus.translations()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['language']}: {row['text']}")
@@ -29,7 +15,7 @@ def test_a_common_wording_is_understood(row: dict[str, str]) -> None:
         found = fw.read({"content": [{"type": "text", "text": said}], "isError": True})
 
         assert found is not None
-        assert found.type == TYPES[row["meaning"]]
+        assert found.type == row["type"]
         assert found.confidence is not None
         assert found.confidence >= 0.7
 
@@ -39,7 +25,7 @@ def test_every_meaning_has_wordings_in_every_language() -> None:
     meanings = {(row["language"], row["meaning"]) for row in ROWS}
 
     assert len(languages) == 10
-    assert [(one, meaning) for one in languages for meaning in TYPES if (one, meaning) not in meanings] == []
+    assert [(one, meaning) for one in languages for meaning in corpus.MEANINGS if (one, meaning) not in meanings] == []
 
 
 def test_every_translation_is_of_a_language_with_a_name() -> None:

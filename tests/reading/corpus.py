@@ -16,6 +16,7 @@ from msgspec import Struct
 
 import failwell as fw
 from failwell.phrases import texts
+from failwell.reading import classifier
 from failwell.reading.context import Context
 from failwell.reading.flat_text import deciding_phrase
 
@@ -73,6 +74,37 @@ def first_failures() -> tuple[Row, ...]:
 @cache
 def error_texts() -> tuple[Row, ...]:
     return _rows("error_texts.jsonl")
+
+
+MEANINGS = {
+    "not found": "NOT_FOUND",
+    "denied": "PERMISSION",
+    "invalid": "VALIDATION",
+    "required": "VALIDATION",
+    "timed out": "TRANSIENT",
+    "unavailable": "TRANSIENT",
+    "too many": "TRANSIENT",
+    "already exists": "CONFLICT",
+    "internal error": "INTERNAL",
+}
+"""What is said in each language, and the type that it means."""
+
+
+@cache
+def translations() -> tuple[Row, ...]:
+    return tuple(row | {"type": MEANINGS[row["meaning"]]} for row in _rows("translations.jsonl"))
+
+
+@cache
+def labelled_texts() -> tuple[Row, ...]:
+    """Texts of servers that nobody has written, in as many wordings as possible: the classifier learns from them."""
+    return _rows("labelled_texts.jsonl")
+
+
+@cache
+def unseen_texts() -> tuple[Row, ...]:
+    """Texts of the same kind, by other authors, that nothing was learned from."""
+    return _rows("unseen_texts.jsonl")
 
 
 @cache
@@ -154,18 +186,16 @@ def _share(values: Iterable[bool]) -> float:
     return sum(values) / len(values) if values else 1.0
 
 
-def cross_validated(rows: Iterable[Row]) -> Score:
-    """Score each server with rules that do not know it."""
-    rows = list(rows)
-    answers = _answers_without_own_rules(rows)
-    return score(rows, lambda row: answers[row["id"]])
+def cross_validated() -> Score:
+    """Score each server with rules and weights that do not know it."""
+    answers = _answers_without_own_rules()
+    return score(failures(), lambda row: answers[row["id"]])
 
 
-def calibration(rows: Iterable[Row]) -> list[Bucket]:
-    """How often answers are right, by their confidence, each server read with rules that do not know it."""
-    rows = list(rows)
-    answers = _answers_without_own_rules(rows)
-    given = [(found, found.type in row["category_ok"]) for row in rows if (found := answers[row["id"]])]
+def calibration() -> list[Bucket]:
+    """How often answers are right, by their confidence, each server read by what does not know it."""
+    answers = _answers_without_own_rules()
+    given = [(found, found.type in row["category_ok"]) for row in failures() if (found := answers[row["id"]])]
     buckets: list[Bucket] = []
     for at_least, below in zip(EDGES, (*EDGES[1:], 2.0), strict=True):
         right = [is_right for found, is_right in given if at_least <= found.confidence < below]
@@ -177,18 +207,32 @@ EDGES = (CERTAIN, 0.8, 0.85, 0.9, 0.95)
 """Where a bucket of confidence begins."""
 
 
-def _answers_without_own_rules(rows: list[Row]) -> dict[str, Answer | None]:
-    """The answers for each server without the phrases that only its own texts stand for."""
+_FOLDS = 5
+
+
+@cache
+def _answers_without_own_rules() -> dict[str, Answer | None]:
+    """The answers for each server without the phrases that only its own texts stand for, and what was learned of it."""
+    from tools import train_classifier  # needs scikit-learn
+
+    rows = failures()
     servers: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if phrase := _deciding_phrase(row):
             servers[phrase].add(row["server"])
+    learned = train_classifier.rows()
+    names = sorted({row["server"] for row in rows})
     answers: dict[str, Answer | None] = {}
-    for server in {row["server"] for row in rows}:
-        own = {phrase for phrase, where in servers.items() if where == {server}}
-        reduced = texts.table().without(own)
-        with patch.object(texts, "table", lambda reduced=reduced: reduced):
-            answers |= {row["id"]: answer(row) for row in rows if row["server"] == server}
+    for fold in (names[start::_FOLDS] for start in range(_FOLDS)):
+        model = train_classifier.learn(row for row in learned if row["server"] not in fold)
+        for server in fold:
+            own = {phrase for phrase, where in servers.items() if where == {server}}
+            reduced = texts.table().without(own)
+            with (
+                patch.object(texts, "table", lambda reduced=reduced: reduced),
+                patch.object(classifier, "model", lambda model=model: model),
+            ):
+                answers |= {row["id"]: answer(row) for row in rows if row["server"] == server}
     return answers
 
 

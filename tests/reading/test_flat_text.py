@@ -689,3 +689,19 @@ def test_of_a_path_whose_folders_were_sent_too_the_end_is_blamed() -> None:
     found = seen("A note already exists at: /srv/notes/plan.md", arguments=sent)
 
     assert [problem.path for problem in found.fields] == ["filename"]
+
+
+@pytest.mark.parametrize(
+    ("text", "blamed"),
+    [
+        ("Unexpected shell operator: &&", ["command[1]"]),
+        ("Invalid option for the shell", []),
+        ("Not a directory: shell", ["folder"]),
+        ("Unsupported folder type of 'shell'", ["folder"]),
+        ("Invalid path work/shell", ["folder"]),
+    ],
+)
+def test_a_word_that_ends_a_path_by_chance_is_not_quoted_from_it(text: str, blamed: list[str]) -> None:
+    found = seen(text, arguments={"folder": "/srv/shell", "command": ["ls", "&&", "rm"]})
+
+    assert [problem.path for problem in found.fields] == blamed

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
+from shutil import which
 from types import TracebackType
 from typing import Annotated, Any, TextIO, TypeVar, get_args
 
@@ -94,7 +95,8 @@ def read(
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The payload as JSON; or a server to call --tool on: a command after --, or a URL.", metavar="COMMAND"
+            help="The payload, JSON or text; or a server to call --tool on: a command after --, or a URL.",
+            metavar="COMMAND",
         ),
     ] = None,
 ) -> None:
@@ -118,7 +120,7 @@ def read(
     hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
     sent = parse_json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
     lines = None
-    payload = command[0] if command and command[0].lstrip()[:1] in ("{", "[") else None
+    payload = command[0] if command and _is_payload(command) else None
     if command and file is not None:
         raise Misuse(f"both {'a payload' if payload else 'a command'} and --file are given: use one of them")
     if payload is not None and command is not None and len(command) > 1:
@@ -151,6 +153,12 @@ class RecordedCall(Struct, frozen=True, kw_only=True):
     schema: Any = None
     annotations: Any = None
     record: Record | None = None
+
+
+def _is_payload(command: list[str]) -> bool:
+    """Tell whether what stands in the place of a command is JSON, or a sentence: no program has such a name."""
+    is_json = command[0].lstrip()[:1] in ("{", "[")
+    return is_json or (len(command) == 1 and " " in command[0] and which(command[0]) is None)
 
 
 def parse_lines(text: str) -> list[RecordedCall] | None:

@@ -249,14 +249,20 @@ _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisofor
 
 
 # One is in every text that asks.
-_ASKING_WORDS = ("retry", "again", "wait", "available", "reset", "backoff", "cool", "allowed", "possible")
+_ASKING_WORDS = (
+    "retry", "again", "wait", "available", "reset", "backoff", "cool", "allowed", "possible", "back", "try in",
+    "hold off",
+)  # fmt: skip
 _ASKED = lazy_pattern(
     r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"
     r"|rate[ _-]?limit[ _-]?reset(?:[ _-]?(?:after|at|in))?|backoff)"
     r"(?:[ _-]?(?P<unit>ms|millis|milliseconds|s|sec|secs|seconds|min|mins|minutes|hours)(?=[\"'\s:=]))?"
     r"[\"']?[\s:=]{1,3}[\"']?(?:about |at least |approximately |around )?"
-    r"|(?:try|retry)(?: this| it| your request| the request)? again (?:in|after|at) "
+    r"|(?:try|retry|come back|check back)(?: (?:this|it|your request|the request))?(?: again)? (?:in|after|at) "
     r"(?:about |at least |approximately |around )?"
+    r"|(?:call|ask|come|check|run|send|request|attempt|use)(?: (?:this|it|us|that|the tool|your request|the request))?"
+    r" again (?:in|after|at) (?:about |at least |approximately |around )?"
+    r"|hold off (?:for )?(?:about |at least )?"
     r"|wait(?:ing)? (?:for |of )?(?:about |at least |another |approximately |around |until )?"
     r"|(?:available|resets?|reset|retry|back|unblocked|unlocked|allowed|possible) (?:again )?(?:in|at|after) "
     r"(?:about |around )?"

@@ -17,6 +17,12 @@ _DONE = (
     r"|queued|recorded|refunded|registered|removed|renamed|saved|scheduled|sent|shipped|started|stored|submitted"
     r"|transferred|triggered|updated|uploaded|withdrawn|written)"
 )
+_DOING = (
+    r"(?:adding|applying|approving|booking|cancell?ing|capturing|charging|closing|committing|creating|debiting|deleting"
+    r"|delivering|deploying|inserting|merging|moving|ordering|paying|placing|posting|publishing|purchasing|pushing"
+    r"|refunding|registering|removing|renaming|saving|scheduling|sending|shipping|storing|submitting|transferring|updating"
+    r"|uploading|withdrawing|writing)"
+)
 _WENT_WELL = r"(?:succeeded|completed|complete|successful|finished|went through)"
 _NO = r"\bnot|n't|\bbe|\bnever|\bnothing|\bnothing was|\bnot been|\bno|\b0|\bnone"
 _NEGATED = "".join(rf"(?<!{before} )" for before in _NO.split("|"))
@@ -78,6 +84,25 @@ _SIGNS: tuple[_Sign, ...] = (
         _SOMETHING_DONE,
     ),
     _Sign(("before",), lazy_pattern(rf"b(?<!\w.)efore\b(?={_WITHIN}\b{_BROKE_OFF}\b)"), _SOMETHING_DONE),
+    _Sign(("then ",), lazy_pattern(rf"t(?<!\w.)hen (?={_WITHIN}\b(?:{_WRONG}|hit |rate limit))"), _SOMETHING_DONE),
+    _Sign(
+        (" after ",),
+        lazy_pattern(
+            rf"(?:{_WRONG}|\blimit(?:ed)?\b|\breached\b|\bunavailable\b|\bdisconnected\b){_WITHIN} after "
+            rf"(?:the |your |it )?(?:payment|purchase|transfer|{_DOING})\b"
+        ),
+    ),
+    _Sign(
+        ("regardless", "anyway", "nevertheless", "nonetheless"),
+        lazy_pattern(rf"{_NEGATED}\b{_DONE} (?:regardless|anyway|nevertheless|nonetheless)\b"),
+    ),
+    # Not the call that failed, but what it was to do: it is done.
+    _Sign(
+        ("succeeded", "successful", "went through"),
+        lazy_pattern(
+            rf"(?:charge|payment|purchase|transfer|order|transaction|booking)\b[^\n]{{0,40}}? {_NEGATED}{_WENT_WELL}\b"
+        ),
+    ),
     _Sign(
         ("succeeded", "complete", "successful", "finished", "went through"),
         lazy_pattern(rf"(?=[scfw]){_NEGATED}\b{_WENT_WELL}[,;] {_WITHIN}\b{_WRONG}"),

@@ -87,6 +87,13 @@ REASONS: tuple[tuple[int, str], ...] = (
 """Each status, and how the reason that may stand behind it begins."""
 
 
+BEFORE_STATUS = (
+    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?(?: of)?|response code|statuscode|errorcode|error code"
+    r"|https?(?:/[\d.]{1,3})?(?: ?error| status| code)?(?: occurred)?)[\s:=#(\[\"']{1,4}"
+)
+"""The pattern of the words that say, before a number, that it is a status."""
+
+
 def meaning_of_status(status: int) -> Meaning:
     """Return what a status from 400 on means."""
     return STATUSES.get(status) or STATUSES[400 if status < 500 else 500]

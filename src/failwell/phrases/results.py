@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
             unexpected return (value)? type
             return value of tool
             (invalid|unexpected) return value
+            invalid tools call result
         """,
         confidence=0.95,
         outcome="executed",

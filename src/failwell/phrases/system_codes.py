@@ -3,7 +3,7 @@
 import errno
 from types import ModuleType
 
-from failwell.phrases.meanings import Rows, by_code
+from failwell.phrases.meanings import Rows, by_code, by_number, not_executed, outcome_unknown
 
 
 def by_constant(rows: Rows, module: ModuleType) -> dict[int, str]:
@@ -88,6 +88,25 @@ WEBSOCKET_CLOSES = {
     3008: "UPSTREAM_TIMEOUT",
 }
 """Codes with which a WebSocket peer closes the connection."""
+
+
+_CURL_ROWS: Rows = (
+    (not_executed("INVALID_URL"), "1 3"),
+    ("HOST_NOT_FOUND", "6"),
+    ("CONNECTION_FAILED", "5 7 97"),
+    (outcome_unknown("CONNECTION_FAILED"), "35"),
+    ("FORBIDDEN", "9"),
+    ("UNAUTHORIZED", "67"),
+    ("FILE_NOT_FOUND", "78"),
+    ("TLS_VERIFY_FAILED", "51 60 83 90 91"),
+    ("CONFIG_ERROR", "4 53 54 58 59 66 77"),
+    ("TIMEOUT", "28"),
+    ("CONNECTION_LOST", "16 18 52 55 56 79 80 92 95"),
+    ("TOO_MANY_REDIRECTS", "47"),
+    ("BAD_UPSTREAM_RESPONSE", "8 61 63 96"),
+)
+CURL = by_number(_CURL_ROWS)
+"""What the results of libcurl mean."""
 
 
 def code_of_smtp_reply(reply: int) -> str | None:

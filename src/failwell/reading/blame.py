@@ -61,11 +61,11 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         _best_quoted(text, context, found, spoken)
         or [[name] for name in spoken[:1]]
         or _statements(text, context, code)
-        or (_absent_thing(text, context) if codes.derive(code, None).type == "NOT_FOUND" else [])
+        or (_absent_thing(text, context) if codes.derive(found.code, found.type).type == "NOT_FOUND" else [])
     )
 
 
-def _written_blamed(text: str, context: Context, code: str) -> list[list[str | int]]:
+def _written_blamed(text: str, context: Context, code: str | None) -> list[list[str | int]]:
     """Return the arguments that are written as names and blamed: not what is advised, nor sent where one is missing."""
     written = written_names(text, context)
     is_missing = code == "MISSING_REQUIRED_FIELD"
@@ -151,7 +151,7 @@ def _best_quoted(text: str, context: Context, found: Finding, spoken: Collection
         quoted = [place for place in quoted if not _PLACE.search(text, max(0, place[0] - 40), place[0])]
     if "No " in text and len(quoted) > 1:
         quoted = [place for place in quoted if not _PLACE_OF_NONE.search(text, max(0, place[0] - 160), place[0])]
-    if " -> " in text and len(quoted) > 1 and not found.code.endswith("NOT_FOUND"):
+    if " -> " in text and len(quoted) > 1 and codes.derive(found.code, found.type).type != "NOT_FOUND":
         return [keys for _, keys in sorted(quoted)[:2]]
     if found.span is not None:
         span = found.span
@@ -251,15 +251,22 @@ def _quoted_positions(words: str, text: str) -> list[int]:
 _QUOTES = "'\"`"
 
 
+_BEFORE_NAMES = ("/", "'", '"', "`", ": ")
+
+
 def _positions(words: str, text: str) -> list[int]:
-    at = text.find(words)
-    if at < 0 and "/" in words:
-        words = words.rstrip("/").rpartition("/")[2] if len(words.rpartition("/")[2]) > 3 else words
-        at = text.find(words)
+    at, last = text.find(words), words.rpartition("/")[2]
+    is_word = at < 0 and last != words and last.isalpha()  # the end of a path may be a word like any other
+    if at < 0 and last != words and len(last) > 3:
+        words, at = last, text.find(last)
     found: list[int] = []
     while at >= 0 and len(found) < 5:
         before, after = text[at - 1 : at], text[at + len(words) : at + len(words) + 1]
-        if not (before.isalnum() and words[0].isalnum()) and not (after.isalnum() and words[-1].isalnum()):
+        if (
+            not (before.isalnum() and words[0].isalnum())
+            and not (after.isalnum() and words[-1].isalnum())
+            and not (is_word and not text[max(0, at - 2) : at].endswith(_BEFORE_NAMES))
+        ):
             found.append(at)
         at = text.find(words, at + len(words))
     return found
@@ -365,7 +372,7 @@ _SPEAKS_OF_STATEMENTS = lazy_pattern(r"\b(?:statements?|quer(?:y|ies)|SQL)\b")
 _QUOTED_WORD = lazy_pattern(r"[\"'`]([^\s\"'`]{2,80})[\"'`]")
 
 
-def _statements(text: str, context: Context, code: str) -> list[list[str | int]]:
+def _statements(text: str, context: Context, code: str | None) -> list[list[str | int]]:
     """Return the one argument whose words are quoted, or that is a statement where the failure is one of statements."""
     texts = [(keys, value) for keys, value in context.values if isinstance(value, str) and len(value) < _LONGEST_CODE]
     for match in islice(_QUOTED_WORD.finditer(text), _MOST):
@@ -478,7 +485,7 @@ def find_final(text: str) -> str | None:
 
 
 def _completed(found: Finding, text: str, context: Context) -> Finding:
-    type_ = codes.derive(found.code, None).type
+    type_ = codes.derive(found.code, found.type).type
     if type_ == "TRANSIENT":
         return _transient(found, text, context)
     if found.code in _OWN_FILES and is_about_own_files(found.code, text, context):
@@ -549,9 +556,9 @@ def _transient(found: Finding, text: str, context: Context) -> Finding:
 
 def _blamed_fields(found: Finding, text: str, context: Context) -> tuple[FieldProblem, ...]:
     kind = "missing" if found.code == "MISSING_REQUIRED_FIELD" else None
-    title = codes.title_of(found.code, "INTERNAL")
+    title = codes.title_of(found.code, codes.derive(found.code, found.type).type)
     blamed = tuple(context.problem(keys, title, kind) for keys in find_blamed_arguments(text, context, found))
-    if blamed or codes.derive(found.code, None).type != "VALIDATION":
+    if blamed or codes.derive(found.code, found.type).type != "VALIDATION":
         return blamed
     return context.proven
 

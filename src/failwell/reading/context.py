@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 from msgspec import UNSET, Struct, UnsetType
 
 from failwell._json import is_array, is_object
-from failwell.codes import Outcome
+from failwell.codes import Outcome, Type
 from failwell.failure import ROOT, FieldProblem, join_path, split_path
 from failwell.redact.secrets import is_secret_name
 from failwell.schema.tree import key_of
@@ -228,12 +228,14 @@ def _collect(
 class Finding(Struct, frozen=True, kw_only=True):
     """What a rule found: a code, how sure it is, and the fields, delay or status that the text states with it.
 
-    `span` is where in the text the telling words stand; the argument at fault is usually named near them.
+    Without a code, only the type is known. `span` is where in the text the telling words stand; the argument at fault
+    is usually named near them.
     """
 
     rule: str
-    code: str
+    code: str | None
     confidence: float
+    type: Type | None = None  # where no code says it
     retryable: bool | UnsetType | None = UNSET
     outcome: Outcome | None = None  # where it does not follow from the code
     fields: tuple[FieldProblem, ...] = ()

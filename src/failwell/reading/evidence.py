@@ -16,11 +16,13 @@ from failwell.failure import Failure, FieldProblem, path_keys
 from failwell.phrases.delays import find_delay, parse_delay
 from failwell.phrases.effects import find_effect
 from failwell.phrases.keys import delay_key, role_of, squashed
+from failwell.phrases.language import plain
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading.blame import ADDRESS, find_final
 from failwell.reading.bodies import RETRY_WORDS, find_json
+from failwell.reading.classifier import telling_words
 from failwell.reading.context import Context
-from failwell.reading.flat_text import BY_SCHEMA, Reading, without_prefixes
+from failwell.reading.flat_text import BY_SCHEMA, TOGETHER, Reading, without_prefixes
 from failwell.reading.raw_result import RawResult, parse_result
 from failwell.redact.scrubber import clean
 
@@ -141,7 +143,8 @@ def _of_code(failure: Failure, reading: Reading, source: "_Source", context: Con
         return ClaimEvidence(**claimed, proof="key", rule=reading.rule, words=_shown(str(leaf.value)), where=leaf.path)
     if reading.rule is None:
         return ClaimEvidence(**claimed, proof="key", where="the payload", words=_shown(claimed["value"]))
-    words, where, span = source.find_words(reading.words) if reading.words else (None, _TEXT, None)
+    known_by = telling_words(plain(source.masked), failure.type) if reading.rule == TOGETHER else reading.words
+    words, where, span = source.find_words(known_by) if known_by else (None, _TEXT, None)
     return ClaimEvidence(**claimed, proof="rule", rule=reading.rule, words=words, where=where, span=span)
 
 

@@ -10,12 +10,11 @@ from msgspec import UNSET, Struct
 from failwell import codes
 from failwell._lazy import lazy_pattern
 from failwell.advice import stated_by
-from failwell.codes import Outcome
 from failwell.dialects._meta import ADVICE_MARKS, split_advice
 from failwell.failure import Failure, FieldProblem
 from failwell.phrases import results, texts
 from failwell.phrases.effects import find_some, tells_of_effect
-from failwell.phrases.http_codes import REASONS, VAGUE_STATUSES, meaning_of_status
+from failwell.phrases.http_codes import BEFORE_STATUS, REASONS, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.language import Match, plain
 from failwell.phrases.meanings import fields_of
 from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED, relays_lost_session
@@ -24,12 +23,13 @@ from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
 from failwell.reading.blame import ADDRESS, complete_finding, find_blamed_arguments, is_final, written_names
 from failwell.reading.bodies import Body, find_body
+from failwell.reading.classifier import classify
 from failwell.reading.context import Context, Finding
 from failwell.reading.validators import add_schema_facts
 from failwell.redact.canonical import CleanMessage, clean_message
 
 CERTAIN = 0.7
-"""Below this confidence nothing is claimed; no rule has less."""
+"""Below this confidence nothing is claimed."""
 
 # pydantic repeats the address of its manual under each problem.
 _ADVERT = "For further information visit https://"
@@ -85,20 +85,37 @@ def without_filling(text: str, *, keeps_frames: Callable[[], bool] = lambda: Fal
 
 def _reading(context: Context, found: Finding | None, cleaned: CleanMessage | None = None) -> Reading:
     message = context.safe_text or _NOTHING_SAID
-    if found is None:
-        # Whether another call is worth making is unknown; to deny it would be a claim.
-        retryable = False if is_final(message) else None
-        unknown = Failure(message=message, tool=context.tool, recoverable=True, retryable=retryable, origin="inferred")
-        return Reading(unknown.replace(confidence=0.0), cleaned=cleaned)
+    if found is None or found.confidence < CERTAIN:
+        return _doubtful(message, context, found, cleaned)
     return Reading(_failure(message, context, found), found.rule, cleaned=cleaned, words=found.words)
 
 
+def _doubtful(message: str, context: Context, found: Finding | None, cleaned: CleanMessage | None) -> Reading:
+    """Return a failure that was not understood: at most, it has a likely type.
+
+    Whether another call is worth making is unknown; to deny it would be a claim.
+    """
+    failure = Failure(
+        message=message,
+        type=(found.type if found else None) or "INTERNAL",
+        outcome="unknown",
+        recoverable=True,
+        retryable=False if is_final(message) else None,
+        tool=context.tool,
+        origin="inferred",
+        confidence=found.confidence if found else 0.0,
+    )
+    return Reading(failure, found.rule if found else None, cleaned=cleaned, words=found.words if found else None)
+
+
 def _failure(message: str, context: Context, found: Finding) -> Failure:
+    derived = codes.derive(found.code, found.type)
     return Failure(
         message=message,
         code=found.code,
-        outcome=_outcome(found),
-        retryable=found.retryable if found.retryable is not UNSET else codes.derive(found.code, None).retryable,
+        type=derived.type,
+        outcome=found.outcome or derived.outcome,  # advice: an automatic retry trusts it only if the policy does
+        retryable=derived.retryable if found.retryable is UNSET else found.retryable,
         fields=found.fields,
         retry_after=found.retry_after,
         http_status=found.http_status,
@@ -118,16 +135,11 @@ _HINT_WORDS = ("hint:", "tip:", "you mean")
 
 def _hint(message: str, found: Finding) -> str | None:
     """Return the correction that a text itself proposes: `HINT: Perhaps you meant …`. A hint to repeat is none."""
-    if found.confidence < CERTAIN or codes.derive(found.code, None).type not in ("VALIDATION", "NOT_FOUND"):
+    if found.confidence < CERTAIN or codes.derive(found.code, found.type).type not in ("VALIDATION", "NOT_FOUND"):
         return None
     low = message.lower()
     hint = _HINT.search(message) if any(map(low.__contains__, _HINT_WORDS)) else None
     return None if hint is None or tells_of_effect(message) else (hint[1] or hint[2]).strip()
-
-
-def _outcome(found: Finding) -> Outcome:
-    """Return what the words say of the effect: advice, which an automatic retry trusts only if the policy does."""
-    return found.outcome or codes.derive(found.code, None).outcome
 
 
 _HEAD, _TAIL = 3000, 1000
@@ -144,8 +156,11 @@ _RPC = lazy_pattern(rf"MCP error {INVALID_PARAMS}\b")
 _CODE_OF_KIND = {"missing": "MISSING_REQUIRED_FIELD", "type": "INVALID_FIELD_TYPE"}
 
 
-def find_cause(text: str, context: Context) -> Finding | None:
-    """Return what a text says, by the rule that is surest of it; None if no rule fits."""
+def find_cause(text: str, context: Context, *, learned: bool = True) -> Finding | None:
+    """Return what a text says, by the rule that is surest of it; None if no rule fits.
+
+    Without *learned*, only rules count: the classifier has learned from failures alone, and knows no other text.
+    """
     text = _bounded(text)
     if "ession" in text and relays_lost_session(text):
         return Finding(
@@ -162,24 +177,27 @@ def find_cause(text: str, context: Context) -> Finding | None:
         )
     body = find_body(text) if "{" in text or "[" in text else None
     said = without_prefixes(body.text if body and body.text else text)
-    found = _by_wording(said, text, body, context) or _by_number(text)
-    found = found and complete_finding(found, said, context)
+    found = _by_words(said, text, body, context, learned=learned)
     if found is not None and found.rule in _OF_ARGUMENTS and context.names and not found.fields:
         found = None
-    if found is not None and codes.derive(found.code, None).type == "VALIDATION" and tells_of_effect(said):
+    if found is not None and codes.derive(found.code, found.type).type == "VALIDATION" and tells_of_effect(said):
         found = None  # a call that did something was not refused for its input
-    if found is not None and found.code not in _OPAQUE:
+    if found is not None and found.confidence >= CERTAIN and found.code not in _OPAQUE:
         return found
     return _by_schema(context) or found or _by_name(said, context)
 
 
 def deciding_phrase(text: str, context: Context) -> str | None:
     """Return the phrase by which the wording of a text is known, if it is; for measuring the rules."""
+    match = texts.table().first(plain_words(text, context))
+    return match.phrase if match else None
+
+
+def plain_words(text: str, context: Context) -> str:
+    """Return the server's own words in a text, as rules and the classifier compare them; for measuring them."""
     text = _bounded(text)
     body = find_body(text)
-    said = without_prefixes(body.text if body and body.text else text)
-    match = texts.table().first(plain(_masked(said, context)))
-    return match.phrase if match else None
+    return plain(_masked(without_prefixes(body.text if body and body.text else text), context))
 
 
 def _bounded(text: str) -> str:
@@ -190,8 +208,9 @@ def _bounded(text: str) -> str:
 _OPAQUE = frozenset(("INTERNAL_ERROR", "BAD_UPSTREAM_RESPONSE"))
 # What they say may be said of anything, unless it is of an argument.
 _OF_ARGUMENTS = frozenset(("something is missing",))
+_ABOUT_RESULTS = frozenset(rule.name for rule in results.RULES)
 _RESULT_RULES = frozenset(rule.name for rule in results.RULES if not rule.blames)
-_RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply")
+_RESULT_WORDS = ("utput", "tructured", "eturn", "espon", "eply", "/call result")
 
 
 def about_result(text: str, context: Context) -> Finding | None:
@@ -261,23 +280,72 @@ def _code_of(fields: tuple[FieldProblem, ...]) -> str:
     return _CODE_OF_KIND.get(str(next(iter(kinds))), "VALIDATION_FAILED") if len(kinds) == 1 else "VALIDATION_FAILED"
 
 
-def _by_wording(said: str, text: str, body: Body | None, context: Context) -> Finding | None:
+def _by_words(said: str, text: str, body: Body | None, context: Context, *, learned: bool) -> Finding | None:
     masked = _masked(said, context)
     words = plain(masked)
     match = texts.table().first(words)
     if match is not None and codes.derive(match.rule.code, None).type in _OF_OTHERS:
         match = _unless_quoted(match, words)
     worded = match and _finding_of(match, words)
+    stated = _with_numbers(worded, masked if body is None else _masked(text, context), body, context)
+    stated = stated or _by_number(text)
+    found = stated and complete_finding(stated, said, context)
+    if not learned or stated is not worded or (worded is not None and worded.rule in _ABOUT_RESULTS):
+        return found
+    if (
+        found is not None
+        and worded is not None
+        and codes.derive(found.code, found.type).type != codes.derive(worded.code, worded.type).type
+    ):
+        return found  # what was sent decides it
+    guessed = _weighed(found, words)
+    return complete_finding(guessed, said, context) if guessed is not None and guessed.rule == TOGETHER else guessed
+
+
+def _with_numbers(worded: Finding | None, masked: str, body: Body | None, context: Context) -> Finding | None:
+    """Return what is stated: the words, the status or a code, whichever says more."""
+    status = find_status(masked, context)
     if body is None:
-        status = find_status(masked, context)
         return worded if status is None else _words_or_status(worded, status)
-    status = find_status(_masked(text, context), context) or (finding_of_status(body.status) if body.status else None)
+    if status is None and body.status:
+        status = finding_of_status(body.status)
     coded = _by_code(body.codes)
     if coded is not None and (status is None or status.http_status in VAGUE_STATUSES):
         return worded if worded is not None and worded.confidence >= 0.9 else coded
     if coded is not None and status is not None and coded.code in (status.code, "QUOTA_EXHAUSTED"):
         return msgspec.structs.replace(status, code=coded.code)
     return worded if status is None else _words_or_status(worded, status)
+
+
+TOGETHER = "all words together"
+"""The rule by which the classifier speaks."""
+
+_SUREST = 0.99
+_BLAMING = ("VALIDATION", "NOT_FOUND", "CONFLICT")
+_MAY_PASS = ("TRANSIENT", "INTERNAL")
+
+
+def _weighed(found: Finding | None, words: str) -> Finding | None:
+    """Return what a rule found, unless all the words together speak against it; else what these say, if it is clear."""
+    type_ = codes.derive(found.code, found.type).type if found else None
+    guess = classify(words, type_, found.confidence if found else 0.0)
+    if guess is None or (guess.type == type_ and guess.confidence >= CERTAIN):
+        return found
+    confidence = min(_SUREST, round(guess.confidence, 2))
+    if found is not None and guess.type == type_:
+        return Finding(
+            rule=found.rule, code=None, type=type_, confidence=confidence, words=found.words
+        )  # a likely type
+    if guess.type is None or guess.confidence < CERTAIN:
+        return None
+    return Finding(
+        rule=TOGETHER,
+        code=None,
+        type=guess.type,
+        confidence=confidence,
+        retryable=None if guess.type in _MAY_PASS else False,  # that waiting helps does not follow from a likeness
+        blames=guess.type in _BLAMING,
+    )
 
 
 _QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“«「]([^\"'`\u2018\u2019“”«»「」\n]{2,80})[\"'`\u2019”»」](?!\w)")
@@ -388,10 +456,6 @@ _COMPOUND_NAME = lazy_pattern(
 
 # A number is a status if a word before it says so, or if its own reason stands behind it. Other words before it,
 # such as "Order" or "#", make it the number of something.
-_SURELY = (
-    r"(?<!exit )(?<!exited with )\b(?:status(?:[ _]?code)?(?: of)?|response code|statuscode|errorcode|error code"
-    r"|https?(?:/[\d.]{1,3})?(?: ?error| status| code)?(?: occurred)?)[\s:=#(\[\"']{1,4}"
-)
 _PERHAPS = (
     r"(?<!exit )\b(?:returned|responded with|failed with|answered|answered with|replied with|got|received|code|error)"
     r":? [(\[]?|[(\[]"
@@ -399,7 +463,7 @@ _PERHAPS = (
 _UNITS = "ms|s|seconds|bytes|kb|mb|px|characters|chars|items|rows|lines|tokens|results|records|files|times|days|points"
 _ENDS = r"(?=\s{0,2}(?:$|[.:;)\]}\"'\n–—]|- |(?:from|for|on|when|while|response|errors?|status|because|at|http)\b))"
 _STATED = lazy_pattern(
-    rf"{_SURELY}([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)"
+    rf"{BEFORE_STATUS}([45]\d\d)\b(?![\d.,%-]?\d| ?(?:{_UNITS})\b)"
     rf"|(?:{_PERHAPS})([45]\d\d)\b(?:(?=,)|{_ENDS})|^\(?([45]\d\d)\b{_ENDS}"
     r"|^(?:failed|unable|could not|cannot|error) [^\n]{1,200}: ([45]\d\d)\.?$",
     re.IGNORECASE,

@@ -582,7 +582,7 @@ def _by_words(words: str, stated: Stated, context: Context) -> Cause | None:
     if found is None:
         return None
     return Cause(
-        found.confidence, found.rule, found.code, None, found.retryable, found.outcome, found.http_status,
+        found.confidence, found.rule, found.code, found.type, found.retryable, found.outcome, found.http_status,
         found.retry_after, found.fields, words=found.words,
     )  # fmt: skip
 
@@ -594,7 +594,7 @@ def _find_cause(words: str, stated: Stated, context: Context) -> Finding | None:
 
 def _doubted(found: Finding) -> Finding:
     """Return what words say around an object whose own words say something else, that nobody understood."""
-    retryable = codes.derive(found.code, None).retryable if found.retryable is UNSET else found.retryable
+    retryable = codes.derive(found.code, found.type).retryable if found.retryable is UNSET else found.retryable
     return structs.replace(found, retryable=None) if retryable and found.retry_after is None else found
 
 

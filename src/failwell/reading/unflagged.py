@@ -392,7 +392,7 @@ def _by_sentence(text: str, call: _Call) -> Sign | None:
 
 def _worded(text: str, context: Context) -> Finding | None:
     """Return what the words of a text say; what only the schema says is no word of the server's."""
-    found = find_cause(text, context)
+    found = find_cause(text, context, learned=False)
     return None if found is None or found.rule in (BY_SCHEMA, SOME_OF_MANY) else found
 
 

@@ -185,9 +185,7 @@ def _safe_problem(problem: FieldProblem, secret: str | None) -> FieldProblem:
         kind=problem.kind and _known(problem.kind, _KIND),
         sent=UNSET if sent is UNSET else json_safe(sent, text_limit=_SENT, text_total=_MOST_CHARACTERS_SENT),
         expected=problem.expected and _known(problem.expected, _EXPECTED),
-        options=tuple(json_safe(list(options), text_limit=_OPTION, text_total=_MOST_CHARACTERS_SENT))
-        if options
-        else (),
+        options=tuple(_PlainCopy(_OPTION, _MOST_CHARACTERS_SENT).items(options, 0)) if options else (),
         required=problem.required,
         did_you_mean=problem.did_you_mean and _line(problem.did_you_mean, _DID_YOU_MEAN),
     )
@@ -226,7 +224,7 @@ class _PlainCopy:
             case _ if is_mapping(value):
                 return self._mapping(value, depth) if depth < DEEPEST else "…"
             case list() | tuple() | set() | frozenset():
-                return self._items(cast(Collection[Any], value), depth) if depth < DEEPEST else "…"
+                return _header_hidden(self.items(cast(Collection[Any], value), depth)) if depth < DEEPEST else "…"
             case bytes() | bytearray() | memoryview():
                 return f"<{len(cast(bytes, value))} bytes>"
             case _:
@@ -247,7 +245,8 @@ class _PlainCopy:
             found[name] = self.copy(placeholder("value") if is_hidden else item, depth + 1)
         return _pair_hidden(found)
 
-    def _items(self, value: Collection[Any], depth: int) -> list[Any]:
+    def items(self, value: Collection[Any], depth: int) -> list[Any]:
+        """Return the items of a list, each for itself."""
         found: list[Any] = []
         for item in value:
             if self.is_spent:
@@ -256,13 +255,6 @@ class _PlainCopy:
                 found.append(f"… and {len(value) - len(found)} more")
                 break
             found.append(self.copy(item, depth + 1))
-        if (
-            len(found) == 2
-            and isinstance(found[0], str)
-            and isinstance(found[1], str)
-            and is_secret(found[0], found[1])
-        ):
-            return [found[0], placeholder("value")]  # a header as a pair
         return found
 
     def _object(self, value: Any, depth: int) -> Any:
@@ -276,6 +268,12 @@ class _PlainCopy:
         except Exception:
             return f"<{cls.__name__}>"
         return self.text(_readable(value))
+
+
+def _header_hidden(pair: list[Any]) -> list[Any]:
+    """Return a list such as `["password", …]` without its value."""
+    is_pair = len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], str)
+    return [pair[0], placeholder("value")] if is_pair and is_secret(*pair) else pair
 
 
 def _pair_hidden(pair: dict[str, Any]) -> dict[str, Any]:
