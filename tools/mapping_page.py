@@ -72,9 +72,11 @@ assert fw.from_exception(caught("<html>"), arguments={"city": "Rome"}).type == "
 
 ## Classes without a rule
 
-failwell looks, in this order, at the attributes of the exception (a status, SQLSTATE, code or delay), at the words in
-its class name (with the outcome `unknown`), and at the exception it was raised from. If none of them helps, the code
-is `INTERNAL_ERROR`, and it is unknown whether a retry helps. `ValueError`, `KeyError` and the like count as bugs.
+failwell looks, in this order, at the attributes and arguments of the exception (a status, SQLSTATE, errno, code or
+delay, also on a response it carries), at the words in its class name (with the outcome `unknown`), and at the
+exception it was raised from or holds. If none of them helps, the code is `INTERNAL_ERROR`, and it is unknown whether a
+retry helps. `ValueError`, `KeyError` and the like count as bugs. If a class name says that several tries were made,
+what is known about the last one says nothing about the outcome of the others.
 
 ## HTTP responses
 

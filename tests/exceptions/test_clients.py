@@ -62,6 +62,25 @@ def test_code_that_fails_over_an_answer_tells_the_answer(answer: Any, use: Any, 
     assert (failure.code, failure.details) == (code, {"request": "elicitation"})
 
 
+def grouped(answer: Any) -> Any:
+    try:
+        return data(answer)
+    except AttributeError as exc:
+        raise ExceptionGroup("unhandled errors in a TaskGroup", [exc]) from None
+
+
+def wrapped(answer: Any) -> Any:
+    try:
+        return data(answer)
+    except AttributeError as exc:
+        raise RuntimeError("no name") from exc
+
+
+@pytest.mark.parametrize("use", [grouped, wrapped])
+def test_an_answer_is_told_from_within_a_group_and_from_what_was_raised_over_it(use: Any) -> None:
+    assert failure_of(DeclinedElicitation(), use).code == "USER_DECLINED"
+
+
 @pytest.mark.parametrize("answer", [DeclinedElicitation(), ElicitResult("accept"), object()])
 def test_a_crash_beside_an_answer_is_a_crash(answer: Any) -> None:
     assert failure_of(answer, crash).code == "INTERNAL_ERROR"

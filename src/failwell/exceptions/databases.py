@@ -121,6 +121,8 @@ RULES: Family = {
         "StorageError": otherwise(storage_of_limits, outcome_unknown("SERVICE_UNAVAILABLE")),
         "ConcurrentUpdateError": {"code": "CONCURRENT_MODIFICATION", "retryable": True, "outcome": "not_executed"},
     },
+    "kazoo": {"BadVersionError": "CONCURRENT_MODIFICATION"},
+    "lmdb": {"BadTxnError": BUG, "VersionMismatchError": "CONFIG_ERROR"},
     "redis": {
         "RedisError": "INTERNAL_ERROR",
         "ConnectionError": redis_connection,
@@ -172,7 +174,12 @@ RULES: Family = {
         "DocumentTooLarge": "PAYLOAD_TOO_LARGE",
     },
     "bson": {"BSONError": "INVALID_ARGUMENT", "InvalidBSON": "PARSE_ERROR", "InvalidStringData": "ENCODING_ERROR"},
-    "gridfs": {"NoFile": "FILE_NOT_FOUND", "FileExists": "ALREADY_EXISTS", "CorruptGridFile": BROKEN},
+    "gridfs": {
+        "GridFSError": "INTERNAL_ERROR",
+        "NoFile": "FILE_NOT_FOUND",
+        "FileExists": "ALREADY_EXISTS",
+        "CorruptGridFile": BROKEN,
+    },
     "neo4j": {
         "Neo4jError": neo4j_error,
         "ClientError": otherwise(neo4j_error, "QUERY_ERROR"),

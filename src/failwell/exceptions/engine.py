@@ -6,113 +6,21 @@
 3. For classes of unknown libraries: status, SQLSTATE, code or delay among their attributes.
 4. The standard library's rules, and for unknown classes the words of their names: a guess, which a surer verdict of
    the same type from the cause replaces.
-5. `__cause__`, else `__context__`, and again from 1.
+5. `__cause__`, else an exception that it holds, else `__context__`, and again from 1.
 6. Nothing known: INTERNAL_ERROR, and nobody can say whether another try helps.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from failwell._log import log
 from failwell.errors import ToolFailure, with_marked_outcome
 from failwell.exceptions.arguments import Arguments, is_about_arguments, is_validation_of_arguments
+from failwell.exceptions.attributes import by_attributes, wrapped_in
 from failwell.exceptions.clients import by_answer, by_client_request
-from failwell.exceptions.http import guessed_code, verdict_for_status
 from failwell.exceptions.rules import Plan, Rule, Scope, Verdict, peek, plan_of
 from failwell.failure import Failure
-from failwell.phrases import names
-from failwell.phrases.delays import delay_in_number
-from failwell.phrases.meanings import failure_from, fields_of, unmapped
-from failwell.phrases.sql_codes import meaning_of_sqlstate
-from failwell.phrases.vendor_codes import known_code
-
-_STATUS_NAMES = (
-    "status_code", "status", "http_status", "http_status_code", "http_code", "response_code", "statusCode",
-    "error_code", "code",
-)  # fmt: skip
-_RESPONSE_NAMES = ("response", "resp", "http_response", "raw_response")
-_SQLSTATE_NAMES = ("sqlstate", "pgcode", "sql_state")
-_CODE_NAMES = ("code", "error_code", "errcode", "error", "error_type", "type", "status", "reason")
-_DELAY_NAMES = ("retry_after", "retry_after_seconds", "retry_in", "backoff")
-_BODY_NAMES = ("body", "json_body", "json_data", "error_data")
-_BODY_TYPES = (str, bytes, dict, list)
-_OTHER_NUMBERS = ("smtp", "ftp", "imap", "nntp", "pop3", "sip")  # protocols whose reply codes look like HTTP statuses
-
-
-def by_attributes(exc: BaseException) -> dict[str, Any] | None:
-    """Return what the attributes of an exception, or of the response it carries, say; None if nothing."""
-    holders = [exc, *(found for name in _RESPONSE_NAMES if (found := peek(exc, name)) is not None)]
-    status = _status_of(holders)
-    if status is not None and not _speaks_another_protocol(type(exc)):
-        verdict = verdict_for_status(status, _headers(holders), _body(exc) or _codes(exc))
-        verdict.pop("details", None)  # whose code this is, nobody knows: it decides, and stays home
-        verdict.setdefault("retry_after", _delay(exc))
-        return verdict
-    for name in _SQLSTATE_NAMES:
-        if (meaning := meaning_of_sqlstate(peek(exc, name))) is not None:
-            return fields_of(meaning)
-    return _by_code(exc) or _by_delay(exc)
-
-
-def _status_of(holders: list[Any]) -> int | None:
-    for holder in holders:
-        for name in _STATUS_NAMES:
-            value = peek(holder, name)
-            if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
-                value = int(value)
-            if isinstance(value, int) and 400 <= value <= 599:
-                return int(value)
-    return None
-
-
-def _headers(holders: list[Any]) -> Any:
-    found = (peek(holder, name) for holder in holders for name in ("headers", "response_headers"))
-    return next((headers for headers in found if headers), None)
-
-
-def _body(exc: BaseException) -> object:
-    found: list[object] = [peek(exc, name) for name in _BODY_NAMES]
-    return next((body for body in found if type(body) in _BODY_TYPES), None)
-
-
-def _codes(exc: BaseException) -> dict[str, str]:
-    found = {name: peek(exc, name) for name in _CODE_NAMES}
-    return {name: value for name, value in found.items() if isinstance(value, str) and 2 < len(value) <= 80}
-
-
-def _by_code(exc: BaseException) -> dict[str, Any] | None:
-    for value in _codes(exc).values():
-        if (code := known_code(value) or guessed_code(value)) is not None:
-            return {"code": code, "outcome": "unknown", "retry_after": _delay(exc)}
-    return None
-
-
-def _by_delay(exc: BaseException) -> dict[str, Any] | None:
-    delay = _delay(exc)
-    if delay is None:
-        return None
-    guesses = (names.code_of(cls.__name__) for cls in type(exc).__mro__)
-    code = next((code for code in guesses if code), "RATE_LIMITED")
-    return {"code": code, "outcome": "unknown", "retry_after": delay}
-
-
-def _delay(exc: BaseException) -> float | None:
-    return next(_delays(exc), None)
-
-
-def _delays(exc: BaseException) -> Iterator[float]:
-    for name in _DELAY_NAMES:
-        value = peek(exc, name)
-        total = peek(value, "total_seconds")
-        delay = delay_in_number(value.total_seconds() if callable(total) else value)
-        if delay is not None:
-            yield delay
-
-
-def _speaks_another_protocol(cls: type) -> bool:
-    name = f"{cls.__module__}.{cls.__name__}".lower()
-    return any(protocol in name for protocol in _OTHER_NUMBERS)
-
+from failwell.phrases.meanings import failure_from, unmapped
 
 _MOST_HOPS = 8
 _MOST_LEAVES = 50
@@ -184,7 +92,10 @@ def map_exception(exc: BaseException, arguments: Any, scope: Scope | None) -> Fa
 
 def after_several_tries(last: BaseException) -> Failure:
     """Return the failure of the last of several tries; those before it may have failed in another way, and later."""
-    failure = from_exception(last)
+    return _after_several(from_exception(last))
+
+
+def _after_several(failure: Failure) -> Failure:
     return failure.replace(outcome="unknown") if failure.outcome in ("not_executed", "rejected") else failure
 
 
@@ -200,20 +111,19 @@ def is_terminal(what: Failure | BaseException) -> bool:
 def _follow(exc: BaseException | None, depth: int, context: MappingContext) -> Failure:
     if (declared := _declared(exc)) is not None:
         return declared
-    first = exc
     guess: Failure | None = None
     fallback: Failure | None = None
-    seen: set[int] = set()
+    is_last_try = False
+    seen: dict[int, BaseException] = {}
     while exc is not None and len(seen) < _MOST_HOPS and id(exc) not in seen:
-        seen.add(id(exc))
+        seen[id(exc)] = exc
         if issubclass(type(exc), BaseExceptionGroup):
             leaves = members_of(exc)
             if len(leaves) > 1:
-                return (
-                    unmapped()
-                    if depth >= _MOST_HOPS
-                    else combined([_follow(one, depth + 1, context) for one in leaves])
-                )
+                if depth >= _MOST_HOPS:
+                    return unmapped()
+                together = combined([_follow(one, depth + 1, context) for one in leaves])
+                return _after_several(together) if is_last_try else together
             exc = leaves[0] if leaves else None
             continue
         found, is_sure = _own_verdict(exc, context)
@@ -222,15 +132,23 @@ def _follow(exc: BaseException | None, depth: int, context: MappingContext) -> F
             exc = found
             continue
         if found is not None and is_sure:
-            return found if guess is None or _is_refined(guess, found) else guess
-        guess = guess or found
-        exc = _raised_from(exc)
-    return guess or fallback or _unmapped(first)
+            decided = found if guess is None or _is_refined(guess, found) else guess
+            return _after_several(decided) if is_last_try else decided
+        inner = _raised_from(exc)
+        if found is not None or inner is not None:
+            plan = plan_of(type(exc))
+            if plan.is_guessed_by_base:
+                fallback = fallback or found
+            else:
+                guess = guess or found
+            is_last_try = is_last_try or plan.is_about_tries
+        exc = inner
+    return guess or fallback or _unmapped(seen.values())
 
 
-def _unmapped(exc: BaseException | None) -> Failure:
-    found = _by_rule(by_answer, exc) if exc is not None else None
-    return found if isinstance(found, Failure) else unmapped()
+def _unmapped(chain: Iterable[BaseException]) -> Failure:
+    verdicts = (_by_rule(by_answer, exc) for exc in chain)
+    return next((found for found in verdicts if isinstance(found, Failure)), unmapped())
 
 
 def _declared(exc: BaseException | None) -> Failure | None:
@@ -348,8 +266,11 @@ def _raised_from(exc: BaseException) -> BaseException | None:
     cause = _exception(peek(exc, "__cause__"))
     if cause is not None:
         return cause
-    if peek(exc, "__suppress_context__") or issubclass(type(exc), _MISTAKES):
+    if issubclass(type(exc), _MISTAKES):
         return None
+    held = wrapped_in(exc)
+    if held is not None or peek(exc, "__suppress_context__"):
+        return held
     return _exception(peek(exc, "__context__"))
 
 

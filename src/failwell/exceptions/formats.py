@@ -78,6 +78,10 @@ RULES: Family = {
     "PIL": {"DecompressionBombError": "PAYLOAD_TOO_LARGE"},
     "email_validator": {"EmailNotValidError": "INVALID_ARGUMENT"},
     "itsdangerous": {"BadSignature": "UNAUTHORIZED"},
+    "pytesseract": {"TesseractNotFoundError": "CONFIG_ERROR"},
+    "networkx": {"NetworkXNoPath": "NOT_FOUND", "NetworkXNoCycle": "NOT_FOUND"},
+    "pyarrow": {"ArrowCapacityError": "PAYLOAD_TOO_LARGE"},
+    "sqlglot": {"TokenError": "QUERY_ERROR"},
     "bs4": {"FeatureNotFound": "CONFIG_ERROR"},
     "jinja2": {"TemplateNotFound": "CONFIG_ERROR", "TemplateError": "INTERNAL_ERROR"},
 }

@@ -8,7 +8,7 @@ from failwell._json import is_mapping
 from failwell.exceptions.http import verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases.meanings import outcome_unknown
-from failwell.phrases.system_codes import FTP_REPLIES, NAME_ERROR_ROWS, by_constant, code_of_smtp_reply
+from failwell.phrases.system_codes import CURL, FTP_REPLIES, NAME_ERROR_ROWS, by_constant, code_of_smtp_reply
 
 _MOST_HOPS = 8
 _TELLING_CAUSES = ("SSLCertVerificationError", "SSLError", "gaierror", "herror", "ConnectionRefusedError")
@@ -169,6 +169,12 @@ def by_amqp_reply(exc: Any) -> Verdict:
     return (_AMQP_REPLIES.get(code) if isinstance(code, int) else None) or "CONNECTION_LOST"
 
 
+def by_curl_result(exc: Any) -> Verdict:
+    """Depends on libcurl's result."""
+    found = (peek(exc, "code"), *(peek(exc, "args") or ())[:1])
+    return next((CURL[number] for number in found if isinstance(number, int) and number in CURL), None)
+
+
 RULES: Family = {
     "socket": {
         "gaierror": by_name_error,
@@ -221,6 +227,10 @@ RULES: Family = {
         "UnroutableError": "NOT_FOUND",
         "NackError": {"code": "SERVICE_UNAVAILABLE", "outcome": "unknown"},
     },
+    "pycurl": {"error": by_curl_result},
+    "curl_cffi": {"CurlError": by_curl_result},
+    "websocket": {"WebSocketPayloadException": "BAD_UPSTREAM_RESPONSE"},
+    "smbprotocol": {"BadNetworkName": "NOT_FOUND", "UserSessionDeleted": "CONNECTION_LOST"},
     "zmq": {"Again": "TIMEOUT"},
     "ldap3": {"LDAPBindError": "UNAUTHORIZED", "LDAPBusyResult": "SERVER_BUSY"},
 }

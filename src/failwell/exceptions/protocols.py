@@ -150,6 +150,7 @@ RULES: Family = {
         "CircuitBreakerError": "CIRCUIT_OPEN",
         "OpenedState": "CIRCUIT_OPEN",
     },
+    "joserfc authlib": {"JoseError": "UNAUTHORIZED"},
     "jose": {"JOSEError": "UNAUTHORIZED", "JWKError": "CONFIG_ERROR"},
     "jwt": {
         "PyJWTError": "UNAUTHORIZED",

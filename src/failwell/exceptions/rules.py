@@ -58,7 +58,10 @@ class Plan(NamedTuple):
     users: tuple[tuple[tuple[Rule, ...], tuple[Rule, ...]], ...]  # for each class that has some: ours below it, theirs
     libraries: tuple[Rule, ...]  # of classes outside the standard library
     standard: tuple[tuple[Rule, bool], ...]  # of the standard library, and guesses (True) from names of unknown classes
+    is_guessed_by_base: bool  # whether the first guess comes from the name of a base
     is_foreign: bool  # whether the class itself comes from outside the standard library
+    attributes: frozenset[str]  # what the classes from outside the standard library define
+    is_about_tries: bool  # whether its name says that several tries were made
 
 
 class Scope:
@@ -137,6 +140,7 @@ def otherwise(rule: Callable[[Any], Verdict], meaning: Meaning) -> Callable[[Any
 
     decide.__doc__ = f"{describe_rule(rule).rstrip('.')}; else {describe_rule(meaning)}."
     decide.otherwise = meaning  # type: ignore[attr-defined]  # for when the exception it points to says nothing
+    decide.first = rule  # type: ignore[attr-defined]  # for classes whose own names say more than the meaning
     return decide
 
 
@@ -233,6 +237,7 @@ def _forget_plans() -> None:
 def _plan(cls: type, scopes: tuple[Scope, ...]) -> Plan:
     is_own = all(_is_standard(str(base.__module__).partition(".")[0]) for base in cls.__mro__)
     ours = _rules_in(STANDARD if is_own and FAMILIES not in _loaded else FAMILIES)
+    package = str(cls.__module__).partition(".")[0]
     users: list[tuple[tuple[Rule, ...], tuple[Rule, ...]]] = []
     nearer: list[Rule] = []
     libraries: list[Rule] = []
@@ -248,14 +253,31 @@ def _plan(cls: type, scopes: tuple[Scope, ...]) -> Plan:
             if found is not None:
                 standard.append((found, False))
         elif found is not None:
-            libraries.append(found)
-        # What a body validates is rarely what the caller sent.
-        is_telling = not _is_standard(key[0]) and "alidation" not in base.__name__
-        if is_telling and (guess := names.guess(base.__name__)):
+            reading, constant = _parts(found) if key[0] != package else (found, None)
+            libraries += [reading] if reading is not None else []
+            standard += [(constant, False)] if constant is not None else []
+        if not _is_standard(key[0]) and (guess := names.guess(base.__name__)):
             standard.append((guess, True))
+    foreign = [base for base in cls.__mro__ if not _is_standard(str(base.__module__).partition(".")[0])]
     return Plan(
-        tuple(users), tuple(libraries), tuple(standard), not _is_standard(str(cls.__module__).partition(".")[0])
+        tuple(users),
+        tuple(libraries),
+        tuple(standard),
+        is_guessed_by_base=names.guess(cls.__name__) is None,
+        is_foreign=cls in foreign,
+        attributes=frozenset(name for base in foreign for name in vars(base)),
+        is_about_tries=any(names.is_about_tries(base.__name__) for base in foreign),
     )
+
+
+def _parts(rule: Rule) -> tuple[Rule | None, Rule | None]:
+    """Return what a rule reads from an exception, and what it says of its class alone.
+
+    Where the class comes from another package than the rule, its own name and attributes go between the two.
+    """
+    if not callable(rule):
+        return None, rule
+    return peek(rule, "first") or rule, peek(rule, "otherwise")
 
 
 def _is_standard(package: str) -> bool:

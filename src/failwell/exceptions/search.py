@@ -53,6 +53,7 @@ RULES: Family = {
         "ElasticsearchDslException": BUG,
         "ValidationException": "VALIDATION_ERROR",
     },
+    "typesense": {"HTTPStatus0Error": "CONNECTION_LOST"},
     "opensearchpy": {
         "TransportError": opensearch_answer,
         "ConnectionError": opensearch_answer,

@@ -167,6 +167,8 @@ RULES: Family = {
     "msal": {"MsalServiceError": not_executed("UNAUTHORIZED")},
     "praw": {"RedditAPIException": reddit_answer},
     "youtube_transcript_api": {"CouldNotRetrieveTranscript": "NOT_FOUND", "RequestBlocked": "FORBIDDEN"},
+    "aiogram": {"ClientDecodeError": "BAD_UPSTREAM_RESPONSE"},
+    "mastodon": {"MastodonMalformedEventError": "BAD_UPSTREAM_RESPONSE"},
     "hvac": {"InvalidPath": "NOT_FOUND"},
     "wikipedia": {"PageError": "NOT_FOUND"},
 }  # fmt: skip
