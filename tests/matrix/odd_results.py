@@ -63,6 +63,10 @@ VALUES: dict[str, tuple[Any, str]] = {
 }
 
 
+PROMPTS = ("text", "exits_async", "awaits_cancelled", "raises_own", "raises_own_in_group")
+"""The tools that are prompts and resources too."""
+
+
 def tools() -> list[Any]:
     def returning(name: str, value: Any) -> Any:
         def tool() -> dict[str, Any]:
@@ -111,6 +115,9 @@ def server(kind: str, settings: dict[str, Any] | None) -> Any:
         made = sdks.new(kind)
         for tool in tools():
             made.tool()(tool)
+            if tool.__name__ in PROMPTS:
+                made.prompt(tool.__name__)(tool)
+                made.resource(f"data://{tool.__name__}")(tool)
     if settings is not None:
         fw.protect(made, **settings)
     return made

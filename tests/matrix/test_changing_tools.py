@@ -249,6 +249,19 @@ def test_calls_that_pass_cost_no_list_each(era: str) -> None:
     assert tenants.listings <= 3
 
 
+@LOW
+def test_failures_that_an_author_raised_cost_a_session_no_list_each() -> None:
+    def missing(client: int, name: str, arguments: dict[str, Any]) -> Any:
+        raise fw.NotFound("There is no such team.")
+
+    tenants = Tenants(lambda _: [tool("join", one_of("red"))], missing)
+
+    found = tenants.ask("handshake", *[(1, "join", {"team": "red"})] * 20)
+
+    assert {fw.read(one).message for one in found} == {"There is no such team."}
+    assert tenants.listings <= 3
+
+
 @HIGH
 def test_a_tool_that_was_replaced_is_judged_by_what_it_is_now(kind: str) -> None:
     server = sdks.new(kind)

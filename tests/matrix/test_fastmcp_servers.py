@@ -51,6 +51,28 @@ def test_the_middleware_can_be_added_by_hand() -> None:
         assert settled(ask(server, case.tool, case.arguments)) == expected(case, "xml")
 
 
+def test_what_fails_after_a_tool_says_nothing_of_its_single_effect() -> None:
+    class Refused(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            await call_next(context)
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    server = FastMCP("tasks", middleware=[Refused()])
+
+    @server.tool
+    def charge() -> str:
+        return "charged"
+
+    @server.tool
+    def refused() -> str:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    fw.protect(server, single_effect=["charge", "refused"])
+
+    assert seen(ask(server, "charge")).outcome == "unknown"
+    assert seen(ask(server, "refused")).outcome == "not_executed"
+
+
 def test_a_middleware_made_of_ours_may_have_hooks_of_its_own() -> None:
     heard: list[str] = []
 

@@ -57,6 +57,21 @@ def test_a_subclass_that_refuses_calls_is_heard() -> None:
     assert (found.code, found.message, found.origin) == ("FORBIDDEN", "Not today.", "declared")
 
 
+def test_what_a_subclass_raises_after_a_tool_says_nothing_of_its_single_effect() -> None:
+    base = type(sdks.new("mcp"))
+
+    class Refused(base):
+        async def call_tool(self, name: str, *args: Any, **kwargs: Any) -> Any:
+            await super().call_tool(name, *args, **kwargs)
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    server = Refused("tasks")
+    server.tool("charge")(lambda: "charged")
+    fw.protect(server, single_effect=["charge"])
+
+    assert seen(ask("mcp", server, "charge")).outcome == "unknown"
+
+
 class Lists:
     """A low-level server, protected before it has handlers, whose list and function can be set."""
 

@@ -100,6 +100,25 @@ def test_what_no_sdk_catches_fails_one_call_and_the_connection_goes_on(kind: str
 
 
 @pytest.mark.parametrize("kind", HIGH)
+@pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
+def test_a_prompt_or_resource_that_ends_oddly_fails_one_request_and_the_connection_goes_on(
+    kind: str, method: str
+) -> None:
+    with started(kind, catch_exit=True) as client:
+        answers = {
+            name: client.request(method, {"name": name} if method == "prompts/get" else {"uri": f"data://{name}"})
+            for name in odd_results.PROMPTS
+        }
+        after = client.call("fine")
+
+    assert {answer["error"]["code"] for answer in answers.values()} == {-32603}
+    assert answers["text"]["error"]["message"] == f"The result can't be sent: {odd_results.UNICODE}."
+    assert {failure(answer).code for answer in answers.values()} == {"INTERNAL_ERROR"}
+    assert odd_results.SECRET not in json.dumps(answers)
+    assert after["isError"] is False
+
+
+@pytest.mark.parametrize("kind", HIGH)
 @pytest.mark.parametrize("tool", ["text", "surrogate", "awaits_cancelled"])
 def test_observers_are_told_of_the_failure_alone(kind: str, tool: str) -> None:
     events = EventLog()
@@ -130,6 +149,8 @@ def test_what_can_be_sent_is_sent_as_it_was(kind: str) -> None:
         {"größe": 1},
         {"v": 1.5},
         {"v": [1, "ü"]},
+        {"v": [1, "plain", None, [{"w": []}]]},
+        {"v": list(range(30))},
         {"v": {"v": {"v": {"v": {"v": {"v": 1}}}}}},
         {str(number): number for number in range(30)},
         {"v": True, "w": None, "x": "ü", "y": "plain", "z": 3},

@@ -44,6 +44,28 @@ def test_says_in_one_sentence_what_it_did(kind: str, caplog: pytest.LogCaptureFi
     assert repr(protection) == f"<Protection: {protection.says}>"
 
 
+@HIGH
+@pytest.mark.parametrize("dialect", fw.dialects.DIALECTS)
+def test_a_failure_that_is_returned_encoded_is_a_failure(kind: str, dialect: str) -> None:
+    def encoded() -> Any:
+        return fw.encode(servers.MISSING, dialect)
+
+    def about_it() -> dict[str, Any]:
+        return {"last": fw.encode(servers.MISSING, dialect)}
+
+    server = sdks.new(kind)
+    for tool in (encoded, about_it):
+        server.tool()(tool)
+    events: list[fw.records.Event] = []
+    fw.protect(server, observers=[events.append])
+
+    failed, succeeded = ask(kind, server, ("encoded",), ("about_it",))
+
+    assert seen(failed) == servers.MISSING.failure.replace(tool="encoded", suggestion="Call list_tasks.")
+    assert (failed["isError"], succeeded["isError"]) == (True, False)
+    assert [event.kind for event in events] == ["failure", "success"]
+
+
 @EVERY
 def test_protecting_twice_is_refused_and_changes_nothing(kind: str) -> None:
     server = servers.protected(kind)

@@ -119,6 +119,49 @@ def fails(kind: str, raised: Exception) -> Any:
 EVERY_KIND = pytest.mark.parametrize("kind", sdks.KINDS)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in sdks.KINDS if kind != "lowlevel"])
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_failure_that_a_resource_or_prompt_returns_is_one(kind: str, is_early: bool) -> None:
+    def missing() -> Any:
+        return fw.fail(servers.MISSING.failure)
+
+    async def missing_async(key: str) -> Any:
+        return servers.MISSING.failure
+
+    async def fine() -> Any:
+        return fw.succeed("fine")
+
+    def add(server: Any) -> None:
+        server.resource("data://missing")(missing)
+        server.resource("data://missing/{key}")(missing_async)
+        server.prompt("missing")(missing)
+        server.prompt("fine")(fine)
+
+    server = sdks.new(kind)
+    if is_early:
+        add(server)
+    fw.protect(server)
+    if not is_early:
+        add(server)
+
+    async def ask(connected: Any, method: str, subject: str) -> Any:
+        with pytest.raises(type(sdks.rpc_error(0, ""))) as caught:
+            await sdks.request(connected, method, subject)
+        return fw.read(caught.value)
+
+    async def run() -> Any:
+        async with sdks.session(kind, server) as connected:
+            failed = [
+                await ask(connected, *one) for one in ((READ, "missing"), (READ, "missing/1"), (PROMPT, "missing"))
+            ]
+            return failed, await connected.get_prompt("fine")
+
+    failed, found = asyncio.run(run())
+
+    assert [(one.code, one.message) for one in failed] == [("NOT_FOUND", "Task 't-9' does not exist.")] * 3
+    assert found.messages[0].content.text == "fine"
+
+
 @EVERY_KIND
 def test_an_author_s_own_number_and_data_stay_and_what_is_secret_in_them_does_not(kind: str) -> None:
     error = sdks.rpc_error(4711, f"The store is closed, password={servers.SECRET}")

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,6 +97,179 @@ def test_observers_hear_of_tasks(kind: str) -> None:
     asyncio.run(tasks.ended(kind, server, "missing"))
 
     assert [one.failure.code for one in heard if one.failure is not None] == ["NOT_FOUND"]
+
+
+class OwnBaseException(BaseException):
+    """What no `except Exception` catches."""
+
+
+async def not_a_number() -> float:
+    return math.nan
+
+
+async def lone() -> str:
+    return "a" + chr(0xD800)
+
+
+async def odd() -> dict[str, Any]:
+    return {"v": object()}
+
+
+async def broken() -> int:
+    return servers.SECRET  # type: ignore[return-value]  # it breaks its schema
+
+
+async def own() -> str:
+    raise OwnBaseException(servers.SECRET)
+
+
+async def awaits_cancelled() -> str:
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+    return "never"
+
+
+async def warned() -> Any:
+    return fw.success({"v": 1}, warning="The data is a day old.")
+
+
+WITH_FASTMCP = pytest.mark.skipif("fastmcp" not in tasks.KINDS, reason="no fastmcp that runs tasks")
+
+
+def ended_fastmcp(function: Any, name: str | None = None, *, is_mounted: bool = False) -> dict[str, Any]:
+    server = tasks.server("fastmcp")
+    if is_mounted:
+        child = sdks.new("fastmcp")
+        child.tool(task=True)(function)
+        server.mount(child, **{"prefix" if sdks.version("fastmcp") < (3,) else "namespace": "inner"})
+    else:
+        server.tool(task=True)(function)
+    fw.protect(server)
+    return asyncio.run(tasks.ended("fastmcp", server, name or function.__name__))
+
+
+@WITH_FASTMCP
+@pytest.mark.parametrize(
+    ("function", "outcome"),
+    [
+        (not_a_number, "executed"),
+        (lone, "executed"),
+        (odd, "executed"),
+        (broken, "executed"),
+        (own, "unknown"),
+        (awaits_cancelled, "unknown"),
+    ],
+)
+def test_a_task_that_ends_oddly_or_with_what_cannot_be_sent_is_a_failure(function: Any, outcome: str) -> None:
+    found = ended_fastmcp(function)
+
+    failure = fw.read(found.get("result") or found["get"])
+    assert failure is not None
+    assert (failure.code, failure.outcome, failure.tool) == ("INTERNAL_ERROR", outcome, function.__name__)
+    assert servers.SECRET not in json.dumps(found)
+
+
+@WITH_FASTMCP
+def test_a_task_that_ends_oddly_leaves_others_running() -> None:
+    if sdks.version("fastmcp") < (3,):
+        pytest.skip("a server of fastmcp 2 runs tasks for one session only")
+    server = tasks.server("fastmcp")
+    server.tool(task=True)(own)
+    fw.protect(server)
+
+    async def both() -> Any:
+        await tasks.ended("fastmcp", server, "own")
+        return await tasks.ended("fastmcp", server, "done")
+
+    assert asyncio.run(both())["get"]["status"] == "completed"
+
+
+@WITH_FASTMCP
+@pytest.mark.parametrize(("function", "code"), [(tasks.crash, "INTERNAL_ERROR"), (tasks.missing, "NOT_FOUND")])
+def test_tasks_of_a_mounted_server_tell_their_failures_too(function: Any, code: str) -> None:
+    async def mounted() -> str:
+        return await function()
+
+    found = ended_fastmcp(mounted, "inner_mounted", is_mounted=True)
+
+    failure = fw.read(found.get("result") or found["get"])
+    assert failure is not None
+    assert (failure.code, failure.tool) == (code, "inner_mounted")
+    assert servers.SECRET not in json.dumps(found)
+
+
+@WITH_FASTMCP
+def test_a_task_keeps_the_warning_beside_its_value() -> None:
+    found = ended_fastmcp(warned)
+    result = found.get("result") or found["get"]["result"]
+
+    assert result["isError"] is False
+    assert result["structuredContent"] == {"v": 1}
+    assert "The data is a day old." in result["content"][-1]["text"]
+
+
+@WITH_FASTMCP
+def test_what_a_dependency_of_a_task_raises_stays_at_home() -> None:
+    from fastmcp.dependencies import Depends
+
+    def broken_dependency() -> str:
+        raise KeyError(servers.SECRET)
+
+    async def dependent(value: str = Depends(broken_dependency)) -> str:
+        return value
+
+    found = ended_fastmcp(dependent)
+
+    failure = fw.read(found.get("result") or found["get"])
+    assert failure is not None
+    assert (failure.code, failure.message) == ("INTERNAL_ERROR", "The task failed unexpectedly.")
+    assert "broken_dependency" not in json.dumps(found)
+    assert servers.SECRET not in json.dumps(found)
+
+
+@WITH_FASTMCP
+def test_wrong_arguments_of_a_task_are_wrong_arguments() -> None:
+    if sdks.version("fastmcp") < (3,):
+        pytest.skip("fastmcp 2 does not check them")
+
+    async def add(number: int) -> int:
+        return number
+
+    server = tasks.server("fastmcp")
+    server.tool(task=True)(add)
+    heard: list[fw.records.Event] = []
+    fw.protect(server, observers=[heard.append])
+
+    async def ask() -> None:
+        async with sdks.session("fastmcp", server, tasks.ERA) as connected:
+            how = {"task": True} if sdks.HAS_MCP_1 else {"raise_on_error": False}
+            await connected.call_tool("add", {"number": "x"}, **how)
+
+    asyncio.run(ask())
+
+    assert [one.failure.code for one in heard if one.failure is not None] == ["VALIDATION_FAILED"]
+
+
+@pytest.mark.skipif(not sdks.HAS_MCP_1, reason="clients of fastmcp 4 ask for tasks of their own only")
+@EVERY
+def test_a_task_that_does_not_exist_is_not_found(kind: str) -> None:
+    server = tasks.server(kind)
+    fw.protect(server)
+
+    async def ask() -> Any:
+        async with sdks.session(kind, server) as connected:
+            get = connected.experimental.get_task if kind == "lowlevel" else connected.get_task_status
+            with pytest.raises(type(sdks.rpc_error(0, ""))) as raised:
+                await get("no-such-task")
+            return raised.value
+
+    error = asyncio.run(ask())
+
+    failure = fw.read(error)
+    assert failure is not None
+    assert (error.error.code, failure.code) == (-32602, "NOT_FOUND")
 
 
 @pytest.mark.skipif(not sdks.HAS_MCP_1 or "fastmcp" not in tasks.KINDS, reason="only fastmcp 2 and 3 have such tasks")

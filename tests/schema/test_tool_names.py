@@ -96,6 +96,13 @@ def test_what_is_quoted_is_not_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["/srv/" + "column" * 100, "x" * 300 + "/column", "'/srv'/column", r"C:\column", "open(/column)"]
+)
+def test_words_within_a_path_are_not_what_is_missing(path: str) -> None:
+    assert missing_things(f"Table {path} does not exist") == missing_things("Table does not exist")
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments", "runs"),
     [
         ("run_command", {}, True),

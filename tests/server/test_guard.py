@@ -83,6 +83,21 @@ def test_failures_that_are_raised_or_returned_arrive_alike(kind: int, dialect: s
     assert found == [failure] * 3
 
 
+def test_the_settings_of_a_dialect_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = fw.guard(dialect="envelope", version="9.9")(raising(fw.NotFound("Task 7 does not exist.")))
+    monkeypatch.setattr("failwell.dialects._placement.check_settings", None)  # to call it would fail
+
+    assert json.loads(tool()["content"][0]["text"])["version"] == "9.9"
+
+
+def test_what_encode_returns_is_sent_as_it_is_and_counts_as_a_failure() -> None:
+    events: list[fw.records.Event] = []
+    encoded = fw.encode(fw.NotFound("Task 7 does not exist."), "xml")
+
+    assert fw.guard(observers=[events.append])(lambda: encoded)() == encoded
+    assert [event.kind for event in events] == ["failure"]
+
+
 @pytest.mark.parametrize("kind", [0, 1], ids=["async", "sync"])
 def test_a_crash_reaches_the_agent_as_an_id_and_the_log_as_a_traceback(
     kind: int, caplog: pytest.LogCaptureFixture

@@ -29,6 +29,13 @@ def test_only_what_json_schema_refuses_is_refused_and_then_all_is_told(arguments
     assert (failure and sorted(problem.path for problem in failure.fields)) == (paths and sorted(paths))
 
 
+@pytest.mark.parametrize("arguments", [{"n": 5}, {"n": "x"}, {"n": {1, 2}}, {1: 2}, {"extra": 1}], ids=str)
+def test_what_is_accepted_is_not_refused(arguments: Any) -> None:
+    checks = SchemaChecks()
+
+    assert checks.accept(arguments, OPEN, tool="tool") is (checks.refused(arguments, OPEN, tool="tool") is None)
+
+
 def test_what_another_validator_found_is_explained_by_the_schema() -> None:
     schema = {"type": "object", "properties": {"mode": {"enum": ["a", "b"]}}, "required": ["mode"]}
     found = (fw.FieldProblem(path="mode", kind="missing"), fw.FieldProblem(path="deep", kind="other", message="Odd"))
@@ -56,9 +63,19 @@ def test_a_schema_that_was_changed_in_place_is_another_one() -> None:
     assert after.fields[0].options == ("a", "b")
 
 
-def test_no_more_schemas_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schema_that_is_never_changed_is_not_looked_through_for_each_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    monkeypatch.setattr("failwell.server._schemas._content", written.append)
+    checks = SchemaChecks(are_fixed=True)
+
+    assert [checks.is_broken({"n": n}, OPEN, tool="tool") for n in (1, "x", 2)] == [False, True, False]
+    assert written == []
+
+
+@pytest.mark.parametrize("are_fixed", [True, False])
+def test_no_more_schemas_are_remembered_than_fit(are_fixed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("failwell.server._schemas._MOST_SCHEMAS", 3)
-    checks = SchemaChecks()
+    checks = SchemaChecks(are_fixed=are_fixed)
 
     for n in range(10):
         schema = {"type": "object", "properties": {"n": {"maximum": n}}}

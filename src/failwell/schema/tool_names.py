@@ -194,7 +194,8 @@ _NOT_FOUND = lazy_pattern(
     r"|o (?:such|\w{2,30} (?:found|named|called|with|exists?)))"
     r"|un(?:known|defined)|missing|can(?:not|'t) (?:find|open)"
 )
-_QUOTED = lazy_pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|[^\s/\\]{0,200}+[/\\]\S{0,400}")
+# A path is looked for where a word begins, or after a quote: from each of its letters would take several times as long.
+_QUOTED = lazy_pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|(?<![^\s'\"`])[^\s/\\]*+[/\\]\S*+")
 _QUOTES = frozenset("'\"`/\\")
 _WORD = lazy_pattern(r"[a-z]{3,30}")
 _LONGEST_TEXT = 4000

@@ -165,6 +165,15 @@ class Checker:
         problems = self.problems(arguments)
         return invalid(problems, tool=self.tool, action=self.action) if problems else None
 
+    def accepts(self, arguments: dict[str, Any]) -> bool:
+        """Return whether nothing is wrong with these arguments, as far as that can be told in a short time."""
+        try:
+            return self._is_valid(arguments) is not False
+        except BaseException as error:
+            if not isinstance(error, ValueError | OverflowError) and not _is_panic(error):
+                raise
+            return False  # not JSON, or a validator that failed; `problems` tells which
+
     def problems(self, arguments: Any) -> tuple[FieldProblem, ...]:
         """Return all that is wrong with these arguments; nothing if they are valid. None counts as no arguments."""
         if not is_object(arguments):

@@ -1,4 +1,4 @@
-"""What stands around whatever handles `tools/call`, on every SDK: time limits, keys, exits, results that can't be sent.
+"""What stands around the handlers of an SDK: time limits, keys, exits, results that can't be sent.
 
 A tool whose time is over may still be running. It keeps its thread and the claim of its key until it ends.
 """
@@ -7,15 +7,19 @@ import asyncio
 import functools
 import inspect
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
 from failwell._sdks import needs
+from failwell.errors import ToolFailure
+from failwell.failure import Failure
 from failwell.retry._clock import CallClock, DeadlinePassed
 from failwell.retry._deadline import run_within
 from failwell.sdk.idempotency import KeyedCall, ToolFunctions, call_once, failed, may_be_keyed
+from failwell.sdk.requests import RequestInfo, request_error, unsendable_error
 from failwell.sdk.results import unsendable
 from failwell.server._protection import HeldEvent, Protection
+from failwell.server._responder import Responder, value_and_warning, value_or_failure
 from failwell.server._timeout import current_clock, timed_out
 
 try:
@@ -81,26 +85,50 @@ async def _contained(protection: Protection, call: Callable[[], KeyedCall], run:
         if reason is None:
             return result
         failure = protection.responder(await call().info()).unsendable(reason)
+    except Exception:
+        raise  # a handler's answer: an error of the protocol
     except BaseException as exc:
-        if not _is_about_this_call(exc, catch_exit=protection.catch_exit):
+        if not is_contained(exc, catch_exit=protection.catch_exit):
             raise
-        responder = protection.responder(await call().info())
-        failure = responder.exited(exc) if _is_exit(exc) else responder.crashed(exc)
+        failure = failure_contained(exc, protection.responder(await call().info()))
     if event is not None:
         event.drop()
     return await failed(protection, failure, call(), started)
 
 
-def _is_about_this_call(exc: BaseException, *, catch_exit: bool) -> bool:
-    """Return whether what no handler of the SDKs catches is the failure of one tool, and nothing that others want.
+async def answer_request(protection: Protection, request: RequestInfo, run: Run) -> Any:
+    """Return what handles a request that is no call of a tool; its failure is a JSON-RPC error.
 
-    It would end the connection, and every other call with it.
+    Raises:
+        Exception: that error.
+    """
+    try:
+        answer = await run()
+        reason = unsendable(getattr(answer, "root", answer)) if request.is_answered_by_author else None
+    except BaseException as exc:
+        if not is_contained(exc, catch_exit=protection.catch_exit):
+            raise
+        raise request_error(exc, request) from None
+    if reason is not None:
+        raise unsendable_error(reason, request)
+    return answer
+
+
+def failure_contained(exc: BaseException, responder: Responder) -> Failure:
+    """Return the failure of a tool that ended with what is no `Exception`."""
+    return responder.exited(exc) if _is_exit(exc) else responder.crashed(exc)
+
+
+def is_contained(exc: BaseException, *, catch_exit: bool) -> bool:
+    """Return whether what was raised is the failure of one request, and nothing that others want.
+
+    What no handler of the SDKs catches would end the connection, and every other request with it.
     """
     if isinstance(exc, Exception):
-        return False
+        return True
     if isinstance(exc, BaseExceptionGroup):
         members = cast("BaseExceptionGroup[BaseException]", exc).exceptions
-        return all(isinstance(one, Exception) or _is_about_this_call(one, catch_exit=catch_exit) for one in members)
+        return all(is_contained(one, catch_exit=catch_exit) for one in members)
     if isinstance(exc, SystemExit):
         return catch_exit
     if isinstance(exc, asyncio.CancelledError):
@@ -139,6 +167,61 @@ def _stop_clock_for_questions(session: Any) -> None:
 
     setattr(send_request, _STOPS_CLOCK, True)
     session.send_request = send_request
+
+
+_RAISES = "__failwell_raises__"
+_KEPT = ("_resources", "_templates", "_prompts")  # where managers have them, by name
+_ADDING = ("add_resource", "add_template", "add_prompt")
+
+
+def raise_returned(store: Any, found: Iterable[Any] = ()) -> None:
+    """Make the functions of a server's resources and prompts, those added later too, raise the failures they return.
+
+    The SDKs would send their texts as contents. *found* are those in a store that is not a manager.
+    """
+    for item in [*found, *(item for name in _KEPT for item in getattr(store, name, {}).values())]:
+        _raise_returned_by(item)
+    for name in _ADDING:
+        if (add := getattr(store, name, None)) is not None:
+            setattr(store, name, _adding(add))
+
+
+def _adding(add: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(add)
+    def added(*args: Any, **kwargs: Any) -> Any:
+        return _raise_returned_by(add(*args, **kwargs))
+
+    return added
+
+
+def _raise_returned_by(item: Any) -> Any:
+    function = getattr(item, "fn", None)
+    if function is not None and not hasattr(function, _RAISES):
+        item.fn = raising(function)
+    return item
+
+
+def _returned(value: Any) -> Any:
+    value, failure = value_or_failure(value)
+    if failure is not None:
+        raise ToolFailure(failure)
+    return value_and_warning(value)[0]
+
+
+def raising(function: Callable[..., Any], value_of: Callable[[Any], Any] = _returned) -> Callable[..., Any]:
+    """Return a function so that the failure it returns is raised; *value_of* is what does that."""
+
+    @functools.wraps(function)
+    async def run_async(*args: Any, **kwargs: Any) -> Any:
+        return value_of(await function(*args, **kwargs))
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return value_of(function(*args, **kwargs))
+
+    made = run if runs_in_thread(function) else run_async
+    setattr(made, _RAISES, True)
+    return made
 
 
 def runs_in_thread(function: Any) -> bool:

@@ -19,7 +19,7 @@ from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import CONNECTION_CLOSED, find_sdk_error, is_session_lost
-from failwell.sdk.errors import only_exception, rpc_code, unchecked_result
+from failwell.sdk.errors import handle_call_exception, only_exception, rpc_code, unchecked_result
 
 try:
     import anyio
@@ -70,10 +70,14 @@ class CredentialsRenewed(ToolFailure):
 
 
 class SessionConnection:
-    """What a session is connected by. It does not keep the session alive."""
+    """What a session is connected by. It does not keep the session alive.
 
-    def __init__(self, session: Any) -> None:
+    *on_renewed* is called with the session or client to use from now on, where the server may be another one.
+    """
+
+    def __init__(self, session: Any, on_renewed: Callable[[Any], None]) -> None:
         self._session = ref(session)
+        self._on_renewed = on_renewed
         self._lock = anyio.Lock()
         self._generation = 0
         self._credentials = 0
@@ -90,7 +94,7 @@ class SessionConnection:
 
         Raises:
             ConnectionClosed: the connection was closed already, or has been meanwhile.
-            Exception: what the SDK raises.
+            Exception: what `handle_call_exception` makes of what the SDK raises.
         """
         generation = self._generation
         if self._replacement is not None:
@@ -110,9 +114,9 @@ class SessionConnection:
             elif is_lost(exc):
                 is_back = await self._renew(generation, self._begin_session)
             else:
-                raise
+                return handle_call_exception(raised)
             if is_lost(exc):
-                raise
+                raise exc from exc.__cause__
             if not is_unsent:
                 raise ConnectionClosed(_CLOSED) from raised
             failure = _NOT_SENT if is_back or self.reconnect else _NOT_SENT.replace(retryable=False, suggestion=_TELL)
@@ -152,10 +156,12 @@ class SessionConnection:
                 return True
             try:
                 is_back = await renew()
+                if is_back:
+                    self._generation += 1
+                    self._on_renewed(self.session())
             except Exception as exc:
                 log.info("the connection to an MCP server could not be renewed: %s", type(exc).__name__)
                 return False
-            self._generation += is_back
             return is_back
 
     async def _begin_session(self) -> bool:

@@ -1,14 +1,16 @@
 """Errors of the MCP SDKs: JSON-RPC errors, and what an exception out of `call_tool` means."""
 
+from collections.abc import Awaitable
 from types import FrameType
 from typing import Any
 
 from failwell._log import log
 from failwell._sdks import needs
+from failwell.client._install import adapted
 from failwell.errors import ToolFailure
 from failwell.exceptions.engine import from_exception
 from failwell.failure import Failure
-from failwell.phrases.rpc_codes import CLIENT_ERRORS
+from failwell.phrases.rpc_codes import CLIENT_ERRORS, ELICITATION_REQUIRED
 from failwell.reading.reader import read
 from failwell.server._responder import BROKEN_OUTPUT, is_rpc_error
 
@@ -67,6 +69,14 @@ class NotAToolFailure(BaseException):
         self.exception = exception
 
 
+async def without_carrier(made: Awaitable[Any]) -> Any:
+    """Return what an awaitable gives, and raise what a `NotAToolFailure` that comes out of it carries."""
+    try:
+        return await made
+    except NotAToolFailure as other:
+        raise other.exception from other.exception.__cause__
+
+
 class UnusableResult(ToolFailure):
     """The tool was run, and the SDK refuses what came back; `raw` is the result, or the SDK's exception."""
 
@@ -109,7 +119,8 @@ def handle_call_exception(exc: Exception) -> Any:
         raise UnusableResult(_UNREADABLE_RESULT, exc) from exc
     if "initialize" in names and "call_tool" not in names:
         raise NotConnected(_failure_of(exc)) from exc
-    if is_rpc_error(exc) and not is_protocol_error(exc):
+    is_page = adapted.get() and rpc_code(exc) == ELICITATION_REQUIRED  # no framework shows the user the address
+    if is_rpc_error(exc) and (is_page or not is_protocol_error(exc)):
         raise exc
     raise NotAToolFailure(group)
 

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from copy import copy
@@ -20,15 +20,16 @@ from failwell.failure import Failure, join_path, path_keys, summary
 from failwell.reading.reader import read
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
-from failwell.sdk.calls import in_thread, is_timed
+from failwell.sdk.calls import failure_contained, in_thread, is_contained, is_timed, raise_returned, raising
 from failwell.sdk.errors import is_protocol_error
 from failwell.sdk.idempotency import ToolFunctions
 from failwell.sdk.requests import RequestInfo, request_error
-from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, is_finite, meaning
-from failwell.sdk.tasks import TaskFailure, is_background
+from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, is_finite, meaning, unsendable
+from failwell.sdk.tasks import TaskFailure, background_tool
 from failwell.server._idempotency import idempotency_of
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import (
+    SDKS,
     Responder,
     is_rpc_error,
     original_exception,
@@ -45,6 +46,7 @@ try:
     from fastmcp.tools import FunctionTool, Tool
     from mcp.types import CallToolResult, TextContent
     from pydantic import ValidationError
+    from pydantic_core import to_jsonable_python
 except ImportError as missing:
     raise ImportError(needs("fastmcp")) from missing
 
@@ -65,6 +67,8 @@ class FastmcpServerLayout(NamedTuple):
     attach: Callable[[Any, Protection, ToolFunctions], Any]  # covers the server beneath, as far as that is needed
     failed: Callable[[dict[str, Any]], Any]  # a wire-shaped result as the result of a middleware
     failed_task: Callable[[dict[str, Any]], Any]  # the same as what a background task returns, or raises
+    converted: Callable[[Any, Any], Any]  # what a tool's function returned as the result of a task of it
+    raise_returned: Callable[[Any], None]  # makes the functions of resources and prompts raise the failures they return
     blocks_event_loop: bool = False  # functions that are not coroutines run in no thread
 
 
@@ -88,9 +92,22 @@ def layout() -> FastmcpServerLayout:
             attach_beneath,
             failed,
             failed_task,
+            _converted_2,
+            _raise_returned_2,
             blocks_event_loop=True,
         )
-    return FastmcpServerLayout(_provider, _provided, _listed, _mounted, _name_in, attach_beneath, failed, failed_task)
+    return FastmcpServerLayout(
+        _provider,
+        _provided,
+        _listed,
+        _mounted,
+        _name_in,
+        attach_beneath,
+        failed,
+        failed_task,
+        _converted,
+        _raise_returned,
+    )
 
 
 def _manager(server: Any) -> Any:
@@ -201,9 +218,37 @@ def _raised(wire: dict[str, Any]) -> Any:
     raise TaskFailure(wire)
 
 
-_SDK = frozenset(("fastmcp", "mcp"))
+def _converted_2(value: Any, tool: Any) -> Any:
+    """Return the result that fastmcp 2 makes of a task's value, in a function that needs the whole server."""
+    from fastmcp.tools import tool as tools
+
+    made, blocks_of = vars(tools)["ToolResult"], vars(tools)["_convert_to_content"]
+    if isinstance(value, made):
+        return value
+    blocks, schema = blocks_of(value, serializer=tool.serializer), tool.output_schema
+    if schema is None and not isinstance(value, dict):
+        return made(content=blocks)
+    structured = to_jsonable_python(value)
+    is_wrapped = schema is not None and schema.get("x-fastmcp-wrap-result")
+    return made(content=blocks, structured_content={"result": structured} if is_wrapped else structured)
+
+
+def _converted(value: Any, tool: Any) -> Any:
+    return tool.convert_result(value)
+
+
+def _raise_returned_2(server: Any) -> None:
+    raise_returned(server._resource_manager)
+    raise_returned(server._prompt_manager)
+
+
+def _raise_returned(server: Any) -> None:
+    store = server._local_provider
+    raise_returned(store, [one for one in store._components.values() if not isinstance(one, Tool)])
+
+
 # What a call passes through until its arguments are checked; any other frame is the tool's.
-_BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
+_BEFORE_THE_BODY = SDKS | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
 _CONFLICTING = {
     "ErrorHandlingMiddleware": "its handling of failures is undone, since models do not see protocol errors",
     "RetryMiddleware": "it retries every tool, including those that are not safe to run twice",
@@ -278,12 +323,13 @@ class FailwellMiddleware(Middleware):
         def watch(tool: Any) -> Any:
             if idempotency_of(getattr(tool, "fn", None)) is not None:
                 marked[_LAYOUT.name(tool)] = tool.fn
-            return _watch(tool, self.protection)
+            return self._watch(tool)
 
         async def search(name: str) -> Any:
             return await _found(server, name)
 
         self._watch_tools(server, watch)
+        self._watch_start(server)
         _watch_lookups(server)
         names = functools.partial(_own_names, server)
         _LAYOUT.attach(server, self.protection, ToolFunctions(marked.values, marked.get, search, names))
@@ -291,6 +337,7 @@ class FailwellMiddleware(Middleware):
     def _watch_tools(self, server: Any, watch: Callable[[Any], Any]) -> None:
         """Watch the tools of a server, those that are added later too."""
         self._watched.add(server)
+        _LAYOUT.raise_returned(server)
         store = _LAYOUT.store(server)
         for tool in _LAYOUT.tools(store):
             watch(tool)
@@ -302,13 +349,81 @@ class FailwellMiddleware(Middleware):
 
         store.add_tool = add_tool
 
+    def _watch_start(self, server: Any) -> None:
+        """Watch what is mounted before a queue takes the functions that run as tasks, which is when a server starts."""
+        start = server._lifespan_manager
+
+        @functools.wraps(start)
+        def lifespan_manager() -> Any:
+            self._watch_mounted(server)
+            return start()
+
+        server._lifespan_manager = lifespan_manager
+
     def _watch_mounted(self, server: Any, depth: int = 0) -> None:
         """Watch the tools of the servers that are mounted on one, and on those; that needs no line of their authors."""
         for child in _LAYOUT.mounted(server):
             if child not in self._watched:
-                self._watch_tools(child, functools.partial(_watch, protection=self.protection))
+                self._watch_tools(child, self._watch)
             if depth < _DEEPEST_MOUNT:
                 self._watch_mounted(child, depth + 1)
+
+    def _watch(self, tool: Any) -> Any:
+        if _is_transformed(tool):
+            self._watch(tool.parent_tool)
+            if tool.fn is not tool.forwarding_fn:
+                tool.fn = raising(tool.fn, _value)
+            return tool
+        if isinstance(tool, FunctionTool) and not _is_watched(tool) and not _yields(tool.fn):
+            tool.fn = _watched(tool.fn, tool, functools.partial(self._run_task, tool))
+        return tool
+
+    async def _run_task(self, tool: Any, name: str, run: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what a background task ends with: nothing else sees what its function raises, and what it returns.
+
+        Raises:
+            TaskFailure: this version takes what was raised for a failed task, and anything else for a success.
+            Exception: an error of the protocol, which the protocol wants as such.
+        """
+        protection, value = self.protection, None
+        has_output_schema = tool.output_schema is not None
+        responder = protection.responder(CallInfo(name, tool.annotations, has_output_schema, function=tool.fn))
+        started = protection.start()
+        try:
+            value, warning = _returned(await run())
+            failure = self._unusable(value, tool, responder)
+            if failure is None and warning is not None:
+                value = _with_warning(_LAYOUT.converted(value, tool), warning, responder)
+        except Exception as exc:
+            if is_rpc_error(exc) and package_raising(exc) not in SDKS and _LAYOUT.failed_task is _LAYOUT.failed:
+                raise request_error(exc, RequestInfo("tools/call", None)) from None
+            failure = responder.failure_of(original_exception(exc, SDKS))
+        except BaseException as exc:  # it would end the worker, and every task after this one would wait forever
+            if not is_contained(exc, catch_exit=protection.catch_exit):
+                raise
+            failure = failure_contained(exc, responder)
+        if failure is None:
+            protection.finish(name, started)
+            return value
+        wire, failure = responder.encode(failure)
+        protection.finish(name, started, failure, wire=wire, is_task=True)
+        return _LAYOUT.failed_task(wire)
+
+    def _unusable(self, value: Any, tool: Any, responder: Responder) -> Failure | None:
+        """Return the failure of a task whose value can't be sent as a result, or breaks its schema."""
+        if type(value).__name__ == "InputRequiredResult":
+            return None
+        try:
+            if not is_finite(value):
+                raise NotFiniteError
+            result = _LAYOUT.converted(value, tool)
+            reason = unsendable(_wire(result))
+        except Exception as exc:  # the SDK would raise it again for each client that asks for the result
+            return responder.unsendable(meaning(str(exc)), exc)
+        if reason is not None:
+            return responder.unsendable(reason)
+        is_broken = tool.output_schema is not None and _breaks(self._checks, result, tool)
+        return responder.broken_output() if is_broken else None
 
     def warn_of_conflicting_middleware(self, server: Any) -> None:
         """Log, once each, which middleware of a server works against this one."""
@@ -344,7 +459,10 @@ class FailwellMiddleware(Middleware):
                 if broken is None:
                     if protection.observers:
                         protection.finish(context.message.name, started, **_request(context))
-                    return result if run.warning is None else self._with_warning(result, run.warning, context, run)
+                    if run.warning is None:
+                        return result
+                    responder = protection.responder(_call_info(context, run.tool, run))
+                    return _with_warning(result, run.warning, responder)
                 responder = protection.responder(broken)
                 failure = responder.broken_output()
         finally:
@@ -363,15 +481,6 @@ class FailwellMiddleware(Middleware):
         self.protection.log_names(map(_LAYOUT.name, listed))
         return listed
 
-    def _with_warning(self, result: Any, warning: Failure, context: Any, run: _FastmcpRun) -> Any:
-        """Return a success with the warning beside it that its tool gave."""
-        responder = self.protection.responder(_call_info(context, run.tool, run))
-        wire = responder.warned({"content": [], "_meta": result.meta or {}}, warning)
-        result = copy(result)
-        result.content = [*result.content, *map(TextContent.model_validate, wire["content"])]
-        result.meta = wire["_meta"]
-        return result
-
     async def _read(self, result: Any, context: Any, run: _FastmcpRun) -> tuple[Failure, Responder]:
         """Return what a remote server says of a call that failed there."""
         name: str = context.message.name
@@ -386,7 +495,7 @@ class FailwellMiddleware(Middleware):
         called = await _found(server, name) if run.found is UNSET else run.found
         tool = run.tool or called
         responder = self.protection.responder(_call_info(context, tool, run))
-        core = original_exception(exc, _SDK)
+        core = original_exception(exc, SDKS)
         if tool is None and isinstance(core, NotFoundError | DisabledError):
             return unknown_tool(name, await _names(server)), responder
         if run.has_returned and isinstance(core, ENCODING_ERRORS):
@@ -402,9 +511,11 @@ class FailwellMiddleware(Middleware):
             schema = getattr(tool, "parameters", None)
             problems = self._checks.explained(problems_of(core, arguments=arguments), arguments, schema, tool=name)
             return invalid(problems, tool=name), responder
-        if package_raising(core) in _SDK and isinstance(core.__context__, TimeoutError):
+        if package_raising(core) in SDKS and isinstance(core.__context__, TimeoutError):
             core = core.__context__  # a tool's own timeout
         ran = run.times > 0 or not _is_watched(tool)
+        if run.has_returned:
+            responder = responder.around()
         failure = responder.failure_of(core, ran=ran, arguments=arguments)
         return _renamed(failure, called), responder
 
@@ -426,6 +537,15 @@ class FailwellMiddleware(Middleware):
         if tool is None or tool.output_schema is None or not _breaks(self._checks, result, tool):
             return None
         return _call_info(context, tool, run)
+
+
+def _with_warning(result: Any, warning: Failure, responder: Responder) -> Any:
+    """Return a success with the warning beside it that its tool gave."""
+    wire = responder.warned({"content": [], "_meta": result.meta or {}}, warning)
+    result = copy(result)
+    result.content = [*result.content, *map(TextContent.model_validate, wire["content"])]
+    result.meta = wire["_meta"]
+    return result
 
 
 def _is_remote_failure(result: Any, run: _FastmcpRun) -> bool:
@@ -537,40 +657,20 @@ def _is_watched(tool: Any) -> bool:
     return getattr(getattr(tool, "fn", None), _WATCHED, False) is True
 
 
-def _watch(tool: Any, protection: Protection) -> Any:
-    if _is_transformed(tool):
-        _watch(tool.parent_tool, protection)
-        if tool.fn is not tool.forwarding_fn:
-            tool.fn = _checked(tool.fn)
-        return tool
-    if isinstance(tool, FunctionTool) and not _is_watched(tool) and not _yields(tool.fn):
-        tool.fn = _watched(tool.fn, tool, protection)
-    return tool
-
-
 def _yields(function: Callable[..., Any]) -> bool:
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
-def _watched(function: Callable[..., Any], tool: Any, protection: Protection) -> Callable[..., Any]:
-    """Return a tool's function so that its run is noted, and the failure it returns is raised.
-
-    In a background task nothing else sees what it raises, so that is answered here.
-    """
+def _watched(function: Callable[..., Any], tool: Any, run_task: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tool's function so that its run is noted, and the failure it returns is raised."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def watched_async(*args: Any, **kwargs: Any) -> Any:
             _note(tool)
-            if _running.get() is not None or not is_background():
-                return _value(await function(*args, **kwargs))
-            started = protection.start()
-            try:
-                value = _value(await function(*args, **kwargs))
-            except Exception as exc:
-                return _failed_task(exc, tool, protection, started)
-            protection.finish(_LAYOUT.name(tool), started)
-            return value
+            if _running.get() is None and (name := background_tool()) is not None:
+                return await run_task(name, functools.partial(function, *args, **kwargs))
+            return _value(await function(*args, **kwargs))
 
         setattr(watched_async, _WATCHED, True)
         return watched_async
@@ -590,40 +690,6 @@ def _watched(function: Callable[..., Any], tool: Any, protection: Protection) ->
     return watched
 
 
-def _failed_task(exc: Exception, tool: Any, protection: Protection, started: float) -> Any:
-    """Return what a background task ends with that raised.
-
-    Raises:
-        TaskFailure: this version takes what was raised for a failed task, and anything else for a success.
-        Exception: an error of the protocol, which the protocol wants as such.
-    """
-    if is_rpc_error(exc) and package_raising(exc) not in _SDK and _LAYOUT.failed_task is _LAYOUT.failed:
-        raise request_error(exc, RequestInfo("tools/call", None)) from None
-    name, function = _LAYOUT.name(tool), getattr(tool, "fn", None)
-    info = CallInfo(name, tool.annotations, tool.output_schema is not None, function=function)
-    responder = protection.responder(info)
-    wire, failure = responder.encode(responder.failure_of(original_exception(exc, _SDK)))
-    protection.finish(name, started, failure, wire=wire, is_task=True)
-    return _LAYOUT.failed_task(wire)
-
-
-def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of a transformation so that the failure it returns is raised."""
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def checked_async(*args: Any, **kwargs: Any) -> Any:
-            return _value(await function(*args, **kwargs))
-
-        return checked_async
-
-    @functools.wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        return _value(function(*args, **kwargs))
-
-    return checked
-
-
 def _note(tool: Any) -> None:
     run = _running.get()
     if run is not None:
@@ -632,11 +698,20 @@ def _note(tool: Any) -> None:
         run.has_returned = False
 
 
-def _value(value: Any) -> Any:
+def _returned(value: Any) -> tuple[Any, Failure | None]:
+    """Return the value in what a tool returned, and the warning beside it.
+
+    Raises:
+        ToolFailure: it is a failure.
+    """
     value, failure = value_or_failure(value)
     if failure is not None:
         raise ToolFailure(failure)
-    value, warning = value_and_warning(value)
+    return value_and_warning(value)
+
+
+def _value(value: Any) -> Any:
+    value, warning = _returned(value)
     run = _running.get()
     if run is not None:
         run.has_returned = True

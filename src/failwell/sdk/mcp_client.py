@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from failwell._sdks import needs, supported_version
 from failwell._trace import call_span
-from failwell.client import Caller, CallResult, ToolDescription, ToolListCache, ToolLookup, ToolPage
+from failwell.client import Caller, CallResult, ToolListCache, ToolLookup, ToolPage
 from failwell.client._install import Patches
 from failwell.dialects import Wire, canonical
 from failwell.dialects import _placement as placement
@@ -30,6 +30,7 @@ from failwell.sdk.errors import (
     handle_call_exception,
     is_flagged,
     is_protocol_error,
+    without_carrier,
 )
 from failwell.server._responder import is_rpc_error
 
@@ -49,7 +50,6 @@ REPAIR_KEY = "dev.failwell/repair"
 
 _LONGEST_LISTING = 10.0
 _WRAPPED = "_failwell_hook"
-_CONTINUES = ("input_responses", "request_state")  # what a call has that answers questions of an earlier one
 
 
 class McpClientLayout(NamedTuple):
@@ -193,9 +193,10 @@ class SessionInfo:
 
     def __init__(self, session: Any) -> None:
         self.server = _server_name(session) or f"session {next(_counter)}"
-        self.connection = SessionConnection(session)
+        self.connection = SessionConnection(session, on_renewed=self._renewed)
         self.descriptions = ToolListCache(functools.partial(_page, self.connection), lock=anyio.Lock())
         self._tasks: OrderedDict[str, float] = OrderedDict()
+        self._listen(session)
 
     def note_task(self, task_id: str, started: float) -> None:
         """Note when the call started that its server runs as a task."""
@@ -207,29 +208,21 @@ class SessionInfo:
         """Return when the call of a task started, once."""
         return self._tasks.pop(task_id, None) if isinstance(task_id, str) else None
 
-    def lookup(self, session: Any, tool: str) -> ToolLookup:
+    def lookup(self, tool: str) -> ToolLookup:
         """Return how to learn what the server says of a tool."""
-        return ToolLookup(functools.partial(self._fetch, session, tool), functools.partial(self._known, session, tool))
+        tools = self.descriptions
+        return ToolLookup(functools.partial(tools.of, tool), functools.partial(tools.known, tool))
 
-    def note(self, session: Any, tools: list[Any]) -> None:
-        """Note what the application was told of some tools; it counts until the server says that the list changed."""
-        self._listen(session)
-        self.descriptions.note(tools)
-
-    async def _fetch(self, session: Any, tool: str) -> ToolDescription:
-        self._listen(session)
-        return await self.descriptions.of(tool)
-
-    def _known(self, session: Any, tool: str) -> ToolDescription | None:
-        found = self.descriptions.known(tool)
-        if found is not None:
-            self._listen(session)
-        return found
+    def _renewed(self, session: Any) -> None:
+        """Learn anew what the tools are: the server may have been started with others."""
+        self.descriptions.forget()
+        self._listen(getattr(session, "session", session))
 
     def _listen(self, session: Any) -> None:
         """Hear of changes of the list of tools from now on."""
-        if not isinstance(session._message_handler, _ToolListListener):
-            session._message_handler = _ToolListListener(session._message_handler, self.descriptions)
+        handler = session._message_handler
+        if not (isinstance(handler, _ToolListListener) and handler.descriptions is self.descriptions):
+            session._message_handler = _ToolListListener(handler, self.descriptions)
 
 
 class _ToolListListener:
@@ -237,11 +230,11 @@ class _ToolListListener:
 
     def __init__(self, handler: Any, descriptions: ToolListCache) -> None:
         self.handler = handler
-        self._descriptions = descriptions
+        self.descriptions = descriptions
 
     async def __call__(self, message: Any) -> None:
         if isinstance(getattr(message, "root", message), types.ToolListChangedNotification):
-            self._descriptions.forget()
+            self.descriptions.forget()
         await self.handler(message)
 
 
@@ -252,15 +245,24 @@ def _session_info(session: Any) -> SessionInfo:
     found = _sessions.get(session)
     if found is None:
         with _lock:
-            found = _sessions.setdefault(session, SessionInfo(session))
+            found = _sessions.get(session) or _sessions.setdefault(session, SessionInfo(session))
     return found
 
 
 def _other_tool(
-    info: SessionInfo, session: Any, original: Callable[..., Awaitable[Any]], tool: str
+    info: SessionInfo, original: Callable[..., Awaitable[Any]], tool: str
 ) -> tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]:
     """Return the description of another tool of a server, and what makes one call of it."""
-    return info.lookup(session, tool), functools.partial(info.connection.call, original, tool)
+
+    def make(arguments: dict[str, Any]) -> Awaitable[Any]:
+        return without_carrier(info.connection.call(original, tool, arguments))
+
+    return info.lookup(tool), make
+
+
+def _is_continuation(options: dict[str, Any]) -> bool:
+    """Return whether a call answers questions of an earlier one."""
+    return options.get("input_responses") is not None or options.get("request_state") is not None
 
 
 def _is_awaited(result: Any) -> bool:
@@ -315,11 +317,8 @@ class SessionHook(NamedTuple):
         info.connection.reconnect = self.reconnect or info.connection.reconnect
         make = self._refreshing(info.connection, info.connection.call)
 
-        async def make_call(sent: dict[str, Any]) -> Any:
-            try:
-                return await make(original, name, sent or arguments, *rest, **options)
-            except Exception as exc:
-                return handle_call_exception(exc)
+        def make_call(sent: dict[str, Any]) -> Awaitable[Any]:
+            return make(original, name, sent or arguments, *rest, **options)
 
         hook, started = self.caller.hook, self.caller.clock()
         try:
@@ -329,10 +328,11 @@ class SessionHook(NamedTuple):
                     server=self.server or info.server,
                     tool=name,
                     arguments=arguments,
-                    description=info.lookup(session, name),
-                    other_tool=functools.partial(_other_tool, info, session, original),
-                    is_continuation=any(options.get(field) is not None for field in _CONTINUES),
+                    description=info.lookup(name),
+                    other_tool=functools.partial(_other_tool, info, original),
+                    is_continuation=_is_continuation(options),
                     is_pending=is_pending,
+                    started=started,
                 )
         except NotAToolFailure as other:
             raise other.exception from other.exception.__cause__
@@ -379,19 +379,16 @@ class SessionHook(NamedTuple):
             except Exception as exc:
                 return handle_call_exception(exc)
 
-        try:
-            call_result = await self.caller.run(
-                wait,
-                server=self.server or info.server,
-                tool=tool,
-                description=info.lookup(session, tool),
-                is_continuation=True,
-                is_once=True,
-                started=info.forget_task(getattr(task, "task_id", None)),
-            )
-        except NotAToolFailure as other:
-            raise other.exception from other.exception.__cause__
-        return result_of(call_result)
+        run = self.caller.run(
+            wait,
+            server=self.server or info.server,
+            tool=tool,
+            description=info.lookup(tool),
+            is_continuation=True,
+            is_once=True,
+            started=info.forget_task(getattr(task, "task_id", None)),
+        )
+        return result_of(await without_carrier(run))
 
     async def connect(self, session: Any, method: str, make: Callable[[], Awaitable[Any]]) -> Any:
         """Make a request that changes nothing, such as the first one of a session, again where it may succeed later.
@@ -412,17 +409,15 @@ class SessionHook(NamedTuple):
 
         known = _sessions.get(session)  # before the first answer it is not known what the server is called
         server = self.server or (known.server if known else f"session at {id(session)}")
-        try:
-            ended = await self.caller.run(
-                make_request,
-                server=server,
-                tool=method,
-                description=_HARMLESS,
-                cancellable=method != "initialize",
-                is_tool_call=False,
-            )
-        except NotAToolFailure as other:
-            raise other.exception from other.exception.__cause__
+        run = self.caller.run(
+            make_request,
+            server=server,
+            tool=method,
+            description=_HARMLESS,
+            cancellable=method != "initialize",
+            is_tool_call=False,
+        )
+        ended = await without_carrier(run)
         if ended.failure is None:
             return ended.result.value
         raise ended.exception or ToolFailure(ended.failure)
@@ -524,7 +519,7 @@ def noting_tools(original: Any, session_of: Callable[..., Any], connector: Calla
             listed = await _list_for_check(clock, make)
         else:
             listed = await (make() if hook is None else hook.connect(session, "tools/list", make))
-        _session_info(session).note(session, listed.tools)
+        _session_info(session).descriptions.note(listed.tools)
         return listed
 
     return list_tools

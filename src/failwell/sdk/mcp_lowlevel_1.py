@@ -15,14 +15,15 @@ from failwell._log import log
 from failwell._sdks import needs
 from failwell._trace import call_span
 from failwell.dialects._placement import SuccessResult, success
+from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.result import Ok
 from failwell.schema.problems import unknown_tool
-from failwell.sdk.calls import answer_call
+from failwell.sdk.calls import answer_call, answer_request, failure_contained, is_contained
 from failwell.sdk.errors import is_protocol_error
 from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, declare_keys
-from failwell.sdk.requests import RequestInfo, request_error
-from failwell.sdk.results import meaning
+from failwell.sdk.requests import RequestInfo
+from failwell.sdk.results import meaning, unsendable
 from failwell.sdk.tasks import answer_of_task
 from failwell.server._protection import CallInfo, Protection, request_trace
 from failwell.server._responder import original_exception, value_or_failure
@@ -151,13 +152,10 @@ class _ProtectedFunctions:
 
         @functools.wraps(handler)
         async def answer(request: Any) -> Any:
-            info = _request_info(request)
-            try:
-                if not self.is_inner:
-                    return await handler(request)
-                return await answer_of_task(self.protection, info.method, functools.partial(handler, request))
-            except Exception as exc:
-                raise request_error(exc, info) from None
+            info, run = _request_info(request), functools.partial(handler, request)
+            if self.is_inner:
+                run = functools.partial(answer_of_task, self.protection, info.method, run)
+            return await answer_request(self.protection, info, run)
 
         return answer
 
@@ -181,8 +179,7 @@ class _ProtectedFunctions:
             self._guard_tasks(request.params, tools)
             token = _running.set(run)
             try:
-                check = functools.partial(self._refusal, request.params.arguments or {})
-                failure = await tools.refusal(name, check) if is_checked else None
+                failure = await self._refused(request.params, tools) if is_checked else None
                 if failure is None:
                     result = await handler(request)
                     failure = run.failure
@@ -216,8 +213,15 @@ class _ProtectedFunctions:
                 started, value = self.protection.start(), None
                 try:
                     value, failure = _unpack(await work(task))
+                    if failure is None and (reason := unsendable(value)) is not None:
+                        failure = self.protection.responder(await self._call_info(params, tools)).unsendable(reason)
                 except Exception as exc:
                     failure = await self._failure(exc, params, tools)
+                except BaseException as exc:
+                    if not is_contained(exc, catch_exit=self.protection.catch_exit):
+                        raise
+                    responder = self.protection.responder(await self._call_info(params, tools))
+                    failure = failure_contained(exc, responder)
                 if failure is None:
                     return value
                 wire, failure = self.protection.result(failure, await self._call_info(params, tools))
@@ -296,6 +300,16 @@ class _ProtectedFunctions:
             request = _LIST(method="tools/list", params=types.PaginatedRequestParams(cursor=page.nextCursor))
         return found
 
+    async def _refused(self, params: Any, tools: CallersTools) -> Failure | None:
+        arguments: dict[str, Any] = params.arguments or {}
+        accepts, refusal = functools.partial(self._accepts, arguments), functools.partial(self._refusal, arguments)
+        return await tools.refusal(params.name, accepts, refusal)
+
+    def _accepts(self, arguments: dict[str, Any], tool: Any) -> bool:
+        schema, name = tool.inputSchema, tool.name
+        is_accepted = self.checks.accept(arguments, schema, tool=name)
+        return is_accepted and self.protection.unknown_arguments(arguments, schema, name) is None
+
     def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
         schema, name = tool.inputSchema, tool.name
         refused = self.checks.refused(arguments, schema, tool=name)
@@ -332,8 +346,10 @@ class _ProtectedFunctions:
 
     async def _failure(self, exc: Exception, params: Any, tools: CallersTools) -> Failure:
         responder = self.protection.responder(await self._call_info(params, tools))
+        if self.is_inner:
+            responder = responder.around()
         core = original_exception(exc, _SDK)
-        names = await tools.names()
+        names = () if isinstance(core, ToolFailure) else await tools.names()  # what an author says stands
         if names and params.name not in names:
             log.info("tool %s is not listed, and calling it failed", params.name, exc_info=core)
             return unknown_tool(params.name, names)

@@ -10,13 +10,15 @@ from typing import Any
 from failwell._log import log
 from failwell._sdks import needs
 from failwell.dialects._placement import SuccessResult, success
+from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.result import Ok
 from failwell.schema.problems import unknown_tool
-from failwell.sdk.calls import answer_call
+from failwell.sdk import tasks
+from failwell.sdk.calls import answer_call, answer_request
 from failwell.sdk.errors import is_protocol_error
 from failwell.sdk.idempotency import NO_FUNCTIONS, KeyedCall, ToolFunctions, declare_keys
-from failwell.sdk.requests import RequestInfo, request_error
+from failwell.sdk.requests import RequestInfo
 from failwell.sdk.results import failed_result
 from failwell.server._protection import CallInfo, Protection
 from failwell.server._responder import Responder, original_exception, value_or_failure
@@ -56,7 +58,7 @@ def attach_beneath(server: Any, protection: Protection, functions: ToolFunctions
     declare_keys(server, protection, functions, *_DECLARED_IN)
 
     def before(method: str, _: Any, handler: Any) -> Any:
-        return handlers.keyed(handler) if method == _CALL else _answering(method, handler)
+        return handlers.keyed(handler) if method == _CALL else _answering(protection, method, handler)
 
     _put_before(server, before)
 
@@ -73,14 +75,14 @@ def _put_before(server: Any, before: Callable[[str, Any, Any], Any]) -> None:
     server.add_request_handler = add_request_handler
 
 
-def _answering(method: str, handler: Any) -> Any:
+def _answering(protection: Protection, method: str, handler: Any) -> Any:
     """Return the handler of a request that is no call of a tool so that its failure is a JSON-RPC error."""
 
-    async def answer(ctx: Any, params: Any) -> Any:
-        try:
-            return await handler(ctx, params)
-        except Exception as exc:
-            raise request_error(exc, RequestInfo(method, params, ctx.protocol_version)) from None
+    def answer(ctx: Any, params: Any) -> Awaitable[Any]:
+        run = partial(handler, ctx, params)
+        if method == tasks.GET:
+            run = partial(tasks.answer_of_failed_task, run)
+        return answer_request(protection, RequestInfo(method, params, ctx.protocol_version), run)
 
     return answer
 
@@ -105,7 +107,7 @@ class _ProtectedHandlers:
         if method == _LIST and not self.is_inner:
             self._lister = params_type, handler
             handler = self._listing(handler)
-        return _answering(method, handler)
+        return _answering(self.protection, method, handler)
 
     def keyed(self, handler: Any) -> Any:
         """Return the handler so that a call with an idempotency key is made at most once."""
@@ -136,7 +138,10 @@ class _ProtectedHandlers:
         async def call(ctx: Any, params: Any) -> Any:
             started, value, responder = protection.start(), None, None
             tools = self._tools(ctx)
-            failure = await tools.refusal(params.name, partial(self._refusal, params.arguments or {}))
+            arguments: dict[str, Any] = params.arguments or {}
+            failure = await tools.refusal(
+                params.name, partial(self._accepts, arguments), partial(self._refusal, arguments)
+            )
             if failure is None:
                 try:
                     value, failure = await self._unpack(await handler(ctx, params), tools, params)
@@ -172,6 +177,8 @@ class _ProtectedHandlers:
         if is_protocol_error(exc):
             raise exc
         responder = self.protection.responder(await _call_info(params, tools))
+        if self.is_inner:
+            responder = responder.around()
         return await self._failure(exc, responder, tools, params.arguments), responder
 
     async def _failed(
@@ -206,6 +213,11 @@ class _ProtectedHandlers:
             return await _all_pages(ctx, *self._lister) if self._lister is not None else ()
 
         return CallersTools(self._known, getattr(ctx.session, "_connection", None), list_all)
+
+    def _accepts(self, arguments: dict[str, Any], tool: Any) -> bool:
+        schema, name = tool.input_schema, tool.name
+        is_accepted = self.checks.accept(arguments, schema, tool=name)
+        return is_accepted and self.protection.unknown_arguments(arguments, schema, name) is None
 
     def _refusal(self, arguments: dict[str, Any], tool: Any) -> Failure | None:
         schema, name = tool.input_schema, tool.name
@@ -242,7 +254,7 @@ class _ProtectedHandlers:
 
     async def _failure(self, exc: Exception, responder: Responder, tools: CallersTools, arguments: Any) -> Failure:
         core = original_exception(exc, _SDK)
-        names = await tools.names()
+        names = () if isinstance(core, ToolFailure) else await tools.names()  # what an author says stands
         if names and responder.tool not in names:
             log.info("tool %s is not listed, and calling it failed", responder.tool, exc_info=core)
             return unknown_tool(responder.tool, names)

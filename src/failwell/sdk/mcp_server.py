@@ -15,12 +15,12 @@ from failwell.failure import Failure
 from failwell.schema.problems import invalid, unknown_tool
 from failwell.schema.pydantic import problems_of
 from failwell.sdk import mcp_lowlevel_1, mcp_lowlevel_2
-from failwell.sdk.calls import in_thread, is_timed
+from failwell.sdk.calls import in_thread, is_timed, raise_returned
 from failwell.sdk.errors import is_flagged, is_protocol_error
 from failwell.sdk.idempotency import ToolFunctions
 from failwell.sdk.results import ENCODING_ERRORS, NotFiniteError, failed_result, is_finite, meaning
 from failwell.server._protection import CallInfo, Protection
-from failwell.server._responder import PLAIN_TYPES, Responder, original_exception, value_and_warning, value_or_failure
+from failwell.server._responder import Responder, original_exception, value_and_warning, value_or_failure
 from failwell.server._schemas import SchemaChecks, names_all
 
 try:
@@ -81,6 +81,8 @@ def attach(server: Any, protection: Protection) -> str:
     done = _attach_to_tools(server, protection)
     if version.has_own_calls and getattr(server.call_tool, "__func__", None) is not HighLevelServer.call_tool:
         _attach_to_calls(server, protection)
+    raise_returned(server._resource_manager)
+    raise_returned(server._prompt_manager)
     version.attach(beneath, protection, is_inner=True, functions=_functions(server._tool_manager))
     return done
 
@@ -131,7 +133,7 @@ def _attach_to_calls(server: Any, protection: Protection) -> None:
             if _running.get() is protection or is_protocol_error(exc):
                 raise
             info = _call_info(name, server._tool_manager.get_tool(name), context)
-            responder = protection.responder(info)
+            responder = protection.responder(info).around()
             core = original_exception(exc, _SDK)
             wire, failure = responder.encode(responder.failure_of(core, arguments=arguments))
             protection.finish(name, started, failure, arguments=arguments, wire=wire, context=context)
@@ -172,9 +174,8 @@ class _ProtectedTools:
             failure = None if is_named else self._unknown(arguments, tool)
             if failure is None:
                 value = await self._run(name, arguments, context)
-                if type(value) not in PLAIN_TYPES:
-                    value, failure = value_or_failure(value)
-                    value, warning = value_and_warning(value)
+                value, failure = value_or_failure(value)
+                value, warning = value_and_warning(value)
             if failure is None:
                 value, failure = self._converted(value, tool, name)
             if failure is None and warning is not None:

@@ -22,7 +22,7 @@ from failwell.redact.canonical import canonical
 from failwell.schema.problems import invalid
 from failwell.schema.pydantic import problems_of
 from failwell.sdk.errors import new_rpc_error, rpc_code
-from failwell.server._responder import Responder, is_rpc_error, package_raising, packages_in
+from failwell.server._responder import SDKS, Responder, is_rpc_error, package_raising, packages_in
 
 try:
     from pydantic import ValidationError
@@ -30,9 +30,8 @@ except ImportError as missing:
     raise ImportError(needs("mcp")) from missing
 
 _MODERN = "2026-07-28"  # from this version of the protocol on, a missing resource has another number
-_READ, _PROMPT, _COMPLETION = "resources/read", "prompts/get", "completion/complete"
-_SDK = frozenset(("mcp", "fastmcp"))
-_BEFORE_THE_BODY = _SDK | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
+_READ, _PROMPT, _COMPLETION, _TASKS = "resources/read", "prompts/get", "completion/complete", "tasks/"
+_BEFORE_THE_BODY = SDKS | {"failwell", "pydantic", "pydantic_core", "anyio", "asyncio", "functools", "contextlib"}
 _MOST_CAUSES = 8
 
 # What is said of a failure that no rule knows, where a tool "failed unexpectedly".
@@ -42,6 +41,7 @@ _CRASHES = {
     _COMPLETION: "The argument could not be completed.",
 }
 _CRASH = "The request failed unexpectedly."
+_ANSWERED_BY_AUTHORS = frozenset((_READ, _PROMPT, _COMPLETION, "tasks/get", "tasks/result"))
 _TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 
 # Classes of the SDKs, by name: the versions have different ones.
@@ -49,7 +49,7 @@ _MISSING = frozenset(("NotFoundError", "ResourceNotFoundError", "DisabledError")
 _WRITTEN_FOR_THE_CALLER = frozenset(("FastMCPError", "MCPServerError"))
 
 # How SDKs word what they find wrong by themselves; only some versions have classes for it.
-_UNKNOWN = re.compile(r"(?:Unknown (?:resource|prompt)|Resource not found)\b", re.IGNORECASE)
+_UNKNOWN = re.compile(r"(?:Unknown (?:resource|prompt)|(?:Resource|Task(?: \S{1,200})?) not found)\b", re.IGNORECASE)
 _NOT_GIVEN = re.compile(r"Missing required arguments?: \{?('[^']{1,200}'(?:, '[^']{1,200}')*)\}?$", re.IGNORECASE)
 _NOT_CONVERTED = re.compile(r"Could not convert argument '([^']{1,200})' with value ", re.IGNORECASE)
 
@@ -62,6 +62,11 @@ class RequestInfo(NamedTuple):
     version: str | None = None
 
     @property
+    def is_answered_by_author(self) -> bool:
+        """Whether the answer holds what code of the server's author returned."""
+        return self.method in _ANSWERED_BY_AUTHORS
+
+    @property
     def uri(self) -> str | None:
         """The resource that is to be read."""
         return str(self.params.uri) if self.method == _READ else None
@@ -71,28 +76,49 @@ class RequestInfo(NamedTuple):
         """What the request is about, in words."""
         if self.method == _READ:
             return f"resource {quoted(str(self.params.uri))}"
+        if self.method.startswith(_TASKS):
+            return "such task"  # anyone who knows its id may read its result
         return f"prompt {quoted(self.params.name)}" if self.method == _PROMPT else self.method
 
 
-def request_error(exc: Exception, request: RequestInfo) -> Exception:
+def request_error(exc: BaseException, request: RequestInfo) -> Exception:
     """Return the JSON-RPC error that answers a request whose handler raised; the whole failure is in its `data`."""
     try:
+        responder = _responder(request)
+        if not isinstance(exc, Exception):
+            crash = responder.crashed(exc).replace(message=_CRASHES.get(request.method, _CRASH))
+            return _written(crash, INTERNAL_ERROR, {}, request)
         # Some versions wrap what was raised without saying that they do.
         chain = list(_chain(exc))
-        core = next((one for one in chain if package_raising(one) not in _SDK), chain[-1])
+        core = next((one for one in chain if package_raising(one) not in SDKS), chain[-1])
         if rpc_code(core) in PROTOCOL_ERRORS and _is_for_the_caller(core):
             return core  # clients must see it as it is
-        # Nothing of this changes anything, so that a request may be made again.
-        hints = Hints(read_only=request.method.endswith(("/read", "/get", "/list", "/complete")))
-        responder = Responder(request.method, "meta", {}, hints, what="request")
-        failure = advised(_failure(chain, core, request, responder).replace(tool=None), hints)
-        stated = _data(core) | ({"uri": request.uri} if request.uri is not None else {})
-        safe = canonical(failure.replace(details={**failure.details, **stated}))
-        data = {key: safe.details[key] for key in stated if key in safe.details} | {META_KEY: write_whole(safe)}
-        return new_rpc_error(_number(failure, core, request), safe.message, data)
+        failure = _failure(chain, core, request, responder)
+        return _written(failure, _number(failure, core, request), _data(core), request)
     except Exception:
         log.exception("the failure of %s could not be written; a minimal one was sent instead", request.method)
     return new_rpc_error(INTERNAL_ERROR, _CRASH, None)
+
+
+def unsendable_error(reason: str, request: RequestInfo) -> Exception:
+    """Return the JSON-RPC error that answers a request in place of a result that no client could read."""
+    failure = _responder(request).unsendable(reason)
+    return _written(failure.replace(message=f"The result can't be sent: {reason}."), INTERNAL_ERROR, {}, request)
+
+
+def _responder(request: RequestInfo) -> Responder:
+    # Nothing of this changes anything, so that a request may be made again.
+    hints = Hints(read_only=request.method.endswith(("/read", "/get", "/list", "/complete")))
+    return Responder(request.method, "meta", {}, hints, what="request")
+
+
+def _written(failure: Failure, number: int, stated: dict[str, Any], request: RequestInfo) -> Exception:
+    failure = advised(failure.replace(tool=None), _responder(request).hints)
+    if request.uri is not None:
+        stated = {**stated, "uri": request.uri}
+    safe = canonical(failure.replace(details={**failure.details, **stated}))
+    data = {key: safe.details[key] for key in stated if key in safe.details} | {META_KEY: write_whole(safe)}
+    return new_rpc_error(number, safe.message, data)
 
 
 def _number(failure: Failure, core: Exception, request: RequestInfo) -> int:
@@ -110,7 +136,7 @@ def _number(failure: Failure, core: Exception, request: RequestInfo) -> int:
 
 def _failure(chain: Sequence[Exception], core: Exception, request: RequestInfo, responder: Responder) -> Failure:
     for exc in chain:
-        if package_raising(exc) not in _SDK:
+        if package_raising(exc) not in SDKS:
             break
         if (found := _refused_by_sdk(exc, request)) is not None:
             return found
@@ -121,7 +147,7 @@ def _failure(chain: Sequence[Exception], core: Exception, request: RequestInfo, 
         return Failure(code="NOT_FOUND", message=str(core) or f"There is no {request.subject}.")
     if is_rpc_error(core):
         return responder.failure_told_by(core) if _is_for_the_caller(core) else responder.failure_of(core)
-    if names & _WRITTEN_FOR_THE_CALLER and package_raising(core) not in _SDK:
+    if names & _WRITTEN_FOR_THE_CALLER and package_raising(core) not in SDKS:
         return responder.failure_told_by(core)
     if isinstance(core, ValidationError) and _BEFORE_THE_BODY.issuperset(packages_in(core)):
         arguments: Any = getattr(request.params, "arguments", None)
@@ -136,7 +162,7 @@ def _refused_by_sdk(exc: Exception, request: RequestInfo) -> Failure | None:
     """Return what the SDK refused by itself: what does not exist, or a prompt whose arguments are not right."""
     text = str(exc)
     is_unknown = type(exc).__name__ in _MISSING or _UNKNOWN.match(text) is not None
-    if is_unknown and request.method in (_READ, _PROMPT):
+    if is_unknown and request.method.startswith((_READ, _PROMPT, _TASKS)):
         return Failure(code="NOT_FOUND", message=f"There is no {request.subject}.")
     if request.method != _PROMPT:
         return None
@@ -151,7 +177,7 @@ def _refused_by_sdk(exc: Exception, request: RequestInfo) -> Failure | None:
 
 def _is_for_the_caller(exc: Exception) -> bool:
     """Tell an error for whoever made the request from one that a client of the SDK raised, about another server."""
-    return package_raising(exc) not in _SDK or _BEFORE_THE_BODY.issuperset(packages_in(exc))
+    return package_raising(exc) not in SDKS or _BEFORE_THE_BODY.issuperset(packages_in(exc))
 
 
 def _is_missing(exc: Exception) -> bool:

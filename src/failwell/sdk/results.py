@@ -1,9 +1,9 @@
 """Results that can't be sent: an SDK that fails to write one leaves the client waiting, or ends the connection."""
 
 import re
-from typing import Any, cast
+from typing import Any
 
-from failwell._json import is_object
+from failwell._json import is_array, is_object
 from failwell._sdks import needs
 
 try:
@@ -100,15 +100,17 @@ def _unreadable(value: Any) -> str | None:
 
 
 def _is_simple(value: Any, depth: int = 0) -> bool:
-    """Return whether a small object holds nothing but short and plain values, so that nothing has to be written."""
-    if type(value) is not dict or depth > _FEW_LEVELS:
+    """Return whether a small object or list holds nothing but plain values, so that nothing has to be written."""
+    if is_object(value):
+        for key in value:
+            if type(key) is not str or not key.isascii():
+                return False
+        value = value.values()
+    elif not is_array(value):
         return False
-    entries = cast("dict[Any, Any]", value)  # type: ignore[redundant-cast]  # to pyright it is not
-    if len(entries) > _FEW_ITEMS:
+    if depth > _FEW_LEVELS or len(value) > _FEW_ITEMS:
         return False
-    for key, item in entries.items():
-        if type(key) is not str or not key.isascii():
-            return False
+    for item in value:
         if type(item) is str:
             if not item.isascii():
                 return False

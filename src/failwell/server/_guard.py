@@ -168,7 +168,7 @@ class _GuardedTool(NamedTuple):
         try:
             value, failure = value_or_failure(value)
             if failure is not None:
-                return self.responder.encode(failure)
+                return (value, failure) if _is_result(value) else self.responder.encode(failure)
             if type(value) is SuccessResult and value.warning is not None:
                 return self.responder.warned(
                     success(value.value, structured="structuredContent" in value), value.warning

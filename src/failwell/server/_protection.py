@@ -258,12 +258,6 @@ class Protection:
     def responder(self, info: CallInfo) -> Responder:
         """Return how this call is answered if it fails."""
         dialect = self._dialect_for(info)
-        settings = {
-            **(self.settings if dialect == self.dialect else _NO_SETTINGS),
-            "structured": self.structured,
-            "output_schema": info.has_output_schema,
-            "attempts": info.attempts if info.attempts > 1 else None,
-        }
         hints = _hints(info)
         if hints.repeatable:
             self._repeatable[info.tool] = hints
@@ -272,13 +266,18 @@ class Protection:
         return Responder(
             info.tool,
             dialect,
-            settings,
+            self.settings if dialect == self.dialect else _NO_SETTINGS,
             hints,
             info.tool in self.single_effect,
             verifier,
             self.public_errors.get(info.tool, self.public_errors[""]),
             package_of(info.function),
             self.rules,
+            placement={
+                "structured": self.structured,
+                "output_schema": info.has_output_schema,
+                "attempts": info.attempts if info.attempts > 1 else None,
+            },
         )
 
     def unknown_arguments(self, arguments: Any, schema: Any, tool: str) -> Failure | None:

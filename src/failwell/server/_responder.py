@@ -3,7 +3,7 @@
 import logging
 import opcode
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -14,7 +14,14 @@ from failwell._log import log
 from failwell._trace import CallTrace
 from failwell.advice import Hints, advised, is_guess
 from failwell.codes import Outcome
-from failwell.dialects._placement import SuccessResult, add_warning, encode
+from failwell.dialects._placement import (
+    META_KEY,
+    SuccessResult,
+    add_warning,
+    is_beside_success,
+    read_whole,
+    write_result,
+)
 from failwell.errors import ToolFailure
 from failwell.event import CallArguments, Event, Observer
 from failwell.exceptions.engine import combined, map_exception, members_of
@@ -29,11 +36,12 @@ _HARMLESS = ("not_executed", "rejected")
 _TELLS_NOTHING = (None, "INTERNAL_ERROR", "TOOL_ERROR")
 _MOST_FRAMES = 200
 _MOST_CAUSES = 8
-_OF_FAILURES = ("structured", "output_schema", "attempts")
+_ANYWHERE: Mapping[str, Any] = {}
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _LONGEST_DATA = 2000
 
-_SDKS = frozenset(("mcp", "fastmcp"))
+SDKS = frozenset(("mcp", "fastmcp", "fastmcp_tasks"))
+"""The packages of the SDKs, whose code runs around the tools."""
 # The base classes of what SDKs let authors raise: of fastmcp and mcp 1, of mcp 2.
 _SDK_ERRORS = frozenset((("fastmcp", "FastMCPError"), ("mcp", "FastMCPError"), ("mcp", "MCPServerError")))
 _NAMES_OF_SDK_ERRORS = frozenset(name for _, name in _SDK_ERRORS)
@@ -46,11 +54,12 @@ class Responder(NamedTuple):
     harmless, the outcome of that operation is the outcome of the call. `verifier` names the tool that tells whether the
     effect happened. `what` is answered is a tool, or a request of another kind. `public` are the classes whose text was
     written for the caller where code of `package`, the tool's own, raised it, and `rules` are those of the server.
+    `settings` are the dialect's, which takes them all, and `placement` says where a failure stands on the result.
     """
 
     tool: str
     dialect: str
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     hints: Hints = Hints()
     single_effect: bool = False
     verifier: str | None = None
@@ -58,6 +67,11 @@ class Responder(NamedTuple):
     package: str = ""
     rules: Scope | None = None
     what: str = "tool"
+    placement: Mapping[str, Any] = _ANYWHERE
+
+    def around(self) -> "Responder":
+        """Return how a call is answered if what fails is not its tool: the tool may have had its effect before."""
+        return self._replace(single_effect=False)
 
     def failure_of(self, exc: Exception, *, ran: bool = True, arguments: Any = None) -> Failure:
         """Return what an exception means for the whole call; log it under an id unless it was raised on purpose.
@@ -111,7 +125,7 @@ class Responder(NamedTuple):
         for depth in range(_MOST_CAUSES):
             if isinstance(exc, ToolFailure):
                 return None
-            is_ours = depth == 0 or package_raising(exc) not in _SDKS
+            is_ours = depth == 0 or package_raising(exc) not in SDKS
             if is_ours and (is_sdk_error(exc) or self._is_public(exc)):
                 return exc
             if not isinstance(exc.__cause__, Exception):
@@ -176,13 +190,13 @@ class Responder(NamedTuple):
             origin="mapped",
             id=_new_id(),
         )
-        log.error("the result of tool %s can't be sent, id %s: %s", self.tool, found.id, reason, exc_info=exc)
+        log.error("the result of %s %s can't be sent, id %s: %s", self.what, self.tool, found.id, reason, exc_info=exc)
         return found
 
     def crashed(self, exc: BaseException) -> Failure:
         """Return the failure of a tool that raised what nothing is known of; log it under an id."""
         found = amended(unmapped(), id=_new_id())
-        log.error("tool %s failed, id %s", self.tool, found.id, exc_info=exc)
+        log.error("%s %s failed, id %s", self.what, self.tool, found.id, exc_info=exc)
         return found
 
     def exited(self, exc: BaseException) -> Failure:
@@ -216,12 +230,11 @@ class Responder(NamedTuple):
             failure = advised(failure, self.hints)
         except Exception:
             log.exception("the next step after a failure of tool %s could not be worded", self.tool)
-        return encode(failure, self.dialect, **self.settings), failure
+        return write_result(failure, self.dialect, settings=self.settings, **self.placement), failure
 
     def warned(self, wire: dict[str, Any], warning: Failure) -> dict[str, Any]:
         """Return a wire-shaped success with a warning beside it, in the tool's dialect."""
-        settings = {name: value for name, value in self.settings.items() if name not in _OF_FAILURES}
-        return add_warning(wire, warning.replace(tool=warning.tool or self.tool), self.dialect, **settings)
+        return add_warning(wire, warning.replace(tool=warning.tool or self.tool), self.dialect, **self.settings)
 
 
 def _new_id() -> str:
@@ -230,12 +243,20 @@ def _new_id() -> str:
     return "abcdef"[noise[0] % 6] + noise[1:].hex()[1:]
 
 
-PLAIN_TYPES = frozenset((bool, dict, float, int, list, str, type(None)))
-"""Types of most values that tools return, which are neither failures nor hold any."""
+_PLAIN_TYPES = frozenset((bool, float, int, list, str, type(None)))
 
 
 def value_or_failure(value: Any) -> tuple[Any, Failure | None]:
-    """Return the value in what a tool returned, and the failure if that is what it amounts to."""
+    """Return the value in what a tool returned, and the failure if that is what it amounts to.
+
+    So does what `encode` returns: it carries the whole failure under a key of ours.
+    """
+    if type(value) in _PLAIN_TYPES:  # what most tools return
+        return value, None
+    if is_object(value):
+        meta = value.get("_meta")
+        failure = read_whole(meta.get(META_KEY)) if is_object(meta) and "content" in value else None
+        return value, None if failure is None or is_beside_success(failure) else failure
     if type(value) in (Ok, Err):
         value = value.value if value.ok else value.failure
     if isinstance(value, Failure):

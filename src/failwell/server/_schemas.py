@@ -32,21 +32,31 @@ def _log_missing() -> None:
 
 
 class SchemaChecks:
-    """Checks against any number of schemas, each compiled once; checks nothing where jsonschema-rs is not installed."""
+    """Checks against any number of schemas, each compiled once; checks nothing where jsonschema-rs is not installed.
 
-    def __init__(self) -> None:
+    Args:
+        are_fixed: no schema is ever changed in place, so that none is looked through to find out whether it was.
+    """
+
+    def __init__(self, *, are_fixed: bool = False) -> None:
         try:
             from failwell.schema import validator as validation  # optional: needs jsonschema-rs
         except ImportError:
             validation = None  # type: ignore[assignment]  # the module or nothing
             _log_missing()
         self._validation: Any = validation
-        self._checkers: dict[bytes, Any] = {}
+        self._key_of: Callable[[Any], int | bytes] = id if are_fixed else _content
+        self._checkers: dict[int | bytes, tuple[Any, Any]] = {}
 
     @property
     def are_possible(self) -> bool:
         """Whether anything can be checked."""
         return self._validation is not None
+
+    def accept(self, arguments: Any, schema: Any, *, tool: str) -> bool:
+        """Return whether there is nothing against arguments in a tool's input schema; why not is not looked for."""
+        checker = self._checker(schema, tool)
+        return checker is None or checker.accepts(arguments) or not is_automatic()
 
     def refused(self, arguments: Any, schema: Any, *, tool: str) -> Failure | None:
         """Return the failure of a call with arguments that a tool's input schema refuses, or None."""
@@ -75,7 +85,9 @@ class SchemaChecks:
         return tuple(merged.values())
 
     def is_broken(self, value: Any, schema: Any, *, tool: str) -> bool:
-        """Return whether a result is not what a tool's output schema promises."""
+        """Return whether a result is not what a tool's output schema promises; None, whether it promises any."""
+        if value is None:
+            return is_automatic()
         checker = self._checker(schema, tool)
         problems = checker.problems(value) if checker is not None else ()
         return bool(problems) and any(problem.kind != "format" for problem in problems) and is_automatic()
@@ -91,12 +103,12 @@ class SchemaChecks:
     def _checker(self, schema: Any, tool: str) -> Any:
         if self._validation is None or not is_mapping(schema):
             return None
-        content = _content(schema)
-        if content not in self._checkers:
+        key = self._key_of(schema)
+        if (known := self._checkers.get(key)) is None:
             while len(self._checkers) >= _MOST_SCHEMAS:
                 self._checkers.pop(next(iter(self._checkers)), None)
-            self._checkers[content] = self._compiled(schema, tool)
-        return self._checkers[content]
+            known = self._checkers[key] = (schema, self._compiled(schema, tool))  # no other object gets its `id` then
+        return known[1]
 
     def _compiled(self, schema: Mapping[str, Any], tool: str) -> Any:
         if "unevaluatedProperties" not in schema:
@@ -178,10 +190,12 @@ class CallersTools:
         """Return a tool as it was listed to this caller, or None."""
         return self._own.get(name) or await self.listed(name)
 
-    async def refusal(self, name: str, check: Callable[[Any], Failure | None]) -> Failure | None:
-        """Return what *check* has against a call of a tool, as it is listed now; only if that was so before, too."""
+    async def refusal(
+        self, name: str, accepts: Callable[[Any], bool], check: Callable[[Any], Failure | None]
+    ) -> Failure | None:
+        """Return what *check* has against a call of a tool, as it is listed now; none that it *accepts* as it was."""
         tool = self.remembered(name) or await self.listed(name)
-        if tool is None or check(tool) is None:
+        if tool is None or accepts(tool):
             return None
         tool = await self.listed(name)
         return None if tool is None else check(tool)
