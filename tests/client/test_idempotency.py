@@ -10,7 +10,7 @@ import pytest
 import failwell as fw
 from failwell.server import MemoryClaims
 from failwell.testing import EventLog
-from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never
+from tests.client.scripted import BUSY, FINE, LOST, Naps, Scripted, never, rpc
 from tests.client.test_http_refusals import OUTDATED, Credentials
 from tests.client.test_wrap import ask, run, text
 from tests.matrix import sdks
@@ -39,9 +39,12 @@ class Keyed(Scripted):
         return answer
 
 
-def keyed(*answers: Any, retention: Any = 60, declares: bool = True, **described: Any) -> Keyed:
+def keyed(
+    *answers: Any, retention: Any = 60, declares: bool = True, verified_by: Any = None, **described: Any
+) -> Keyed:
     server = Keyed(declares=declares)
-    server.tool("pay", *answers, _meta={DECLARED: {"retention": retention, "required": False}}, **described)
+    meta = {DECLARED: {"retention": retention, "required": False}, VERIFIED_BY: verified_by}
+    server.tool("pay", *answers, _meta=meta, **described)
     return server
 
 
@@ -318,6 +321,15 @@ def test_a_tool_that_lacks_the_argument_is_not_asked() -> None:
     result = ask(server, "pay", {"cents": 5}, policy=ASKING)
 
     assert server.count("get_payment") == 0
+    assert result.failure.outcome == "unknown"
+
+
+def test_a_question_that_cannot_be_asked_changes_nothing() -> None:
+    server = paired(LOST, verified=rpc(-32601, "Method not found"))  # for a call of the agent, an error of the program
+
+    result = ask(server, "pay", {"order": "4711"}, policy=ASKING)
+
+    assert server.count("get_payment") == 1
     assert result.failure.outcome == "unknown"
 
 

@@ -1,6 +1,7 @@
 """What a server says of its tools during a session may take the right to repeat a call away, and never gives it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -195,6 +196,32 @@ def test_a_changed_schema_gives_no_right_to_a_corrected_call(connected: Any) -> 
         return server.count("pay")
 
     assert (calls(before), calls(after)) == (1, 2)
+
+
+@pytest.mark.parametrize("is_listed", [True, False], ids=["listed before", "not listed before"])
+def test_a_server_on_a_new_connection_may_take_the_right_away(*, is_listed: bool) -> None:
+    servers = [Scripted(), Scripted()]
+    servers[0].tool("pay", LOST, FINE, lambda _: servers[0].notify.aclose, annotations=SAFE)
+    servers[1].tool("pay", LOST, FINE, annotations=UNSAFE)
+    opened = iter(servers)
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Any]:
+        async with next(opened).connected() as session:
+            yield session
+
+    async def main() -> Any:
+        async with connect() as first:
+            session = fw.wrap(first, reconnect=connect, sleep=Naps(), chance=never)
+            if is_listed:
+                await session.list_tools()
+            return [await session.call_tool("pay", {}) for _ in range(3)]
+
+    read, lost, unanswered = anyio.run(main)
+
+    assert not getattr(read, "failure", None)
+    assert (lost.failure.outcome, unanswered.failure.outcome) == ("unknown", "unknown")
+    assert [server.count("pay") for server in servers] == [3, 1]
 
 
 def test_a_caller_that_is_given_descriptions_pins_them_too() -> None:

@@ -1,8 +1,10 @@
 """A model that repeats a wrong call is answered without the server, but nothing that changed is hidden."""
 
+import logging
 from typing import Any
 
 import anyio
+import pytest
 
 import failwell as fw
 from failwell.testing import EventLog, FakeClock
@@ -29,10 +31,13 @@ async def repeated(session: Any, times: int, arguments: dict[str, Any] | None = 
     return result
 
 
-def test_the_third_call_that_the_schema_proves_wrong_is_not_sent_and_says_so() -> None:
+def test_the_third_call_that_the_schema_proves_wrong_is_not_sent_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server, log = shop(), EventLog()
 
-    result = run(server, lambda session: repeated(session, 4), hook=log)
+    with caplog.at_level(logging.INFO, "failwell"):
+        result = run(server, lambda session: repeated(session, 4), hook=log, server="shop")
 
     assert server.count("take") == 2
     assert result.failure.type == "VALIDATION"
@@ -40,6 +45,8 @@ def test_the_third_call_that_the_schema_proves_wrong_is_not_sent_and_says_so() -
     assert [problem.path for problem in result.failure.fields] == ["count"]
     assert ". The call was not sent. " in text(result)
     assert [event.kind for event in log.events] == ["failure", "failure", "refused", "refused"]
+    line = "take of shop: not sent: the same call was refused twice within a minute"
+    assert [record.getMessage() for record in caplog.records][-2:] == [line, line]
 
 
 def test_other_arguments_are_sent() -> None:

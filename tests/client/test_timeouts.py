@@ -1,6 +1,9 @@
 """Calls that hang: cancelled once, through the SDK, and never longer than the deadline."""
 
 import json
+import math
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,9 +11,12 @@ import anyio
 import pytest
 
 import failwell as fw
+from failwell.retry._clock import CallClock, DeadlinePassed
+from failwell.retry._deadline import run_within
+from failwell.retry._time_limit import attempt_clock
 from failwell.testing import FakeClock, instant
 from tests.client import faulty
-from tests.client.scripted import BUSY, FINE, Scripted, Silence
+from tests.client.scripted import BUSY, FINE, Naps, Scripted, Silence
 from tests.client.test_faults import patient
 from tests.client.test_wrap import SAFE, run, text
 from tests.matrix import sdks
@@ -199,8 +205,20 @@ def test_progress_never_moves_the_deadline(clock: FakeClock) -> None:
     assert result.failure.message == "No answer arrived within the deadline of 0.05 seconds."
 
 
-def test_time_that_the_user_takes_to_answer_does_not_count(clock: FakeClock) -> None:
+async def call_inside(session: Any, tool: str, policy: fw.Policy) -> Any:
+    """Call a tool of a wrapped session inside another retried call, as the adapter of a framework does."""
+    ended = await fw.client.Caller(policy, sleep=Naps()).run(lambda sent: session.call_tool(tool, sent), tool=tool)
+    return ended.result
+
+
+async def call_directly(session: Any, tool: str, _: fw.Policy) -> Any:
+    return await session.call_tool(tool, {})
+
+
+@pytest.mark.parametrize("called", [call_directly, call_inside], ids=["wrapped", "inside another call"])
+def test_time_that_the_user_takes_to_answer_does_not_count(called: Any, clock: FakeClock) -> None:
     server = Scripted()
+    policy = fw.Policy(timeout=60, deadline=60)
     question = {"message": "Which one?", "requestedSchema": {"type": "object", "properties": {}}}
 
     async def ask_the_user() -> None:
@@ -215,16 +233,71 @@ def test_time_that_the_user_takes_to_answer_does_not_count(clock: FakeClock) -> 
         clock.advance(100)
         return ElicitResult(action="decline")
 
+    async def steps(session: Any) -> Any:
+        return await called(session, "book", policy)
+
     server.tool("book", lambda _: ask_the_user, FINE)
-    result = ask(
-        server,
-        "book",
-        policy=fw.Policy(timeout=60, deadline=60),
-        session={"elicitation_callback": answer_late},
-        late=0,
-    )
+    result = run(server, steps, policy=policy, session={"elicitation_callback": answer_late})
 
     assert text(result) == "fine"
+
+
+def test_a_call_further_out_gets_its_time_again_with_progress_and_waits_for_the_user_too() -> None:
+    outer = CallClock(60)
+    inner = CallClock(60, outer=outer)
+
+    inner.restart()
+
+    assert outer.is_restarted
+    with inner.stopped():
+        assert outer.left() == math.inf
+    assert inner.left() <= 60 < outer.left() <= 61  # the outer one gives it a moment to cancel
+
+
+@pytest.mark.parametrize("inner", [fw.Policy(timeout=60), fw.Policy(), SOON], ids=["longer", "none", "the same"])
+def test_a_call_inside_another_one_that_hangs_is_cancelled_once_and_says_whose_time_it_was(
+    inner: fw.Policy, clock: FakeClock
+) -> None:
+    server = Scripted()
+    server.tool("pay", hanging(clock))
+
+    async def steps(session: Any) -> Any:
+        ended = await fw.client.Caller(SOON, sleep=Naps()).run(lambda sent: session.call_tool("pay", sent), tool="pay")
+        with anyio.fail_after(30):
+            while not server.noted(CANCELLED):
+                await anyio.sleep(0)
+        return ended
+
+    ended = run(server, steps, policy=inner)
+
+    assert ended.failure.message == "No answer arrived within 0.05 seconds."
+    assert server.count("pay") == len(server.noted(CANCELLED)) == 1
+
+
+def test_the_time_of_a_call_inside_another_one_is_over_before_that_of_the_other(clock: FakeClock) -> None:
+    outer = CallClock(60)
+    inner = CallClock(600, outer=outer)
+
+    clock.advance(60)
+
+    assert inner.left() <= 0 < outer.left()
+    clock.advance(1)
+    assert outer.left() <= 0
+
+
+def test_a_question_that_another_thread_asked_holds_up_no_deadline_for_ever() -> None:
+    clock = CallClock(0.2)
+
+    def ask_from_a_thread() -> None:
+        with clock.stopped():
+            time.sleep(0.4)  # in real time: it is about an event loop that sleeps
+
+    async def main() -> None:
+        threading.Thread(target=ask_from_a_thread, daemon=True).start()
+        with anyio.fail_after(30), pytest.raises(DeadlinePassed):
+            await run_within(clock, anyio.sleep_forever, current=attempt_clock)
+
+    anyio.run(main)
 
 
 def test_a_late_answer_to_a_cancelled_call_changes_nothing(clock: FakeClock) -> None:

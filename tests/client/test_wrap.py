@@ -441,3 +441,18 @@ def test_a_server_known_for_its_unflagged_errors_is_understood() -> None:
 
     assert text(result) == "fine"
     assert naps == [2]
+
+
+def test_that_an_earlier_try_may_have_taken_effect_is_said_beside_what_the_last_one_says() -> None:
+    server = Scripted()
+    server.tool("put", lambda _: server.notify.aclose, annotations={"idempotentHint": True})  # called, then it is gone
+
+    async def steps(session: Any) -> Any:
+        await session.list_tools()
+        return await session.call_tool("put", {})
+
+    result = run(server, steps)
+
+    assert "This request was not sent." in text(result)
+    assert text(result).endswith("Note: this is how the last try ended. An earlier one may have taken effect.")
+    assert result.failure.outcome == "unknown"

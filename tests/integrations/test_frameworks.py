@@ -8,12 +8,14 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import failwell as fw
+from failwell.client._install import adapted
 from failwell.integrations._frameworks import FailedResult, adapter_caller, call, connection_name, text_of
 from failwell.testing import EventLog
 from tests.client.scripted import FINE, LOST, Naps, Scripted, rpc
 from tests.client.test_idempotency import ASKING, keyed, paired
 
 RATE_LIMITED = fw.encode(fw.Failure(code="RATE_LIMITED", message="Only 10 searches a minute.", retry_after=0.5))
+YEAR = fw.encode(fw.Failure(code="TIMEOUT", message="The bank did not answer.", retry_after=31_536_000))
 TIMED_OUT = fw.encode(fw.TimedOut("The mail server did not answer."))
 SENT = {"content": [{"type": "text", "text": "Sent."}], "isError": False}
 
@@ -100,6 +102,28 @@ def test_a_page_that_the_user_must_open_is_named_to_the_model() -> None:
 
     assert "Confirm the payment. The user must open https://bank.example/confirm" in text_of(result)
     assert result.failure.outcome == "rejected"
+
+
+def test_a_page_is_named_also_where_only_the_session_acts() -> None:
+    server, caller = Scripted(), fw.client.Caller()
+    asked = {"mode": "url", "elicitationId": "1", "url": "https://bank.example/confirm", "message": "Please confirm."}
+    server.tool("pay", rpc(-32042, "Confirm the payment.", {"elicitations": [asked]}))
+
+    async def main() -> Any:
+        async with server.connected() as session:
+            token = adapted.set(True)  # as the adapter of ADK does
+            try:
+                return await session.call_tool("pay", {})
+            finally:
+                adapted.reset(token)
+
+    try:
+        adapter_caller(caller)
+        result = asyncio.run(main())
+    finally:
+        fw.uninstall()
+
+    assert "The user must open https://bank.example/confirm" in text_of(result)
 
 
 def test_what_a_framework_raises_passes_untouched() -> None:
@@ -189,3 +213,84 @@ def test_an_unknown_outcome_is_resolved_by_the_session_that_the_framework_calls(
     assert result.failure.outcome == "executed"
     assert "get_payment shows that the call took effect" in text_of(result)
     assert [event.kind for event in log.events] == ["verified", "failure"]
+
+
+PAIRING = {"tool": "get_payment", "arguments": {"reference": "order"}}
+
+
+def pay_by_adapter(server: Scripted, call_other: Any = None, describe: Any = lambda: None, **options: Any) -> Any:
+    """Let an adapter pay, and ask by the session too, or by *call_other*."""
+    caller = fw.client.Caller(ASKING, sleep=Naps(), **options)
+
+    async def main() -> Any:
+        async with server.connected() as session:
+            return await call(
+                caller,
+                functools.partial(session.call_tool, "pay"),
+                server="shop",
+                tool="pay",
+                arguments={"order": "1"},
+                describe=describe,
+                call_other=call_other or session.call_tool,
+            )
+
+    try:
+        adapter_caller(caller)
+        return asyncio.run(main())
+    finally:
+        fw.uninstall()
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "outcome"),
+    [((LOST, FINE), 0, None), ((LOST, LOST, LOST), 1, "executed"), ((LOST, YEAR), 1, "executed")],
+    ids=["another try succeeds", "no tries left", "too long a wait"],
+)
+def test_whether_a_call_with_a_key_took_effect_is_asked_after_its_last_try(
+    answers: tuple[Any, ...], asked: int, outcome: str | None
+) -> None:
+    server, log = keyed(*answers, verified_by=PAIRING), EventLog()
+    server.tool("get_payment", FINE, annotations={"readOnlyHint": True})
+
+    result = pay_by_adapter(server, hook=log)
+
+    assert [name for name, _ in server.calls] == ["pay"] * len(answers) + ["get_payment"] * asked
+    assert len(set(server.keys[: len(answers)])) == 1
+    assert (result.failure.outcome if outcome else None) == outcome
+    assert log.events[-1].kind == ("verified" if asked else "recovered")
+
+
+def test_a_tool_that_is_not_known_to_change_nothing_is_not_asked() -> None:
+    server = keyed(LOST, verified_by=PAIRING)
+    server.tool("get_payment", FINE)
+
+    result = pay_by_adapter(server)
+
+    assert server.count("get_payment") == 0
+    assert result.failure.outcome == "unknown"
+
+
+def test_a_question_that_the_framework_cannot_ask_does_not_end_the_run() -> None:
+    server = keyed(LOST, verified_by=PAIRING)
+    server.tool("get_payment", FINE, annotations={"readOnlyHint": True})
+
+    async def refuse(name: str, arguments: dict[str, Any]) -> Any:
+        raise Paused(name, arguments)
+
+    result = pay_by_adapter(server, refuse)
+
+    assert isinstance(result, FailedResult)
+    assert result.failure.outcome == "unknown"
+
+
+@pytest.mark.parametrize(("now", "calls"), [({"readOnlyHint": True}, 2), ({}, 1)], ids=["as before", "taken back"])
+def test_what_a_tool_no_longer_promises_counts_although_the_framework_still_believes_it(
+    now: dict[str, bool], calls: int
+) -> None:
+    server = Scripted()
+    server.tool("pay", LOST, FINE, annotations=now)
+
+    result = pay_by_adapter(server, describe=lambda: {"annotations": {"readOnlyHint": True}})
+
+    assert server.count("pay") == calls
+    assert isinstance(result, FailedResult) is (calls == 1)

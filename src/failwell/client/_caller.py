@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
@@ -28,7 +29,7 @@ from failwell.redact.canonical import canonical
 from failwell.renderer import render
 from failwell.retry import Ask, Effect, Finish, Limits, Policy, Run, Shared, Try, Wait, _environment, _layers
 from failwell.retry._call_key import CallKey
-from failwell.retry._layers import Layer, is_retrying, report_to_outer_layer, sent_key
+from failwell.retry._layers import Layer, is_retrying, promised_within, report_to_outer_layer, sent_key
 from failwell.retry._limits import digest_of
 from failwell.retry._time_limit import NoAnswer, TimeLimit
 from failwell.schema.repair import Repair, repair
@@ -43,6 +44,10 @@ Repairs = bool | Literal["lossless"]
 """Which calls to correct: those where nothing is guessed, on read-only tools; all that are sure enough; or none."""
 
 OtherTool = Callable[[str], tuple[Any, Callable[[dict[str, Any]], Awaitable[Any]]]]
+"""Gives the description of another tool of the server, and what makes one call of it."""
+
+AskInside = Callable[[str, dict[str, Any]], Awaitable[Any]]
+"""Makes one call of another tool of the server through an inner layer, which knows what it is."""
 
 Trust = bool | Collection[str] | Callable[[str], bool]
 """Whose descriptions of tools to believe: all, none, those of servers named, or those it returns true for."""
@@ -56,6 +61,7 @@ _MOST_REPEATED_CALLS = 1000
 _COUNTED_AS_REPEATS = ("VALIDATION", "NOT_FOUND")
 _NOT_SENT = "The call was not sent. The same call was refused twice within a minute."
 _NO_EFFECT = ("not_executed", "rejected")
+_EARLIER_EFFECT = "Note: this is how the last try ended. An earlier one may have taken effect."
 # Whatever the input, the tool cannot do its work. The others are answers: the agent corrects its call or its plan.
 _UNABLE = ("TRANSIENT", "INTERNAL", "PERMISSION")
 
@@ -79,7 +85,8 @@ class CallResult(Struct, frozen=True, kw_only=True):
     Without a failure, `result` is what the last try returned, untouched. With one, `result` or `exception` is how
     the last try ended, if there was any. Where `is_fallback` is true, `result` is what the fallback gave: the tool
     failed. `repaired` says how the arguments were corrected, whether that helped or not. `attempts` counts all
-    calls made. `repeats` is how often the same call found nothing within a minute, from the third time on.
+    calls made. `repeats` is how often the same call found nothing within a minute, from the third time on. Where
+    `has_earlier_effect` is true, an earlier try may have taken effect, although the last one did not.
     """
 
     result: Any = None
@@ -90,6 +97,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     repaired: Repair | None = None
     hints: Hints = Hints()
     repeats: int = 0
+    has_earlier_effect: bool = False
 
     @property
     def text(self) -> str:
@@ -101,7 +109,8 @@ class CallResult(Struct, frozen=True, kw_only=True):
     def with_notes(self, text: str) -> str:
         """Return a text for a model with what else it should know about the call, a line each."""
         again = f"Note: this call failed the same way {self.repeats} times within a minute." if self.repeats else ""
-        return "\n".join(filter(None, (text, self.repair_note, again)))
+        earlier = _EARLIER_EFFECT if self.has_earlier_effect else ""
+        return "\n".join(filter(None, (text, self.repair_note, again, earlier)))
 
     @property
     def model_text(self) -> str:
@@ -137,6 +146,7 @@ class Attempt(NamedTuple):
     exception: Exception | None = None
     failure: Failure | None = None
     attempts_below: int = 0
+    has_earlier_effect: bool = False
 
 
 class RawAttempt(NamedTuple):
@@ -154,14 +164,6 @@ def _before_end(hook: Observer) -> Observer:
             hook(event)
 
     return hear
-
-
-async def attempt_once(make: Callable[[dict[str, Any]], Awaitable[Any]], arguments: dict[str, Any]) -> RawAttempt:
-    """Make a call once and return how it ended; cancellation passes."""
-    try:
-        return RawAttempt(await make(arguments))
-    except Exception as exc:
-        return RawAttempt(None, exc)
 
 
 class ToolCall:
@@ -192,6 +194,7 @@ class ToolCall:
         self.tool = tool
         self.arguments = arguments
         self.description = ToolDescription()
+        self.promised: Hints | None = None
         self.hints = policy.hints(tool, None if description is None else NO_HINTS)
         self.policy = policy
         self._describe = description
@@ -204,8 +207,12 @@ class ToolCall:
         self._marks_before = marks_before
 
     async def attempt(self, arguments: dict[str, Any]) -> Attempt:
-        """Make the call once."""
-        return await self.interpret(await attempt_once(self._make, arguments), arguments)
+        """Make the call once and return how it ended; cancellation passes."""
+        try:
+            end = RawAttempt(await self._make(arguments))
+        except Exception as exc:
+            end = RawAttempt(None, exc)
+        return await self.interpret(end, arguments)
 
     async def interpret(self, end: RawAttempt, arguments: dict[str, Any]) -> Attempt:
         """Return what it means that a try ended like this."""
@@ -268,7 +275,12 @@ class ToolCall:
                 found = ToolDescription.of(asked)
             found = found if found.is_pinned else self._pin(found)
             self.description = found if self.is_trusted() else untrusted(found)
-            hints = self.policy.hints(self.tool, self.description.annotations if found.is_known else NO_HINTS)
+            said = self.description.annotations if found.is_known else NO_HINTS
+            promised, within = Hints.of(said), promised_within()
+            self.promised = promised if found.is_known else None
+            if within is not None and within != promised:
+                said = narrowed(promised, within)
+            hints = self.policy.hints(self.tool, said)
             self.hints = narrowed(self.hints, hints) if self._is_described else hints
             self._is_described = True
         except Exception:
@@ -304,15 +316,11 @@ def is_failed(result: Any) -> bool:
 class RepeatGuard:
     """Counts calls that failed alike, by server, tool and arguments, within the last minute.
 
-    It is false while there are none. Of arguments, which may be long or secret, it keeps a digest only.
+    `failing` is empty while there are none. Of arguments, which may be long or secret, it keeps a digest only.
     """
 
     def __init__(self) -> None:
-        self._failed: OrderedDict[tuple[str, str, bytes, str], list[float]] = OrderedDict()
-
-    def __bool__(self) -> bool:
-        """Return whether any call failed lately."""
-        return bool(self._failed)
+        self.failing: OrderedDict[tuple[str, str, bytes, str], list[float]] = OrderedDict()
 
     def failed(self, server: str, tool: str, *, arguments: object, failure: Failure, now: float) -> int:
         """Count a failure, and return how often the call failed like this within the last minute."""
@@ -320,10 +328,10 @@ class RepeatGuard:
             return 0
         key = (server, tool, digest_of(arguments), failure.type)
         times = [*self._recent(key, now), now]
-        self._failed[key] = times[-_MOST_REPEATED_CALLS:]
-        self._failed.move_to_end(key)
-        if len(self._failed) > _MOST_REPEATED_CALLS:
-            self._failed.popitem(last=False)
+        self.failing[key] = times[-_MOST_REPEATED_CALLS:]
+        self.failing.move_to_end(key)
+        if len(self.failing) > _MOST_REPEATED_CALLS:
+            self.failing.popitem(last=False)
         return len(times)
 
     def rejections(self, server: str, tool: str, *, arguments: object, now: float) -> int:
@@ -331,16 +339,16 @@ class RepeatGuard:
         key = (server, tool, digest_of(arguments), "VALIDATION")
         recent = self._recent(key, now)
         if not recent:
-            self._failed.pop(key, None)
+            self.failing.pop(key, None)
         return len(recent)
 
     def forget(self, server: str) -> None:
         """Forget the calls of a server: something changed there, and they may succeed now."""
-        for key in [key for key in self._failed if key[0] == server]:
-            del self._failed[key]
+        for key in [key for key in self.failing if key[0] == server]:
+            del self.failing[key]
 
     def _recent(self, key: tuple[str, str, bytes, str], now: float) -> list[float]:
-        return [time for time in self._failed.get(key, ()) if now - time < _REPEAT_WINDOW]
+        return [time for time in self.failing.get(key, ()) if now - time < _REPEAT_WINDOW]
 
 
 class CallerOptions(TypedDict, total=False):
@@ -435,6 +443,7 @@ class Caller:
         description: Any = None,
         cancellable: bool = True,
         other_tool: OtherTool | None = None,
+        ask_inside: AskInside | None = None,
         is_continuation: bool = False,
         is_tool_call: bool = True,
         is_once: bool = False,
@@ -456,6 +465,8 @@ class Caller:
             cancellable: whether a try may be ended when its time is up; the first request of a session may not.
             other_tool: gives the description of another tool of the server and a function that makes one call of it, to
                 ask whether this call took effect.
+            ask_inside: makes one call of another tool through the layer that makes this call further in, to ask what
+                that layer would have asked, had another try not been safe.
             is_continuation: whether the call goes on with an earlier one, so that it is no repeat of it.
             is_tool_call: whether the hook and an outer layer hear how it ends; of other requests, the hook only hears
                 that they are made again.
@@ -475,31 +486,30 @@ class Caller:
             call_result = _call_result(call, await call.attempt(arguments), attempts=1)
             if not is_tool_call:  # that no tools could be listed does not fail a call
                 return call_result
-            key = _note_retention(call, is_inner=True)
-            if call_result.failure and other_tool is not None and not (key and key.protects(call_result.failure)):
-                run = Run(call.policy, self.shared, server, tool, arguments, None, self.hook, started, source="client")
-                call_result = await self._verify(call, run, call_result, call_result.failure, other_tool)
-            if call_result.failure:
-                report_to_outer_layer(call_result.failure)
-            return call_result
-        if self._repeats and not is_continuation:
+            return await self._finish_inside(call, call_result, server, other_tool, started)
+        if self._repeats.failing and not is_continuation:
             refused = self._answer_repeat(server, tool, arguments, description, started)
             if refused is not None:
                 return refused
+        breakers, budgets, repeats, paces = self.shared.failure_state
         layer: Layer = ["under way"]
         token = is_retrying.set(layer)
         try:
             first: RawAttempt | None = None
-            if self._success_changes_nothing or is_once:  # most calls succeed, and then there is nothing to decide
-                first = await attempt_once(make, arguments)
-                is_plain = self.dialect is None and not self._is_unflagged(server, tool)
+            is_silent = self.hook is None
+            # Most calls succeed. Where nothing failed lately and nobody is told, there is nothing to decide then.
+            if is_once or (is_silent and not (breakers or budgets or repeats or paces)):
+                try:
+                    first = RawAttempt(await make(arguments))
+                except Exception as exc:
+                    first = RawAttempt(None, exc)
                 if first.exception is None and is_pending is not None and is_pending(first.result):
                     return CallResult(result=first.result)
-                is_silent = self.hook is None or not is_once
+                is_plain = self.dialect is None and not self._is_unflagged(server, tool)
                 if first.exception is None and is_plain and is_silent and not is_failed(first.result):
-                    if self._repeats:
+                    if self._repeats.failing:
                         self._note_success(server, tool, description)
-                    if not self._success_changes_nothing:  # something failed meanwhile
+                    if breakers or budgets or repeats or paces:  # something failed meanwhile
                         self.shared.succeeded((server, tool), arguments, self.clock(), paid=0.0)
                     return CallResult(result=first.result)
             call = self._call(make, server, tool, arguments, description, marks_before, limit)
@@ -511,14 +521,14 @@ class Caller:
             call_result = _call_result(call, attempt, attempts=run.attempt)
             may_repair = self.repair and not is_once and is_automatic() and not _is_approved.get()
             if call_result.failure and may_repair:
-                layer[0] = "under way"  # a corrected call is another one, with a key of its own
-                call_result = await self._repair(call, run, call_result, call_result.failure)
-            if other_tool is not None and call_result.failure:
-                call_result = await self._verify(call, run, call_result, call_result.failure, other_tool)
+                call_result = await self._repair(call, run, call_result, call_result.failure, layer)
+            question = await self._question(call, server, call_result, other_tool, ask_inside)
+            if question is not None:
+                call_result = await self._verify(question, run, call_result)
         finally:
             layer.clear()
             is_retrying.reset(token)
-        if call_result.failure is None and self._repeats:
+        if call_result.failure is None and self._repeats.failing:
             self._note_success(server, tool, description)
         elif call_result.failure is not None and not is_continuation:
             call_result = self._note_failure(server, tool, arguments, call_result, call_result.failure)
@@ -526,6 +536,24 @@ class Caller:
             _layers.mark(call_result.exception)
         if call_result.failure and tool in self.fallbacks and is_automatic():
             return await self._fall_back(call, run, call_result, call_result.failure)
+        return call_result
+
+    async def _finish_inside(
+        self, call: ToolCall, call_result: CallResult, server: str, other_tool: OtherTool | None, started: float
+    ) -> CallResult:
+        """Ask whether a failed call took effect, and leave its failure for the layer that retries further out.
+
+        If its key makes another try safe, that layer asks, after the last one.
+        """
+        key, policy, hook = _note_retention(call, is_inner=True), call.policy, self.hook
+        question = await self._question(call, server, call_result, other_tool)
+        if question is not None and key is not None and call_result.failure and key.protects(call_result.failure):
+            key.question = (question.tool, question.arguments)
+        elif question is not None:
+            run = Run(policy, self.shared, server, call.tool, call.arguments, None, hook, started, source="client")
+            call_result = await self._verify(question, run, call_result)
+        if call_result.failure:
+            report_to_outer_layer(call_result.failure, call.promised)
         return call_result
 
     def _answer_repeat(
@@ -561,12 +589,6 @@ class Caller:
         if failure.type != "NOT_FOUND" or count <= _MOST_REJECTIONS or failure.severity == "warning":
             return call_result
         return replace(call_result, repeats=count)
-
-    @property
-    def _success_changes_nothing(self) -> bool:
-        """Whether a success would change nothing, and there is no hook to tell."""
-        breakers, budgets, repeats, paces = self.shared.failure_state
-        return self.hook is None and not (breakers or budgets or repeats or paces)
 
     def _call(
         self,
@@ -630,7 +652,10 @@ class Caller:
                 effect = self._next(run, call, last)
         if last is None:
             return Attempt(failure=effect.refusal)
-        return last if last.failure is None else last._replace(failure=run.last)
+        if last.failure is None or run.last is None:
+            return last
+        is_graver = last.failure.outcome in _NO_EFFECT and run.last.outcome == "unknown"
+        return last._replace(failure=run.last, has_earlier_effect=is_graver and not call.hints.read_only)
 
     def _next(self, run: Run, call: ToolCall, attempt: Attempt) -> Effect:
         """Return what to do after a try that ended like this."""
@@ -640,7 +665,9 @@ class Caller:
         run.hints = call.hints
         return run.failed(attempt.failure, self.clock(), jitter=self.chance(), retried_below=below, key=key)
 
-    async def _repair(self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure) -> CallResult:
+    async def _repair(
+        self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure, layer: Layer
+    ) -> CallResult:
         """Return how one corrected call ended, or the result so far if there is none to make or it helped nothing."""
         repeatable = call.hints.repeatable or run.policy.repeatable
         if failure.type != "VALIDATION" or not (repeatable or _had_no_effect(failure)):
@@ -654,6 +681,7 @@ class Caller:
             return call_result
         if call.limit is not None and call.limit.left() <= 0:
             return call_result
+        layer[0] = "under way"  # a corrected call is another one, with a key of its own
         attempt = await call.attempt(found.arguments)
         if attempt.failure:
             attempt = attempt._replace(failure=run.with_gravest_outcome(attempt.failure))
@@ -667,36 +695,63 @@ class Caller:
             )
         return _call_result(call, attempt, attempts=attempts, repaired=found)
 
-    async def _verify(
-        self, call: ToolCall, run: Run, call_result: CallResult, failure: Failure, other_tool: OtherTool
-    ) -> CallResult:
-        """Return the result with what the tool says that tells whether the call took effect."""
+    async def _question(
+        self,
+        call: ToolCall,
+        server: str,
+        call_result: CallResult,
+        other_tool: OtherTool | None,
+        ask_inside: AskInside | None = None,
+    ) -> ToolCall | None:
+        """Return a call that changes nothing and tells whether the failed one took effect, if that is not known."""
+        key = sent_key()
+        if call_result.failure is None or call_result.failure.outcome != "unknown":
+            return None
+        if ask_inside is not None and key is not None and key.question is not None:
+            tool, asked = key.question
+            return self._beside(call, server, tool, asked, None, partial(ask_inside, tool))
         pairing = call.description.verified_by if call.policy.verify and is_automatic() else None
-        if failure.outcome != "unknown" or pairing is None or call_result.hints.repeatable:
-            return call_result
-        asked = pairing.arguments_for(call.arguments)
-        if asked is None:
-            return call_result
-        description, make = other_tool(pairing.tool)
-        limited = make if call.limit is None else _limited(make, call.limit)
-        question = self._call(limited, run.server, pairing.tool, asked, description, _layers.latest, call.limit)
+        if other_tool is None or pairing is None or call.hints.repeatable:
+            return None
+        sent = call_result.repaired.arguments if call_result.repaired else call.arguments
+        wanted = pairing.arguments_for(sent)
+        if wanted is None:
+            return None
+        question = self._beside(call, server, pairing.tool, wanted, *other_tool(pairing.tool))
         await question.look_up()
-        if not question.hints.read_only:
-            return call_result
+        return question if question.hints.read_only else None
+
+    def _beside(
+        self,
+        call: ToolCall,
+        server: str,
+        tool: str,
+        arguments: dict[str, Any],
+        description: Any,
+        make: Callable[[dict[str, Any]], Awaitable[Any]],
+    ) -> ToolCall:
+        """Return a call of another tool within the time of a call."""
+        limited = make if call.limit is None else _limited(make, call.limit)
+        return self._call(limited, server, tool, arguments, description, _layers.latest, call.limit)
+
+    async def _verify(self, question: ToolCall, run: Run, call_result: CallResult) -> CallResult:
+        """Return the result of a failed call with what the answer to a question says of its effect."""
+        failure = cast(Failure, call_result.failure)
         token = is_retrying.set(["under way"])  # a question is another call, with a key of its own
         try:
-            found = (await question.attempt(asked)).failure
+            answer = await question.attempt(question.arguments)
         finally:
             is_retrying.reset(token)
-        if found is None:
-            message = f"{failure.message} {pairing.tool} shows that the call took effect."
+        found = answer.failure
+        if found is None and answer.exception is None:
+            message = f"{failure.message} {question.tool} shows that the call took effect."
             failure = failure.replace(message=message, outcome="executed", suggestion=None)
-        elif found.type == "NOT_FOUND" and is_certain(found):  # it may still take effect: that proves nothing
-            failure = failure.replace(message=f"{failure.message} {pairing.tool} does not show it yet.")
+        elif found is not None and found.type == "NOT_FOUND" and is_certain(found):  # it may still take effect
+            failure = failure.replace(message=f"{failure.message} {question.tool} does not show it yet.")
         else:
             return call_result
         run.follow_up(
-            self.clock(), "verified", failure, reason=f"{pairing.tool} was asked whether the call took effect"
+            self.clock(), "verified", failure, reason=f"{question.tool} was asked whether the call took effect"
         )
         return replace(call_result, failure=failure)
 
@@ -793,6 +848,7 @@ def _call_result(call: ToolCall, attempt: Attempt, *, attempts: int, repaired: R
         attempts=max(attempts, attempt.attempts_below),
         repaired=repaired,
         hints=call.hints,
+        has_earlier_effect=attempt.has_earlier_effect,
     )
 
 

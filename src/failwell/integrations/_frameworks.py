@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,9 +10,8 @@ from weakref import WeakKeyDictionary
 from failwell.client import Caller
 from failwell.client._install import adapt, adapted
 from failwell.dialects._placement import encode
-from failwell.phrases.rpc_codes import ELICITATION_REQUIRED
 from failwell.retry._layers import take_inner_failure
-from failwell.sdk.errors import NotAToolFailure, handle_call_exception, rpc_code
+from failwell.sdk.errors import handle_call_exception, without_carrier
 from failwell.sdk.mcp_client import FailedResult, result_of
 
 __all__ = ["FailedResult", "adapter_caller", "call", "connection_name", "text_of"]
@@ -43,6 +43,7 @@ async def call(
     tool: str,
     arguments: dict[str, Any] | None,
     describe: Callable[[], Any],
+    call_other: Callable[[str, dict[str, Any]], Awaitable[Any]] | None = None,
 ) -> Any:
     """Return what the framework's own call gave, or a `FailedResult` after all tries.
 
@@ -56,17 +57,16 @@ async def call(
         tool: the server's name of the tool.
         arguments: what it is called with.
         describe: gives what the server says of the tool, awaitable or not; asked only after a failure.
+        call_other: makes one call of another tool of the server, to ask whether this call took effect.
     """
 
-    async def make(sent: dict[str, Any]) -> Any:
+    async def make(make_call: Callable[..., Awaitable[Any]], *sent: Any) -> Any:
         take_inner_failure()  # what an earlier try left
         token = adapted.set(True)
         try:
-            made = await make_call(sent)
+            made = await make_call(*sent)
         except Exception as exc:
             inner = take_inner_failure()
-            if inner is None and rpc_code(exc) == ELICITATION_REQUIRED:  # no framework shows the user the address
-                raise
             return handle_call_exception(exc) if inner is None else encode(inner)
         finally:
             adapted.reset(token)
@@ -77,11 +77,19 @@ async def call(
         found = describe()
         return await found if inspect.isawaitable(found) else found
 
-    try:
-        call_result = await caller.run(make, server=server, tool=tool, arguments=arguments, description=description)
-    except NotAToolFailure as other:
-        raise other.exception from other.exception.__cause__
-    return result_of(call_result)
+    run = caller.run(
+        partial(make, make_call),
+        server=server,
+        tool=tool,
+        arguments=arguments,
+        description=description,
+        ask_inside=None if call_other is None else partial(_ask, partial(make, call_other)),
+    )
+    return result_of(await without_carrier(run))
+
+
+def _ask(make: Callable[..., Awaitable[Any]], tool: str, arguments: dict[str, Any]) -> Awaitable[Any]:
+    return without_carrier(make(tool, arguments))
 
 
 def text_of(result: FailedResult) -> str:

@@ -52,6 +52,7 @@ def fail_well(
             tool=request.name,
             arguments=request.args,
             describe=lambda: _described(request),
+            call_other=lambda name, arguments: handler(request.override(name=name, args=arguments)),
         )
         if not isinstance(result, FailedResult):
             return result

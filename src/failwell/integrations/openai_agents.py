@@ -45,6 +45,7 @@ def fail_well(server: Server, caller: Caller | None = None) -> Server:
             tool=tool_name,
             arguments=arguments,
             describe=lambda: _described(server, tool_name),
+            call_other=bare,
         )
 
     listed: list[Any] = []

@@ -46,6 +46,7 @@ def fail_well(caller: Caller | None = None) -> ProcessToolCallback:
             tool=name,
             arguments=tool_args,
             describe=lambda: _described(ctx),
+            call_other=lambda other, arguments: _called(call_tool, other, arguments),
         )
         if isinstance(result, _Success):
             return result.value

@@ -22,9 +22,7 @@ __all__ = ["fail_well"]
 
 Next = Callable[[ExecuteToolContext], AsyncGenerator[TypedEvent, None]]
 
-# Strands keeps only the text of what a call raises; the second asks the user to visit a page, and stays as it is.
-_RAISED = "Tool execution failed: "
-_ASKS = "MCP Elicitation required: "
+_RAISED = "Tool execution failed: "  # strands keeps only the text of what a call raises
 
 
 def fail_well(caller: Caller | None = None) -> Plugin:
@@ -66,6 +64,9 @@ class _StrandsPlugin(Plugin):
             results = [event for event in events if isinstance(event, ToolResultEvent)]
             return _failed(results[-1].tool_result) if results else None
 
+        async def call_other(name: str, arguments: dict[str, Any]) -> Any:
+            return _failed(await tool.mcp_client.call_tool_async(context.tool_use["toolUseId"], name, arguments))
+
         result = await call(
             self._caller,
             make_call,
@@ -73,6 +74,7 @@ class _StrandsPlugin(Plugin):
             tool=tool.mcp_tool.name,
             arguments=context.tool_use["input"],
             describe=lambda: tool.mcp_tool,
+            call_other=call_other,
         )
         for event in events:
             if not (isinstance(event, ToolResultEvent) and isinstance(result, FailedResult)):
@@ -84,8 +86,7 @@ class _StrandsPlugin(Plugin):
 def _failed(result: Any) -> dict[str, Any] | None:
     """Return a failed result for reading, None for a success and for what is no failure of the tool."""
     texts = [block.get("text") or "" for block in result["content"]]
-    asks = texts[:1] and texts[0].startswith(_ASKS)
-    if result["status"] != "error" or result.get("cancelled") or asks:
+    if result["status"] != "error" or result.get("cancelled"):
         return None
     content = [{"type": "text", "text": text.removeprefix(_RAISED)} for text in texts]
     return {**result, "content": content, "isError": True}

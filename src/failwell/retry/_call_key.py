@@ -23,7 +23,8 @@ class CallKey:
     """The key of one call, the same on every try, for whoever sends the call to a server that takes keys.
 
     `is_sent`: every request of the call so far carried it. `retention`: for how many seconds the tool remembers it, as
-    far as that is known. `is_known_within`: an inner layer, which has the session, found that out.
+    far as that is known. `is_known_within`: an inner layer, which has the session, found that out. `question`: the tool
+    and the arguments by which that layer would have asked whether the call took effect.
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class CallKey:
         self.is_refused = False
         self.retention = 0.0
         self.is_known_within = False
+        self.question: tuple[str, dict[str, Any]] | None = None
         self.on_refusal: Callable[[], object] | None = None
         self._has_bare_request = False
         self._first_sent = 0.0

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import Any
+
+_GRACE = 0.5
 
 
 class CallClock:
@@ -12,9 +14,12 @@ class CallClock:
 
     It has *seconds*, again each time it is restarted, and *most* in all. `is_over` says that the call was answered
     without waiting for its end any longer; what is in `if_abandoned` is started then, or if the call is cancelled.
+    *outer* is the clock of the call that this one is a part of, perhaps in another thread: it is restarted and stands
+    still together with this one. If its time is over, so is that of this one, which then has a moment to cancel the
+    call through the SDK before whatever lies between the two is cancelled.
     """
 
-    def __init__(self, seconds: float, *, most: float = math.inf) -> None:
+    def __init__(self, seconds: float, *, most: float = math.inf, outer: "CallClock | None" = None) -> None:
         self.is_over = False
         self.is_restarted = False
         self.on_change: Callable[[], object] | None = None
@@ -25,11 +30,20 @@ class CallClock:
         self._spent_before = 0.0
         self._since = monotonic()
         self._questions = 0
+        self._outer = outer
+        self._grace = 0.0
+        if outer is not None:
+            outer._grace = _GRACE
 
     @property
     def limit(self) -> float:
         """The seconds that it ran out of, or will first."""
         return min(self._seconds, self._most)
+
+    @property
+    def outer_limit(self) -> float | None:
+        """The seconds that the call further out ran out of, if it did."""
+        return self._outer.limit if self._outer is not None and self._outer._left() <= 0 else None
 
     @property
     def running(self) -> float:
@@ -38,6 +52,10 @@ class CallClock:
 
     def left(self) -> float:
         """Return how many seconds are left: infinitely many while it stands still."""
+        left = self._left() + self._grace
+        return left if self._outer is None else min(left, self._outer._left())
+
+    def _left(self) -> float:
         if self._questions:
             return math.inf
         spent = self._running_now()
@@ -48,6 +66,8 @@ class CallClock:
         self._spent_before += self._running_now()
         self._spent, self._since = 0.0, monotonic()
         self.is_restarted = True
+        if self._outer is not None:
+            self._outer.restart()
 
     @contextmanager
     def stopped(self) -> Generator[None]:
@@ -57,7 +77,8 @@ class CallClock:
         self._questions += 1
         self._notify()
         try:
-            yield
+            with nullcontext() if self._outer is None else self._outer.stopped():
+                yield
         finally:
             self._questions -= 1
             self._since = monotonic()

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -64,7 +65,7 @@ class _LimitedRun:
 
     def __init__(self, clock: CallClock, body: Callable[[], Awaitable[Any]]) -> None:
         self.clock = clock
-        clock.on_change = self._notify
+        clock.on_change = _in_this_loop(self._notify)
         self.is_finished = False
         self.value: Any = None
         self.error: BaseException | None = None
@@ -135,6 +136,21 @@ class _LimitedRun:
     def _notify(self) -> None:
         changed, self._changed = self._changed, Event()
         changed.set()
+
+
+def _in_this_loop(function: Callable[[], None]) -> Callable[[], None]:
+    """Return what has a function called soon in the event loop that runs now, unless it is closed, from any thread."""
+    try:
+        call_soon: Any = asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        trio: Any = sys.modules["trio"]  # no other event loop is supported; code on trio has imported it
+        call_soon = trio.lowlevel.current_trio_token().run_sync_soon
+
+    def call() -> None:
+        with suppress(RuntimeError):
+            call_soon(function)
+
+    return call
 
 
 def spawn(coroutine: Coroutine[Any, Any, None]) -> None:

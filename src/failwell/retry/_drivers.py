@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import CoroutineType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -114,24 +115,25 @@ def call(
                 "call can't stop a function that runs: use acall, or give the function a timeout of its own"
             )
         started = 0.0 if policy.deadline is None else clock()
-    if hook is not None:
-        started = clock()
     shared = shared or _environment.current.shared
     marks = _layers.latest
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats, paces = shared.failure_state
     if hook is not None or breakers or budgets or repeats or paces:
+        started = started or clock()
         run = _DrivenRun(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks)
         effect = settle(run, run.begin(clock(), jitter=chance()))
     layer: Layer = ["under way"]
     is_retrying.set(layer)
     try:
-        while not isinstance(effect, Finish):
-            if run is not None and isinstance(effect, Wait):
-                sleep(effect.delay)
-                effect = settle(run, run.begin(clock(), jitter=chance()))
-                continue
+        while True:
+            if run is not None:
+                while isinstance(effect, Wait):
+                    sleep(effect.delay)
+                    effect = settle(run, run.begin(clock(), jitter=chance()))
+                if isinstance(effect, Finish):
+                    return cast(T, run.end(effect))
             try:
                 result = function()
                 if run is None and type(result) in _NEVER_A_FAILURE:
@@ -155,7 +157,6 @@ def call(
                     policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
                 )
                 effect = settle(run, run.returned(result))
-        return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
 
@@ -179,7 +180,7 @@ async def acall(
     A try that takes longer than the policy's timeout, or goes past its deadline, is cancelled and raises `TimedOut`.
     """
     if is_retrying.get():
-        return cast(T, await _awaitable(function(), function))
+        return cast(T, await _made(function))
     limit = None
     started = 0.0  # only a deadline and a hook need it, and reading the clock takes a tenth of a call's time
     if policy is not _DEFAULT or hints is not None:
@@ -188,29 +189,30 @@ async def acall(
         if policy.timeout is not None or policy.deadline is not None:
             started = clock()
             limit = TimeLimit.of(policy, started=started, clock=clock)
-    if hook is not None:
-        started = clock()
     shared = shared or _environment.current.shared
     marks = _layers.latest
     run = None  # until something fails, or failed lately, or there is a hook
     effect: Try | Wait | Finish = _TRY
     breakers, budgets, repeats, paces = shared.failure_state
     if hook is not None or breakers or budgets or repeats or paces:
+        started = started or clock()
         run = _DrivenRun(policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks)
         effect = await asettle(run, run.begin(clock(), jitter=chance()))
     layer: Layer = ["under way"]
     is_retrying.set(layer)
     try:
-        while not isinstance(effect, Finish):
-            if run is not None and isinstance(effect, Wait):
-                await sleep(effect.delay)
-                is_late = limit is not None and limit.left() <= 0
-                begun = run.expired(clock()) if is_late else run.begin(clock(), jitter=chance())
-                effect = await asettle(run, begun)
-                continue
+        while True:
+            if run is not None:
+                while isinstance(effect, Wait):
+                    await sleep(effect.delay)
+                    is_late = limit is not None and limit.left() <= 0
+                    begun = run.expired(clock()) if is_late else run.begin(clock(), jitter=chance())
+                    effect = await asettle(run, begun)
+                if isinstance(effect, Finish):
+                    return cast(T, run.end(effect))
             made = _NOT_MADE
             try:
-                made = function() if limit is None else limit.run(lambda: _awaitable(function(), function))
+                made = function() if limit is None else limit.run(partial(_made, function))
                 result = await made
                 if run is None and type(result) in _NEVER_A_FAILURE:
                     if breakers or budgets or repeats or paces:  # something failed meanwhile, so that this counts
@@ -235,12 +237,15 @@ async def acall(
                     policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
                 )
                 effect = await asettle(run, run.returned(result))
-        return cast(T, cast(_DrivenRun, run).end(effect))
     finally:
         layer.clear()
 
 
 _NOT_MADE: Any = SimpleNamespace(__await__=None)
+
+
+def _made(function: Callable[[], Any]) -> Any:
+    return _awaitable(function(), function)
 
 
 def _awaitable(made: Any, function: Callable[[], Any]) -> Any:

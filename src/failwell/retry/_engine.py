@@ -196,7 +196,11 @@ class Run(_Progress, eq=False):
         return self._give_up(now, self.last, "wait", reason)
 
     def follow_up(self, now: float, kind: Kind, failure: Failure | None, *, reason: str) -> None:
-        """Report to the hook what was done after the tries: a corrected call was made, or a fallback answered."""
+        """Report what was done beside the tries: a corrected call, a question, an answer in place of the tool's."""
+        if kind == "refused":
+            self._log("not sent", reason)
+        else:
+            log.debug("%s: %s: %s", self._called, kind, reason)
         self._emit(now, kind, failure, reason=reason)
 
     def with_gravest_outcome(self, failure: Failure) -> Failure:
@@ -358,8 +362,12 @@ class Run(_Progress, eq=False):
 
     def _log(self, what: str, reason: str) -> None:
         """Write one line: what is done and why, and nothing that anybody sent."""
+        log.info("%s: %s: %s", self._called, what, reason)
+
+    @property
+    def _called(self) -> str:
         called = self.tool or "a call"
-        log.info("%s: %s: %s", f"{called} of {self.server}" if self.server else called, what, reason)
+        return f"{called} of {self.server}" if self.server else called
 
     def _emit(
         self,

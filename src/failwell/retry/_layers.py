@@ -5,13 +5,16 @@ A mark has a number, since one exception may be raised again later: it counts fo
 
 from contextvars import ContextVar
 from threading import Lock
+from typing import cast
 
+from failwell.advice import Hints
 from failwell.errors import exception_chain, notes_on
 from failwell.failure import Failure
 from failwell.retry._call_key import CallKey
 
-Layer = list[str | Failure | CallKey]
-"""One retried call: whether it is under way or its key, then the failure that an inner layer left."""
+Layer = list[str | Failure | CallKey | Hints]
+"""One retried call: whether it is under way or its key, then what an inner layer left: what the tool promises now, and
+the failure."""
 
 is_retrying: ContextVar[Layer | bool] = ContextVar("failwell_is_retrying", default=False)
 """True inside a retried call, for the task that makes it and those it starts.
@@ -20,18 +23,28 @@ It holds a list that is emptied when the call is over, so that a task that outli
 """
 
 
-def report_to_outer_layer(failure: Failure) -> None:
-    """Leave a failure for the layer that retries further out: a framework between the two may pass on its text only."""
+def report_to_outer_layer(failure: Failure, promised: Hints | None) -> None:
+    """Leave a failure for the layer that retries further out: a framework between the two may pass on its text only.
+
+    *promised* is what the server says of the tool now, if that is known: a framework may know only what it said before.
+    """
     layer = is_retrying.get()
     if isinstance(layer, list) and layer:
-        layer[1:] = [failure]
+        layer[1:] = [failure] if promised is None else [promised, failure]
 
 
 def take_inner_failure() -> Failure | None:
     """Return the failure that an inner layer left since the last call of this, or None."""
     layer = is_retrying.get()
-    found = layer.pop() if isinstance(layer, list) and len(layer) > 1 else None
-    return found if isinstance(found, Failure) else None
+    is_left = isinstance(layer, list) and layer and isinstance(layer[-1], Failure)
+    return cast(Failure, cast(Layer, layer).pop()) if is_left else None
+
+
+def promised_within() -> Hints | None:
+    """Return what an inner layer knows that the server promises of the tool, or None."""
+    layer = is_retrying.get()
+    found = layer[1] if isinstance(layer, list) and len(layer) > 1 else None
+    return found if isinstance(found, Hints) else None
 
 
 def call_key() -> CallKey | None:

@@ -65,7 +65,7 @@ class TimeLimit:
         if left <= 0:
             message = "The deadline passed before the call was made."
             raise NoAnswer(Failure(code="TIMEOUT", message=message, outcome="not_executed"))
-        clock = CallClock(self._timeout, most=left)
+        clock = CallClock(self._timeout, most=left, outer=attempt_clock.get())
         began = self._clock()
         try:
             return await self._run_within(clock, make)
@@ -90,8 +90,8 @@ class TimeLimit:
         return await run_within(clock, make, current=attempt_clock, grace=_GRACE)
 
     def _failure(self, clock: CallClock) -> Failure:
-        is_deadline = clock.limit < self._timeout or self.left() <= 0
-        seconds = self._deadline if is_deadline else self._timeout
+        is_deadline = clock.outer_limit is None and (clock.limit < self._timeout or self.left() <= 0)
+        seconds = self._deadline if is_deadline else clock.outer_limit or self._timeout
         which = "the deadline of " if is_deadline else ""
         since = " of the last progress" if clock.is_restarted and not is_deadline else ""
         message = f"No answer arrived within {which}{in_seconds(seconds)}{since}."
