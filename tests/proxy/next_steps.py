@@ -6,6 +6,9 @@ are right, or none: `fix:ARGUMENT`, `use:TOOL` (`*`: any that there is), `wait`,
 
 `tests/data/further_servers.jsonl` has more servers, with all their tools, that no rule was written for when they were
 recorded and labelled. Those kept back were first read when all others met the goals.
+
+`tests/data/servers_called_again.jsonl` has new calls of servers that were recorded first, and of servers that are new,
+labelled in the same way. Only failures that a server flags are in it.
 """
 
 import json
@@ -79,17 +82,29 @@ def labels() -> dict[str, list[str]]:
 @cache
 def further_servers() -> tuple[dict[str, Any], ...]:
     """Return the servers of the second recording: their tools, and their labelled answers."""
-    lines = (corpus.DATA / "further_servers.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(map(json.loads, lines))
+    return _servers("further_servers.jsonl")
 
 
 @cache
 def further_answers(*, kept_back: bool) -> tuple[ProxiedAnswer, ...]:
     """Return what a client gets from the proxy as it is started by default."""
+    return _by_default(server for server in further_servers() if server["kept_back"] is kept_back)
+
+
+@cache
+def answers_again(*, is_new: bool) -> tuple[ProxiedAnswer, ...]:
+    """Return the same for calls that were made later, of new servers or of those recorded first."""
+    return _by_default(server for server in _servers("servers_called_again.jsonl") if server["is_new"] is is_new)
+
+
+def _servers(file: str) -> tuple[dict[str, Any], ...]:
+    return tuple(map(json.loads, (corpus.DATA / file).read_text(encoding="utf-8").splitlines()))
+
+
+def _by_default(servers: Iterable[dict[str, Any]]) -> tuple[ProxiedAnswer, ...]:
     return tuple(
         _answer({**row, "server": server["server"]}, server["tools"], settings(marks_unflagged=True), row["next"])
-        for server in further_servers()
-        if server["kept_back"] is kept_back
+        for server in servers
         for row in server["answers"]
     )
 

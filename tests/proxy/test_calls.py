@@ -47,3 +47,15 @@ def test_a_list_without_tools_is_empty() -> None:
     tools.learn({"tools": []}, is_whole=True)
 
     assert tools.is_empty
+
+
+def test_what_is_left_of_a_tool_that_may_have_changed_is_made_once() -> None:
+    tools, schema = ListedTools(), {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    tools.learn({"tools": [{"name": "find", "inputSchema": schema, "outputSchema": {}}]}, is_whole=True)
+    tools.outdate()
+    tools.outdate()
+    left = tools.get("find")
+
+    assert left.input_schema == {"properties": {"id": {}}, "additionalProperties": True}
+    assert left.has_output_schema
+    assert tools.get("find") is left  # its schema is checked by what was compiled for this very object

@@ -119,7 +119,7 @@ def test_settings_have_the_defaults_of_the_table() -> None:
     found = parse(["x"])
     expected = {option.name[2:].replace("-", "_"): option.default for option in options.OPTIONS if option.parse}
 
-    assert {name: getattr(found, name) for name in expected} == {**expected, "grace": 10.0}
+    assert {name: getattr(found, name) for name in expected} == {**expected, "grace": 12.0}
     assert not any(getattr(found, option.name[2:].replace("-", "_")) for option in options.OPTIONS if not option.parse)
     assert found.attempts == fw.Policy().attempts
 
@@ -243,34 +243,36 @@ def test_after_a_signal_everything_ends_before_hosts_kill() -> None:
     assert max(signalled, never_spoke) <= 2
 
 
-def test_nothing_heavy_is_loaded_before_the_server_runs() -> None:
-    loaded = "import sys; import failwell.proxy.command; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("program", "loaded", "absent"),
+    [
+        pytest.param(
+            "from failwell.proxy.command import parse; parse(['x'])",
+            "failwell.proxy.options",
+            {"msgspec", "json", "logging", "socket", "asyncio", "shutil", "typer", "failwell.failure"},
+            id="before the server runs, nothing heavy",
+        ),
+        pytest.param(
+            "import failwell.proxy.stdio.runner",
+            "failwell.proxy.stdio.session",
+            {"msgspec", "json", "logging", "asyncio", "typer", "failwell.failure"},
+            id="before a tool is asked for, no decoder",
+        ),
+        pytest.param(
+            "import failwell.proxy.stdio.lazy_reader, failwell.proxy.stdio.restarts",
+            "failwell.proxy.conversation",
+            {"json", "failwell.failure", "failwell.advice", "failwell.codes", "failwell.phrases", "failwell._trace"},
+            id="from the first call to the end of a session, nothing that only failures need",
+        ),
+    ],
+)
+def test_parts_are_loaded_when_they_are_needed(program: str, loaded: str, absent: set[str]) -> None:
     bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
-    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
-    names = found.stdout.split()
+    command = [sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True, env=bare).stdout.split()
 
-    assert "failwell.proxy.options" in names
-    assert {"msgspec", "json", "logging", "socket", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
-
-
-def test_no_decoder_is_loaded_until_a_tool_is_asked_for() -> None:
-    loaded = "import sys; import failwell.proxy.stdio.runner; print(*sys.modules)"
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
-    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
-    names = found.stdout.split()
-
-    assert "failwell.proxy.stdio.session" in names
-    assert {"msgspec", "json", "logging", "asyncio", "typer", "failwell.failure"}.isdisjoint(names)
-
-
-def test_nothing_that_only_failures_need_is_loaded_for_the_conversation() -> None:
-    loaded = "import sys; import failwell.proxy.stdio.lazy_reader; print(*sys.modules)"
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # which loads much
-    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, env=bare)
-    names = found.stdout.split()
-
-    assert "failwell.proxy.conversation" in names
-    assert {"failwell.failure", "failwell.advice", "failwell.codes", "failwell._trace"}.isdisjoint(names)
+    assert loaded in names
+    assert absent.isdisjoint(names)
 
 
 def test_a_child_has_two_pipes_and_an_exit_code() -> None:
@@ -325,6 +327,18 @@ def test_validation_that_is_not_installed_is_told(
     assert command.main(["--validate", "x"]) == 2
     line = "uvx --from 'failwell[validation]' failwell proxy …, or pip install 'failwell[validation]'"
     assert capfd.readouterr().err == f"failwell: --validate needs jsonschema-rs: {line}\n"
+
+
+def test_all_that_is_not_installed_is_told_at_once(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+    assert command.main(["--validate", "--metrics", "0", "--events", "postgresql://h/d", "x"]) == 2
+    needs = "--events needs sqlalchemy, --events needs psycopg, --validate needs jsonschema-rs, --metrics needs"
+    package = "'failwell[postgres,validation,metrics]'"
+    line = f"uvx --from {package} failwell proxy …, or pip install {package}"
+    assert capfd.readouterr().err == f"failwell: {needs} prometheus-client: {line}\n"
 
 
 def test_the_help_is_the_same_everywhere(capfd: pytest.CaptureFixture[str]) -> None:

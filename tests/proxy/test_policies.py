@@ -10,9 +10,11 @@ from aiohttp import web
 
 import failwell as fw
 from failwell.policy_file import user_policy_path
+from failwell.proxy.calls import ListedTools, ProxiedCall
 from failwell.proxy.command import has_user_policy, main, take_policy
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import parse
+from failwell.proxy.rewriter import Rewriter
 from tests.proxy.clients import Client
 from tests.proxy.http.setting import call, post, scripted
 
@@ -126,6 +128,26 @@ def test_a_result_that_is_too_large_is_cut_with_guidance(policy: Any) -> None:
     )
     assert len(text(whole)) == 5000
     assert len(text(small)) == 500
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, "see structuredContent"])
+def test_of_structured_content_the_long_texts_are_cut_too(policy: Any, text: str) -> None:
+    options = parse(["--policy", policy("[tools.act]\nresponse_size = 1000\n"), "--", "server"])
+    take_policy(options)
+    rewriter = Rewriter.of(options, ListedTools(), is_observed=False)
+    made = ProxiedCall.of({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "act"}})
+    assert made is not None
+    structured = {"path": "/srv/a.txt", "pages": [{"text": "y" * 5000, "number": 1}]}
+    result = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+
+    cut = rewriter.cut(made, {"jsonrpc": "2.0", "id": 1, "result": result})
+
+    assert cut is not None
+    found = cut["result"]["structuredContent"]
+    assert (found["path"], found["pages"][0]["number"]) == ("/srv/a.txt", 1)
+    assert 900 <= len(found["pages"][0]["text"]) <= 1000
+    assert len(cut["result"]["content"][0]["text"]) <= 1000
+    assert cut["result"]["content"][1]["text"].endswith(" omitted. Ask for less, in several calls if necessary.]")
 
 
 def test_a_gateway_follows_it_too(policy: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from failwell.event import Event
-from failwell.proxy.command import fill_events, open_events
+from failwell.proxy.command import check_installed, fill_events, open_events
 from failwell.proxy.http.server import Setup, listening
 from failwell.proxy.options import BadOption, parse
 from failwell.proxy.recorder import server_name
@@ -171,8 +171,8 @@ def test_a_store_whose_library_is_missing_is_refused_with_what_to_install(monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "psycopg" else object())
 
     with pytest.raises(BadOption, match=r"--events needs psycopg: .*pip install 'failwell\[postgres\]'"):
-        open_events("postgresql://host/calls")
-    assert open_events("sqlite:///calls.db") == "sqlite:///calls.db"
+        check_installed(parse(["--events", "postgresql://host/calls", "--", "server"]))
+    check_installed(parse(["--events", "sqlite:///calls.db", "--", "server"]))
 
 
 @pytest.mark.parametrize(

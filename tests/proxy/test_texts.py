@@ -64,6 +64,15 @@ def test_a_long_log_is_read_whole_and_its_end_stands_in_meta_too() -> None:
     assert meta["dev.failwell/original"]["text"].endswith(REASON)
 
 
+@pytest.mark.parametrize("more", [{"code": -32602}, {"code": -32603, "data": {"code": "E_NOTES", "hint": "read on"}}])
+def test_a_long_error_of_the_protocol_is_read_whole_too(more: dict[str, Any]) -> None:
+    message = " ".join(f"note{number}" for number in range(600))
+
+    result = answered({"error": {**more, "message": message}})["result"]
+
+    assert text_of(result).startswith(message)
+
+
 def test_of_an_endless_log_head_and_tail_are_read() -> None:
     log = "The build failed.\n" + "x y\n" * 100_000 + REASON
 

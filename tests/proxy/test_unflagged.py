@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.proxy import rewriter
 from tests.golden import inputs
 from tests.proxy.clients import Client
 from tests.proxy.conversations import Ends, settings
@@ -84,6 +85,18 @@ def test_what_is_not_proven_stays_a_success_and_says_what_it_may_be_in_meta(
     marked = {**result, "_meta": meta}
     assert fw.read(marked) is None
     assert fw.read(marked, unflagged=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "times"), [("Error: no such city", 1), ('{"error": "no such city"}', 2), ("Sunny", 0)]
+)
+def test_only_json_is_read_again_without_its_secrets(text: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    explain = rewriter.explain
+    monkeypatch.setattr(rewriter, "explain", lambda *args, **more: read.append(args) or explain(*args, **more))
+    result = through(text, {"city": "Rome"})
+
+    assert ("_meta" in result, len(read)) == (times > 0, times)
 
 
 def test_secrets_of_a_success_that_is_marked_stay_out_of_its_mark() -> None:

@@ -306,7 +306,7 @@ class OneThreadTransport(LineTransport):
         if reader is None:
             return super().send(*messages)
         data = b"".join(json.dumps(one).encode() + b"\n" for one in messages)
-        is_read = reader.reads_requests
+        is_read = reader.may_change_requests and reader.must_read(data)
         if is_read:
             reader.catch_up()
             data = self._read_up(data)

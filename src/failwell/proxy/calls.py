@@ -152,7 +152,11 @@ class ListedTools:
     def outdate(self) -> None:
         """Note that the server said that its tools changed: they are to be listed again."""
         with self._lock:
-            self._old, self._known = {**self._old, **self._known}, {}
+            old = {
+                name: ListedTool(_names_only(tool.input_schema), _NONE, tool.has_output_schema)
+                for name, tool in self._known.items()
+            }
+            self._old, self._known = {**self._old, **old}, {}
             self.is_empty = True
 
     def names(self) -> tuple[str, ...]:
@@ -184,7 +188,4 @@ class ListedTools:
 
     def get(self, name: str) -> ListedTool:
         """Return what is known of a tool: nothing, if the server has not listed it; little, if it may have changed."""
-        if (found := self._known.get(name)) is not None:
-            return found
-        old = self._old.get(name)
-        return _UNKNOWN if old is None else ListedTool(_names_only(old.input_schema), _NONE, old.has_output_schema)
+        return self._known.get(name) or self._old.get(name, _UNKNOWN)

@@ -20,6 +20,8 @@ from failwell.proxy.options import (
 from failwell.proxy.stdio.process import Child
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from failwell.proxy.recorder import ProxyMetrics
 
 _MISUSE = 2
@@ -40,13 +42,8 @@ def main(argv: list[str]) -> int:
         if options.policy is not None or has_user_policy():
             take_policy(options)
         options.events = fill_events(options.events)
+        check_installed(options)
         events = open_events(options.events)
-        if options.url is not None:
-            _check_installed("--url", "aiohttp", "aiohttp", extra="http-proxy")
-        if options.validate:
-            _check_installed("--validate", "jsonschema_rs", "jsonschema-rs", extra="validation")
-        if options.limits is not None:
-            _check_installed("--limits", "redis", "redis", extra="redis")
         metrics = _open_metrics(options)
     except BadOption as misuse:
         return _refuse(str(misuse), _MISUSE)
@@ -66,7 +63,6 @@ def main(argv: list[str]) -> int:
 def _open_metrics(options: ProxyOptions) -> "ProxyMetrics | None":
     if options.metrics is None:
         return None
-    _check_installed("--metrics", "prometheus_client", "prometheus-client", extra="metrics")
     from failwell.proxy.recorder import ProxyMetrics
 
     return ProxyMetrics(options)
@@ -130,8 +126,6 @@ def open_events(where: str | None) -> int | str | None:
         is_file = scheme == "sqlite"
         if scheme not in STORES_BY_URL or not rest.strip("/") or (is_file and rest[0] != "/"):
             raise BadOption("--events takes a file, sqlite:///FILE, postgresql://HOST/DATABASE or otlp:URL")
-        for module, extra in STORES_BY_URL[scheme].packages:
-            _check_installed("--events", module, module, extra=extra)
         if is_file:
             _check_folder(rest[1:].partition("?")[0])
         if "keep_" in rest:
@@ -176,13 +170,42 @@ def _check_retention(address: str, *, is_file: bool) -> None:
         raise BadOption(f"--events: {wrong}") from None
 
 
-def _check_installed(option: str, module: str, package: str, *, extra: str) -> None:
+def check_installed(options: ProxyOptions) -> None:
+    """Refuse options whose packages are not installed, all at once.
+
+    Raises:
+        BadOption: it says which, and what installs them.
+    """
+    missing = [(option, module, extra) for option, module, extra in _packages(options) if not _is_installed(module)]
+    if missing:
+        needs = ", ".join(dict.fromkeys(f"{option} needs {module.replace('_', '-')}" for option, module, _ in missing))
+        package = f"'failwell[{','.join(dict.fromkeys(extra for _, _, extra in missing))}]'"
+        raise BadOption(f"{needs}: uvx --from {package} failwell proxy …, or pip install {package}")
+
+
+def _packages(options: ProxyOptions) -> "Iterator[tuple[str, str, str]]":
+    """Yield each option that needs a package, the module, and the extra that installs it."""
+    scheme, colon, _ = (options.events or "").partition("://")
+    if colon:
+        from failwell.records._addresses import STORES_BY_URL
+
+        if store := STORES_BY_URL.get(scheme):
+            yield from (("--events", module, extra) for module, extra in store.packages)
+    if options.url is not None:
+        yield "--url", "aiohttp", "http-proxy"
+    if options.validate:
+        yield "--validate", "jsonschema_rs", "validation"
+    if options.limits is not None:
+        yield "--limits", "redis", "redis"
+    if options.metrics is not None:
+        yield "--metrics", "prometheus_client", "metrics"
+
+
+def _is_installed(module: str) -> bool:
     from importlib.util import find_spec
 
     names = module.split(".")
-    if any(find_spec(".".join(names[: end + 1])) is None for end in range(len(names))):
-        line = f"uvx --from 'failwell[{extra}]' failwell proxy …, or pip install 'failwell[{extra}]'"
-        raise BadOption(f"{option} needs {package}: {line}")
+    return all(find_spec(".".join(names[: end + 1])) is not None for end in range(len(names)))
 
 
 def _cannot_start(program: str, failed: Exception) -> int:

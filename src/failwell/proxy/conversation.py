@@ -413,8 +413,8 @@ class Conversation:
 
     @property
     def may_change_requests(self) -> bool:
-        """Whether the server may get something else than the client sends: nothing, or another id."""
-        return bool(self._answering) or self.settings.validates or self.settings.must_ask()
+        """Whether the server may get something else than the client sends, arguments aside: nothing, or another id."""
+        return bool(self._answering) or self.settings.must_ask()
 
     def find_right_call(self, data: bytes) -> ProxiedCall | None:
         """Return the call in a message, if its arguments are right by what is known of its tool; this needs no lock."""
@@ -585,7 +585,7 @@ class Conversation:
 
         It is empty if the server knows nothing of the request. An answer that comes all the same passes, once.
         """
-        request = self._answering.pop(id, None) or self.pending.get(id)
+        request = self.pending.get(id) or self._answering.pop(id, None)  # a new one may have the id of an old one
         if request is None:
             return None
         request.is_cancelled = True

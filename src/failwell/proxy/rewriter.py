@@ -145,9 +145,9 @@ class Rewriter:
         """Return what an answer says, given whether it is flagged as a failure."""
         is_changed = is_failed or self.flips(call.tool)
         reading = self._read_safe(call, _with_safe_json(message) if is_changed else message)
-        if is_changed or reading.failure is None:
+        if is_changed or reading.failure is None or (safe := _with_safe_json(message)) is message:
             return reading
-        again = self._read_safe(call, _with_safe_json(message))
+        again = self._read_safe(call, safe)
         return replace(again, message=message) if again.kind == "unflagged" else again
 
     def read_again(self, call: ProxiedCall, reading: AnswerReading) -> AnswerReading:
@@ -244,13 +244,24 @@ class Rewriter:
         most = None if self._policies is None else self._policies.response_size(call.tool)
         if most is None or self.dry_run or (blocks := _content(message)) is None:
             return None
-        length = sum(map(len, _texts(blocks)))
-        if length <= most:
+        result, texts = message["result"], [block["text"] for block in blocks if _has_text(block)]
+        structured = result.get("structuredContent")
+        length, inside = _length(texts), _length(structured)
+        if max(length, inside) <= most:
             return None
-        share = most / length
-        kept = [_cut_block(block, share) for block in blocks]
-        note = f"[{length - sum(map(len, _texts(kept)))} of {length} characters omitted. {self._ask_for_less(call)}]"
-        return {**message, "result": {**message["result"], "content": [*kept, {"type": "text", "text": note}]}}
+        share = most / max(length, 1)
+        kept = [{**block, "text": _cut(block["text"], share)} if _has_text(block) else block for block in blocks]
+        shown = _length([block["text"] for block in kept if _has_text(block)])
+        # Many clients show this instead of the texts.
+        shortened = _cut(structured, most / max(inside, 1), longer_than=_SHORT)
+        if length <= most and shortened == structured:
+            return None
+        omitted = f"{length - shown} of {length} characters" if length > most else "Parts of structuredContent were"
+        note = f"[{omitted} omitted. {self._ask_for_less(call)}]"
+        cut = {**result, "content": [*kept, {"type": "text", "text": note}]}
+        if shortened != structured:
+            cut["structuredContent"] = shortened
+        return {**message, "result": cut}
 
     def _ask_for_less(self, call: ProxiedCall) -> str:
         schema = self.tools.get(call.tool).input_schema
@@ -370,7 +381,7 @@ class Rewriter:
         if self._checks is None:
             from failwell.server._schemas import SchemaChecks  # only now: most failures need no validator
 
-            self._checks = SchemaChecks()
+            self._checks = SchemaChecks(are_fixed=True)
         try:
             return self._checks.refused(call.arguments, self.tools.get(call.tool).input_schema, tool=call.tool)
         except Exception:
@@ -389,8 +400,8 @@ class Rewriter:
         original = "" if is_sure else text.strip()
         is_plain = original == reading.cleaned  # cleaning leaves out the filling too
         kept = original if is_plain else without_filling(original, keeps_frames=lambda: _runs_code(call))
-        is_said = len(failure.message) <= FIELDS["message"].longest and kept in failure.message
-        words = None if is_said else _redact_text(kept)
+        is_short = len(failure.message) <= FIELDS["message"].longest
+        words = None if is_short and kept in failure.message else _redact_text(kept or failure.message)
         after = self._result(call, failure, attempts, cleaned=reading.cleaned, words=words)
         is_whole = kept == original and len(kept) <= MAX_ERROR_TEXT_CHARACTERS and not is_error
         if is_whole and blocks is not None and after["content"][0]["text"] == (words or original):
@@ -539,15 +550,35 @@ _NARROWING = frozenset(
 _CUT = "\n[…]\n"
 
 
-def _cut_block(block: Any, share: float) -> Any:
-    """Return a text block with a share of its text: of its head, and less of its tail."""
-    if not _is_text(block) or not isinstance(text := block.get("text"), str):
-        return block
-    room = int(len(text) * share) - len(_CUT)
+_SHORT = 100  # characters of a string within structuredContent that are no text: a name, a date
+
+
+def _cut(value: Any, share: float, *, longer_than: int = 0) -> Any:
+    """Return a value whose long texts have a share of their characters: of the head, and less of the tail."""
+    if is_object(value):
+        return {key: _cut(item, share, longer_than=longer_than) for key, item in value.items()}
+    if is_list(value):
+        return [_cut(item, share, longer_than=longer_than) for item in value]
+    if not isinstance(value, str) or share >= 1 or len(value) <= longer_than:
+        return value
+    room = int(len(value) * share) - len(_CUT)
     if room <= 0:
-        return {**block, "text": ""}
+        return ""
     head = room * 4 // 5
-    return {**block, "text": f"{text[:head]}{_CUT}{text[len(text) - (room - head) :]}"}
+    return f"{value[:head]}{_CUT}{value[len(value) - (room - head) :]}"
+
+
+def _length(value: Any) -> int:
+    """Return how many characters all texts in a value have."""
+    if is_object(value):
+        return sum(map(_length, value.values()))
+    if is_list(value):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str) else 0
+
+
+def _has_text(block: Any) -> bool:
+    return _is_text(block) and isinstance(block.get("text"), str)
 
 
 def _is_text(block: Any) -> bool:

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import ClientSession, web
 
-from failwell.proxy.http import connections, reply
 from failwell.proxy.http import gateway as gateways
+from failwell.proxy.http import reply
+from failwell.proxy.http import server as servers
 from tests.proxy.http.scripts import answering
 from tests.proxy.http.setting import ACCEPT, Answered, call, gateway, post, scripted, success
 
@@ -44,7 +45,7 @@ def refused(data: bytes) -> tuple[bytes, Answered]:
 def test_a_client_that_does_not_finish_the_head_of_its_request_is_told_so(
     data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_TIMEOUT", 0.01)
+    monkeypatch.setattr(servers, "HEAD_TIMEOUT", 0.01)
     answer, served = refused(data)
 
     assert answer.startswith(b"HTTP/1.1 408 ")
@@ -69,7 +70,7 @@ async def one_answer(reader: asyncio.StreamReader) -> bytes:
 
 
 def test_a_client_that_waits_between_requests_stays_connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr(servers, "HEAD_TIMEOUT", 0.05)
 
     async def run() -> list[bytes]:
         async with (
@@ -87,7 +88,7 @@ def test_a_client_that_waits_between_requests_stays_connected(monkeypatch: pytes
 
 
 def test_beyond_the_bound_the_connection_that_was_idle_for_longest_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(servers, "MAX_CONNECTIONS", 2)
 
     async def run() -> tuple[bytes, bytes, bytes]:
         async with (
@@ -109,7 +110,7 @@ def test_beyond_the_bound_the_connection_that_was_idle_for_longest_is_closed(mon
 
 
 def test_where_all_connections_are_busy_a_new_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(servers, "MAX_CONNECTIONS", 1)
 
     async def run() -> tuple[bytes, bytes]:
         came, go = asyncio.Event(), asyncio.Event()

@@ -7,6 +7,8 @@ import pytest
 from aiohttp import web
 
 from failwell.proxy.bounds import MAX_DECODED, MAX_SMALL_BODY
+from failwell.proxy.http import redaction
+from failwell.proxy.http.reply import Headers
 from tests.proxy.http.scripts import answering, streaming, through
 from tests.proxy.http.setting import call, event, failing, success
 
@@ -84,6 +86,16 @@ def test_headers_of_a_failing_response_are_redacted(
     assert found["X-Node"] == "eu-7"
     assert found["Set-Cookie"] == f"sid={SECRET}"
     assert SECRET not in found["X-Debug"] + found["X-Api-Key"]
+
+
+def test_a_header_that_comes_with_each_failing_response_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[Any] = []
+    redact = redaction.redact_whole
+    monkeypatch.setattr(redaction, "redact_whole", lambda value: searched.append(value) or redact(value))
+    headers = Headers({"Server": "one that no other test has"})
+
+    assert [redaction.redacted_headers(headers) for _ in range(3)] == 3 * [headers]
+    assert searched == [dict(headers)]
 
 
 def test_headers_of_a_success_pass_unchanged() -> None:

@@ -22,15 +22,15 @@ from failwell.proxy.stdio.pump import split_lines
 class LazyReader:
     """Passes most lines unread, and has the conversation read them later, since most calls succeed.
 
-    Requests are kept unread, unless `reads_requests`. An answer passes if it is the first to its id and a success that
-    nothing can be learnt from: which request it answers does not matter then. Anything else is read in full, after all
-    that was kept. Right after a process was woken each step takes several times as long as in a loop, so little is done
-    then.
+    Requests are kept unread, unless one `must_read` them first. An answer passes if it is the first to its id and a
+    success that nothing can be learnt from: which request it answers does not matter then. Anything else is read in
+    full, after all that was kept. Right after a process was woken each step takes several times as long as in a loop,
+    so little is done then.
 
     Attributes:
-        passed: the answers that passed and are to be reported, by their ids, when they came, and what a glance saw of
-            them. `catch_up` does that, at the latest once it `is_behind`.
-        may_change_requests: calls may be refused or made again, so that `reads_requests` may be true.
+        passed: the answers that passed and are to be reported or counted, by their ids, when they came, and what a
+            glance saw of them. `catch_up` does that, at the latest once it `is_behind`.
+        may_change_requests: calls may be refused or made again, so that `must_read` is to be asked.
     """
 
     def __init__(self, runner: EffectRunner) -> None:
@@ -43,15 +43,19 @@ class LazyReader:
         self._max_unread = -1 if settings.flip_unflagged else MAX_UNREAD_ANSWERS
         self._longest = settings.response_size or MAX_LINE
         self._marks_unflagged = settings.marks_unflagged
-        self._may_retry = settings.load_retries is not None
-        self.may_change_requests = self._may_retry or settings.validates
+        self._settings = settings
+        self._validates = settings.validates
+        self.may_change_requests = settings.load_retries is not None or self._validates
         self._reports_all = settings.reports_all or settings.reads_unflagged
         self._answered, self._own = self._conversation.answered_ids, self._conversation.own_ids
 
-    @property
-    def reads_requests(self) -> bool:
-        """Whether lines from the client must be read before they are sent: the server may get others."""
-        return self.may_change_requests and self._conversation.may_change_requests
+    def must_read(self, lines: bytes) -> bool:
+        """Return whether lines from the client must be read before they are sent: the server may get others."""
+        conversation = self._conversation
+        if conversation.may_change_requests:
+            return True
+        is_single = lines.find(b"\n") + 1 == len(lines)
+        return self._validates and not (is_single and conversation.find_right_call(lines) is not None)
 
     def note_sent(self, lines: bytes) -> None:
         """Note lines that were sent to the server unread."""
@@ -70,7 +74,7 @@ class LazyReader:
             if lines.find(b"\n") + 1 == len(lines):
                 return self._read(lines)
             return None if self._pass_together(lines) else self._read_each(lines)
-        id = answer.id
+        id, rules = answer.id, self._settings.known_retries
         if (
             answer.result.is_error
             or id in self._answered
@@ -78,29 +82,25 @@ class LazyReader:
             or len(self._unread) > self._max_unread
             or len(lines) > self._longest
             or (self._marks_unflagged and len(lines) <= MAX_COMPLAINT and complains(answer.result))
-            or (self._may_retry and self._counts_successes)
+            or (rules is not None and rules.may_refuse)  # a success may end that, before the next call is made
         ):
             return self._read(lines, answer)
-        if not self._unread and not self._reports_all:  # the request was read before it was sent
+        # What makes up for a failure counts before the next one is judged.
+        is_kept = self._reports_all or (rules is not None and rules.has_failures)
+        if not self._unread and not is_kept:  # the request was read before it was sent
             with self._runner.lock:
                 self._conversation.note_passed(id, is_requested=False)
             return None
         self._answered.add(id)
         self._unread.append(id)
-        if self._reports_all:
+        if is_kept:
             self._keep(id, lines, answer.result)
         return None
 
     def _keep(self, id: Id, line: bytes, result: PlainResult) -> None:
-        """Keep an answer that passes, and is to be reported."""
+        """Keep an answer that passes, and is to be reported or counted."""
         self.passed[id] = line, self._clock(), result
         self.is_behind = self.is_behind or len(self.passed) > MAX_UNREPORTED or len(line) > MAX_UNREAD_LENGTH
-
-    @property
-    def _counts_successes(self) -> bool:
-        """Whether something failed lately, and a success may make up for it."""
-        rules = self._conversation.settings.known_retries
-        return rules is not None and rules.has_failures
 
     def _pass_together(self, lines: bytes) -> bool:
         """Return whether all lines are successes that pass, and note that they do."""
@@ -112,9 +112,11 @@ class LazyReader:
         known = set(ids)
         if len(known) < len(answers) or len(self._unread) > self._max_unread or len(lines) > self._longest:
             return False
-        if self._may_retry and self._counts_successes:
+        rules = self._settings.known_retries
+        if rules is not None and rules.may_refuse:
             return False
-        each = split_lines(lines) if self._marks_unflagged or self._reports_all else []
+        is_kept = self._reports_all or (rules is not None and rules.has_failures)
+        each = split_lines(lines) if self._marks_unflagged or is_kept else []
         if each and len(each) != len(ids):  # there are empty ones
             return False
         if self._marks_unflagged and any(
@@ -123,7 +125,7 @@ class LazyReader:
             return False
         if not known.isdisjoint(self._answered) or not known.isdisjoint(self._own):
             return False
-        if self._reports_all:
+        if is_kept:
             for line, answer in zip(each, answers, strict=True):
                 self._keep(answer.id, line, answer.result)
         self._answered |= known

@@ -419,7 +419,7 @@ class Duplex:
                     if lazy_reader is None:
                         is_read = loader.validates
                     else:
-                        is_read = lazy_reader.may_change_requests and lazy_reader.reads_requests
+                        is_read = lazy_reader.may_change_requests and lazy_reader.must_read(lines)
                     if is_read:
                         lines = self._read_up(lines)
                         lazy_reader = loader.lazy_reader

@@ -5,9 +5,9 @@ import select
 import time
 from collections.abc import Callable
 from threading import Event
+from typing import Any
 
 from failwell._json import is_object
-from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import (
     HANDSHAKE_TIMEOUT,
     MAX_REFUSED_INPUT,
@@ -17,7 +17,6 @@ from failwell.proxy.bounds import (
     RESTART_WINDOW,
 )
 from failwell.proxy.conversation import PendingRequest
-from failwell.proxy.failures import CONNECTION_LOST
 from failwell.proxy.messages import decode, encode
 from failwell.proxy.stdio.effects import EffectRunner
 from failwell.proxy.stdio.pump import write_all
@@ -89,6 +88,8 @@ class Restarts:
         how = f"with exit code {code}" if code <= 128 else f"by signal {code - 128}"
         message = f"The server ended {how} before it answered."
         if request.tool:
+            from failwell.proxy.failures import CONNECTION_LOST  # only now: most sessions end without a lost call
+
             failure = CONNECTION_LOST.replace(
                 message=message,
                 outcome="unknown" if request.is_sent else "not_executed",
@@ -101,8 +102,7 @@ class Restarts:
             if request.on_answer is not None:
                 request.on_answer(b"")
                 return b""
-        error = {"code": INTERNAL_ERROR, "message": message, "data": {"exit_code": code}}
-        return encode({"jsonrpc": "2.0", "id": request.id, "error": error}) + b"\n"
+        return _error(request.id, message, data={"exit_code": code})
 
 
 def repeat_handshake(runner: EffectRunner, stdin: int, *, number: int) -> None:
@@ -153,5 +153,11 @@ def _refusal(line: bytes, sentence: str) -> bytes:
     message = decode(line)
     if not is_object(message) or "method" not in message or message.get("id") is None:
         return b""
-    error = {"code": INTERNAL_ERROR, "message": f"failwell: {sentence}"}
-    return encode({"jsonrpc": "2.0", "id": message["id"], "error": error}) + b"\n"
+    return _error(message["id"], f"failwell: {sentence}")
+
+
+def _error(id: Any, message: str, **more: Any) -> bytes:
+    from failwell.phrases.rpc_codes import INTERNAL_ERROR  # only now: most sessions end without an error
+
+    error = {"code": INTERNAL_ERROR, "message": message, **more}
+    return encode({"jsonrpc": "2.0", "id": id, "error": error}) + b"\n"
