@@ -34,7 +34,9 @@ validator's website. `tests/proxy/next_steps.py` measures them again.
 
 Rules were written with the servers recorded first, and eleven of those recorded later had been tried with the proxy.
 The servers kept back were read last. At that first reading, 95 % of the blamed arguments were right; the one mistake, a
-folder blamed for a note in it, was corrected afterwards.
+folder blamed for a note in it, was corrected afterwards. Of the servers recorded first, 22 were called again with other
+wrong calls, and six new servers were called once. Of the new ones, `linear-mcp-server` is misread: its SDK rejects what
+the tool returned with the error for wrong arguments, -32602.
 
 | | servers | answers | understood | types | arguments | next step | less |
 |---|---:|---:|---:|---:|---:|---:|---:|
@@ -56,6 +58,8 @@ def _answers() -> Iterator[str]:
         "recorded first": next_steps.answers(),
         "recorded later": next_steps.further_answers(kept_back=False),
         "kept back": next_steps.further_answers(kept_back=True),
+        "called again": next_steps.answers_again(is_new=False),
+        "new": next_steps.answers_again(is_new=True),
     }
     for name, answers in groups.items():
         found = next_steps.figures(answers)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from failwell.check.advice import REMEDIES, best_changes, detect_sdk
+from failwell.check.advice import REMEDIES, best_changes, detect_sdk, remedies_of
 from failwell.check.grades import GRADES
 from failwell.check.report import SERVER, GradeResult, ProbeResult, ToolReport
 
@@ -42,9 +42,22 @@ def test_signs_tell_the_sdk(
 def test_every_grade_is_cured_by_one_remedy(name: str) -> None:
     row = ToolReport(name=name, read_only=False, score=None, grade=None, probes=())
 
-    cured = [grade for remedy in REMEDIES if remedy.is_for(row) for grade in remedy.cures]
+    cured = [grade for remedy in REMEDIES if remedy.is_for(row) and not remedy.reason for grade in remedy.cures]
 
     assert sorted(cured) == sorted(grade.name for grade in GRADES)
+
+
+@pytest.mark.parametrize(
+    ("reason", "title"),
+    [
+        ("the text contains the address of a library's manual", "Keep addresses of libraries out of the text"),
+        ("the text contains a traceback", "Keep tracebacks, paths and secrets out of the text"),
+    ],
+)
+def test_addresses_that_a_library_adds_have_advice_of_their_own(reason: str, title: str) -> None:
+    failed = GradeResult(grade="safe", channel="text", passed=False, weight=1, reason=reason)
+
+    assert [remedy.title for remedy in remedies_of(failed)] == [title]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +95,7 @@ def test_calls_of_tools_that_do_not_exist_have_advice_of_their_own(name: str, ti
     assert (change.title, change.tools) == (title, (name,))
 
 
-@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: f"{remedy.cures[0]}, {remedy.rows}")
+@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: f"{remedy.cures[0]}, {remedy.rows}, {remedy.reason}")
 @pytest.mark.parametrize("sdk", ["fastmcp", "mcp", "typescript", "unknown"])
 def test_every_remedy_has_code_for_every_sdk(remedy: object, sdk: str) -> None:
     snippet = remedy.snippet(sdk)  # type: ignore[attr-defined]

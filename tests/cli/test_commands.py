@@ -11,6 +11,7 @@ import pytest
 
 import failwell as fw
 from failwell import cli
+from failwell.cli.commands import command_tree
 from failwell.dialects import DIALECTS
 from tests.cli.streams import RATE_LIMITED, Terminal, output, refusal, run, run_without
 
@@ -166,6 +167,21 @@ def test_an_action_without_its_libraries_names_the_line_that_makes_all_of_it_wor
     name, package = f"failwell {argv[0]} {argv[1]}", "'failwell[cli,validation]'"
     line = f"uvx --from {package} {name} …, or pip install {package}"
     assert ran == (2, "", f"failwell: {name} needs more than is installed: {line}\n")
+
+
+@pytest.mark.parametrize("absent", ["typer", "no_such_library"])
+@pytest.mark.parametrize(
+    ("command", "sentence"), [("proxi", "; did you mean 'proxy'?"), ("nonsense", ": choose one of codes, ")]
+)
+def test_what_is_no_command_is_told_with_and_without_libraries(absent: str, command: str, sentence: str) -> None:
+    ran = run_without((absent,), command, "--", "server")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"failwell: unknown command '{command}'{sentence}")
+
+
+def test_it_is_known_of_each_command_what_installs_it() -> None:
+    assert {name.partition(" ")[0] for name in cli.EXTRAS} == {*command_tree().commands} - {"proxy", "rewrite"}
 
 
 def test_the_version_needs_no_libraries() -> None:

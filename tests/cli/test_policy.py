@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from failwell.cli.policy import proposal
 from failwell.policy_file import PolicyFile
+from failwell.proxy.options import parse
+from failwell.proxy.recorder import server_name
 from tests.cli.streams import output, refusal, run
 
 SERVER = """
@@ -65,6 +67,14 @@ def test_what_gives_the_right_to_repeat_a_call_is_only_proposed(server: list[str
 
 def test_the_server_may_get_another_name(server: list[str]) -> None:
     assert list(PolicyFile.parse(output("policy", "init", "--name", "mine", *server)).servers) == ["mine"]
+
+
+def test_a_proposal_says_what_a_proxy_calls_the_server(server: list[str]) -> None:
+    proxied = parse(server)
+    named = f'# A proxy calls this server "{server_name(proxied)}": use that name here, or start the proxy with --name.'
+
+    assert named in output("policy", "init", *server).splitlines()
+    assert "A proxy calls" not in output("policy", "init", "--name", "tasks", *server)
 
 
 def test_without_a_server_there_is_nothing_to_propose() -> None:

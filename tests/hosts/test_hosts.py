@@ -291,9 +291,11 @@ def test_a_project_s_file_is_left_alone_unless_asked_for_and_gets_a_portable_com
     shared = home / "project" / ".mcp.json"
     before = write(shared, '{"mcpServers": {"a": {"command": "npx", "args": ["x"]}}}')
 
-    hosts("wrap", "--yes")
+    ran = run("hosts", "wrap", "a", "--yes")
     assert shared.read_bytes() == before
+    assert ran.err == "failwell: without --project, servers in project files are left alone: a\n"
     hosts("wrap", "--project", "--yes")
+    assert not run("hosts", "wrap").err
 
     server = json.loads(shared.read_bytes())["mcpServers"]["a"]
     assert [server["command"], *server["args"]] == ["uvx", "failwell", "proxy", "--name=a", "--", "npx", "x"]
@@ -310,6 +312,39 @@ def test_without_yes_the_change_is_shown_and_nothing_is_written(home: Path) -> N
     assert "swordfish" not in shown
     assert file.read_bytes() == before
     assert not (home / ".local").exists()
+
+
+def test_the_variable_that_a_header_comes_from_is_shown_and_its_value_is_not(home: Path) -> None:
+    server = {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer swordfish"}}
+    write(home / FILES["cursor"], json.dumps({"mcpServers": {"a": server}}))
+
+    shown = hosts("wrap")
+
+    assert '"--header-variable", "Authorization:FAILWELL_HEADER_1"' in shown
+    assert "swordfish" not in shown
+
+
+def test_a_read_only_file_stays_as_it_is(home: Path) -> None:
+    file = home / FILES["cursor"]
+    before = write(file, '{"mcpServers": {"a": {"command": "npx"}}}')
+    file.chmod(0o444)
+
+    ran = run("hosts", "wrap", "--yes")
+
+    assert (ran.code, file.read_bytes()) == (2, before)
+    assert ran.err == "failwell: ~/.cursor/mcp.json: it is read-only, so nothing was written\n"
+
+
+def test_names_cannot_write_to_the_terminal(home: Path) -> None:
+    servers = {"\x1b[31mred": {"command": "npx"}, "\x1b[2Jodd": {}}
+    for file in (home / FILES["cursor"], home / "project" / ".mcp.json"):
+        write(file, json.dumps({"mcpServers": servers}))
+
+    ran = [run("hosts", *argv) for argv in ((), ("wrap",), ("wrap", "--yes"), ("unwrap", "--yes"))]
+
+    assert all("red" in one.out for one in ran)
+    assert "odd" in ran[1].err
+    assert not any("\x1b" in one.out + one.err for one in ran)
 
 
 def test_a_url_that_the_host_may_sign_in_to_is_listed_and_not_wrapped(home: Path) -> None:
@@ -339,6 +374,7 @@ def test_a_url_that_the_host_may_sign_in_to_is_listed_and_not_wrapped(home: Path
         ("cursor", "[" * 500, "nested too deeply"),
         ("codex", '[mcp_servers.a]\ncommand = "x\n', "line 2, column 13: illegal character"),
         ("codex", '[mcp_servers.a]\ncommand = "x"\ncommand = "y"\n', "line 3, column 14: cannot overwrite a value"),
+        ("codex", "[mcp_servers.a]\n[mcp_servers.a]\n", "line 2, column 15: cannot declare mcp_servers.a twice"),
         ("codex", "a = " + "[" * 500, "nested too deeply"),
     ],
 )  # fmt: skip
@@ -349,7 +385,7 @@ def test_a_broken_file_is_named_with_its_place_and_left_as_it_is(home: Path, nam
     ran = run("hosts", "wrap", "--yes")
 
     assert ran.code == 2
-    assert ran.err.startswith(f"failwell: {file}: ")
+    assert ran.err.startswith(f"failwell: ~/{file.relative_to(home).as_posix()}: ")
     assert place in ran.err
     assert file.read_bytes() == before
     assert sorted(file.parent.iterdir()) == [file]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from failwell._json import is_object
 from failwell.check import report
+from failwell.check.grades import ADDRESS_OF_MANUAL
 from failwell.check.report import ProposedChange, ToolReport
 
 _UNKNOWN = "unknown"
@@ -29,7 +30,8 @@ Rows = Literal["all", "tools", "server"]
 class Remedy(NamedTuple):
     """One change to a server: what it cures, why it matters, and how it is made.
 
-    It cures calls of the server's tools, calls of tools that it does not have (`server`), or all of them.
+    It cures calls of the server's tools, calls of tools that it does not have (`server`), or all of them; with a
+    `reason`, only what failed for it, which the others then leave to it.
     """
 
     title: str
@@ -37,6 +39,11 @@ class Remedy(NamedTuple):
     cures: tuple[str, ...]
     snippets: Mapping[str, Snippet]
     rows: Rows = "all"
+    reason: str = ""
+
+    def fits(self, result: report.GradeResult) -> bool:
+        """Return whether it cures a grade that failed."""
+        return result.grade in self.cures and self.reason in result.reason
 
     def is_for(self, tool: ToolReport) -> bool:
         """Return whether it changes what is said of this tool."""
@@ -166,7 +173,44 @@ return fail("NOT_FOUND", "Task t-9 does not exist. Call list_tasks to see what e
         },
     ),
     Remedy(
-        "Keep tracebacks, paths, secrets and library addresses out of the text",
+        "Keep addresses of libraries out of the text",
+        "A model rarely can open them, and they cost tokens in every error.",
+        ("safe",),
+        {
+            "fastmcp": _python("""
+from fastmcp.exceptions import ToolError
+from pydantic import ValidationError
+
+try:  # in the method on_call_tool of a middleware: arguments are checked before your tool runs
+    return await call_next(context)
+except Exception as failed:
+    if not isinstance(wrong := failed.__cause__ or failed, ValidationError):
+        raise
+    problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors())
+    raise ToolError("; ".join(problems)) from None
+"""),
+            "mcp": _python("""
+from pydantic import ValidationError
+
+try:  # in the method call_tool of a subclass of your server: arguments are checked before your tool runs
+    return await super().call_tool(name, arguments)
+except ToolError as failed:
+    if not isinstance(wrong := failed.__cause__, ValidationError):
+        raise
+    problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors())
+    raise ToolError("; ".join(problems)) from None
+"""),
+            "typescript": _typescript("""
+return fail("VALIDATION_FAILED", message.replace(/\\s*https?:\\/\\/\\S+/g, ""));  // keep what is wrong
+"""),
+            "unknown": _wire("""
+{"isError": true, "content": [{"type": "text", "text": "hours: must be an integer from 1 to 8, not 'two'."}]}
+"""),
+        },
+        reason=ADDRESS_OF_MANUAL,
+    ),
+    Remedy(
+        "Keep tracebacks, paths and secrets out of the text",
         "They don't help the model, cost tokens, and reveal the inside of the server.",
         ("safe", "size"),
         {
@@ -233,7 +277,7 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
     now = report.server_score(tools)
     found: list[ProposedChange] = []
     for remedy in REMEDIES:
-        affected = tuple(tool.name for tool in tools if remedy.is_for(tool) and _failed(tool) & set(remedy.cures))
+        affected = tuple(tool.name for tool in tools if _cures_any(remedy, tool))
         gain = round(report.server_score(_with_remedy(tool, remedy) for tool in tools) - now, 1)
         if affected and gain > 0:
             snippet = remedy.snippet(sdk)
@@ -252,15 +296,25 @@ def best_changes(tools: Iterable[ToolReport], sdk: str) -> tuple[ProposedChange,
     return tuple(sorted(found, key=lambda change: -change.gain)[:MOST_CHANGES])
 
 
-def _failed(tool: ToolReport) -> set[str]:
-    return {result.grade for probe in tool.probes for result in probe.failed}
+def remedies_of(result: report.GradeResult) -> list[Remedy]:
+    """Return what cures a grade that failed: one change for tools, and perhaps another for calls of missing tools."""
+    fitting = [remedy for remedy in REMEDIES if remedy.fits(result)]
+    return [remedy for remedy in fitting if remedy.reason] or fitting
+
+
+def _cures(remedy: Remedy, tool: ToolReport, result: report.GradeResult) -> bool:
+    return remedy.is_for(tool) and remedy in remedies_of(result)
+
+
+def _cures_any(remedy: Remedy, tool: ToolReport) -> bool:
+    return any(_cures(remedy, tool, result) for probe in tool.probes for result in probe.failed)
 
 
 def _with_remedy(tool: ToolReport, remedy: Remedy) -> ToolReport:
-    if not remedy.is_for(tool):
+    if not _cures_any(remedy, tool):
         return tool
     grades = (result for probe in tool.probes for result in probe.grades)
-    corrected = (replace(result, passed=True) if result.grade in remedy.cures else result for result in grades)
+    corrected = (replace(result, passed=True) if _cures(remedy, tool, result) else result for result in grades)
     return replace(tool, score=report.score(corrected))
 
 

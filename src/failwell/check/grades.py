@@ -51,6 +51,7 @@ _INSTRUCTION = re.compile(
     r"|\b(?:available|valid|allowed|supported|known) (?:\w+ )?(?:are|is|values|options|tools)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+ADDRESS_OF_MANUAL = "the address of a library's manual"
 _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a traceback", re.compile(
         r"Traceback \(most recent call last\)|^\s+at .{1,200}[:(]\d+:\d+\)?\s*$|File \"[^\"\n]+\", line \d",
@@ -58,7 +59,7 @@ _INTERNALS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("one of the server's own paths", re.compile(
         r"(?<![\w:/.])/(?:home|usr|root|opt|var|app|srv|Users|workspace)/[\w.@+-]+/[^\s\"'`,;)]+"
         r"|\bsite-packages\b|\bnode_modules\b|(?<!\w)[A-Z]:\\[\w.]+\\[^\s\"'`,;)]+")),
-    ("the address of a library's manual", re.compile(
+    (ADDRESS_OF_MANUAL, re.compile(
         r"https?://(?:errors\.pydantic\.dev|docs\.pydantic\.dev|zod\.dev|json-schema\.org|docs\.python\.org"
         r"|nodejs\.org|developer\.mozilla\.org)\S*")),
 )  # fmt: skip

@@ -12,19 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-__all__ = ["install_line", "main", "run"]
+__all__ = ["EXTRAS", "install_line", "main", "run"]
 
 _LONGEST_SENTENCE = 2000
 _NEEDED = ("typer", "rich")
-_EXTRAS = {
+EXTRAS = {
+    "codes": "cli",
+    "explain": "cli",
+    "read": "cli",
+    "convert": "cli",
+    "schema": "cli",
+    "demo": "demo",
     "check": "cli,validation",
     "dashboard": "dashboard",
-    "demo": "demo",
-    "hosts check": "cli,validation",
+    "events": "cli",
+    "policy": "cli",
     "policy init": "cli,validation",
+    "hosts": "cli",
+    "hosts check": "cli,validation",
     "serve": "cli,mcp,validation",
 }
-"""What commands need that need more than `cli`."""
+"""The extras that each command needs; `proxy` and `rewrite` need none."""
 
 
 def main() -> None:
@@ -93,14 +101,21 @@ def _run_without_parser(argv: "Sequence[str]", stdout: "TextIO", stderr: "TextIO
         stdout.write(f"failwell {__version__}\n")
         return 0
     words = [word for word in argv if not word.startswith("-")]
-    known = next((name for name in (" ".join(words[:2]), *words[:1]) if name in _EXTRAS), words[0] if words else "")
-    stderr.write(f"failwell: {install_line(known)}\n")
+    known = next((name for name in (" ".join(words[:2]), *words[:1]) if name in EXTRAS), None)
+    if words and known is None:
+        from failwell._spelling import did_you_mean
+
+        names = [name for name in (*EXTRAS, "proxy", "rewrite") if " " not in name]
+        meant = did_you_mean(words[0], names) or f": choose one of {', '.join(names)}"
+        stderr.write(f"failwell: {_redacted(f'unknown command {words[0]!r}{meant}')}\n")
+    else:
+        stderr.write(f"failwell: {install_line(known or '')}\n")
     return 2
 
 
 def install_line(command: str) -> str:
     """Return the one line that makes a command work: run as a tool, or installed."""
-    extras = _EXTRAS.get(command, "cli")
+    extras = EXTRAS.get(command, "cli")
     name = f"failwell {command}".rstrip()
     package = f"'failwell[{extras}]'"
     return f"{name} needs more than is installed: uvx --from {package} {name} …, or pip install {package}"

@@ -3,6 +3,7 @@
 import asyncio
 import difflib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from failwell.cli.streams import AsJson, Misuse, Streams, interrupt_on_signals, 
 from failwell.hosts import launcher, locations
 from failwell.hosts.document import BadConfig, Splice, apply
 from failwell.hosts.files import Config, Edit, HostState, edited, read_config
-from failwell.hosts.servers import Server, find_servers, wrap
+from failwell.hosts.servers import HEADER_VARIABLE, Server, find_servers, wrap
 from failwell.proxy import options as proxy_options
 from failwell.redact.scrubber import clean
 
@@ -145,7 +146,7 @@ def _read_all(found: Iterable[locations.Location], streams: Streams) -> tuple[tu
         except BadConfig as bad:
             broken += 1
             streams.stderr.write(
-                f"failwell: {location.file}: {clean(str(bad), _LONGEST)}; the file was left unchanged\n"
+                f"failwell: {_short(location.file)}: {clean(str(bad), _LONGEST)}; the file was left unchanged\n"
             )
     return tuple(configs), broken
 
@@ -204,7 +205,7 @@ def _cells(config: Config, server: Server, *, is_narrow: bool) -> tuple[Cell, ..
     colour = "green" if server.proxied else "" if server.obstacle is None else "yellow"
     return (
         config.location.host.title,
-        server.name,
+        _name(server),
         starts,
         Text(f"{_short(config.location.file)}:{server.line}", "dim"),
         Text(_proxy_state(server), colour),
@@ -219,7 +220,7 @@ def _wrap(request: _Request) -> None:
             try:
                 edits.append(Edit(server, tuple(_wrapped(request, server, is_project=config.location.is_project))))
             except BadConfig as obstacle:
-                request.streams.stderr.write(f"failwell: {server.name} ({config.location.host.title}): {obstacle}\n")
+                request.streams.stderr.write(f"failwell: {_name(server)} ({config.location.host.title}): {obstacle}\n")
         planned.append((config, edits))
     _carry_out(request, planned, is_back=False)
 
@@ -244,7 +245,7 @@ def _unwrap(request: _Request) -> None:
             try:
                 edits.append(request.state.edit_back(config.location.file, server))
             except BadConfig as obstacle:
-                request.streams.stderr.write(f"failwell: {server.name} ({config.location.host.title}): {obstacle}\n")
+                request.streams.stderr.write(f"failwell: {_name(server)} ({config.location.host.title}): {obstacle}\n")
         planned.append((config, edits))
     _carry_out(request, planned, is_back=True)
 
@@ -255,7 +256,9 @@ def _carry_out(request: _Request, planned: Sequence[tuple[Config, list[Edit]]], 
     for config, edits in planned:
         for line in _diff(config, edits):
             stdout.write(line + "\n")
-    done = "taken away from" if is_back else "put in front of"
+    if not request.is_project and (left := _left_alone(request, is_back=is_back)):
+        stderr.write(f"failwell: without --project, servers in project files are left alone: {', '.join(left)}\n")
+    done = "removed from" if is_back else "put in front of"
     if not count:
         stdout.write("Nothing to change.\n")
         return
@@ -269,13 +272,19 @@ def _carry_out(request: _Request, planned: Sequence[tuple[Config, list[Edit]]], 
                 backup = request.state.write(config, edits, is_back=is_back)
             except BadConfig as refused:
                 failed = True
-                stderr.write(f"failwell: {config.location.file}: {refused}\n")
+                stderr.write(f"failwell: {_short(config.location.file)}: {refused}\n")
                 continue
-            names = ", ".join(edit.server.name for edit in edits)
+            names = ", ".join(_name(edit.server) for edit in edits)
             stdout.write(f"{_short(config.location.file)}: the proxy was {done} {names}; backup: {_short(backup)}\n")
     if failed:
         raise typer.Exit(2)
     stdout.write("Restart the host to restart its servers.\n")
+
+
+def _left_alone(request: _Request, *, is_back: bool) -> list[str]:
+    """Return the names of the servers in files of the project that would change with --project."""
+    chosen = request._replace(is_project=True).chosen()
+    return [_name(server) for _, servers in chosen for server in servers if (server.proxied is not None) is is_back]
 
 
 def _diff(config: Config, edits: Sequence[Edit]) -> Iterator[str]:
@@ -286,10 +295,16 @@ def _diff(config: Config, edits: Sequence[Edit]) -> Iterator[str]:
     after = {server.keys: server for server in find_servers(config.location.host, new)}
     for edit in edits:
         server = edit.server
-        yield f"--- {config.location.host.title}: {server.name} ({_short(config.location.file)}:{server.line})"
+        yield f"--- {config.location.host.title}: {_name(server)} ({_short(config.location.file)}:{server.line})"
         old_lines, new_lines = (_shown(one).splitlines() for one in (server, after[server.keys]))
         changed = difflib.unified_diff(old_lines, new_lines, n=0, lineterm="")
-        yield from (clean(line, _LONGEST_DIFF) for line in changed if not line.startswith(("---", "+++", "@@")))
+        yield from (_clean_line(line) for line in changed if not line.startswith(("---", "+++", "@@")))
+
+
+def _clean_line(line: str) -> str:
+    """Return a line without secrets; the variable that a header comes from is none."""
+    parts = re.split(rf"({HEADER_VARIABLE}\d+)", line)
+    return "".join(clean(part, _LONGEST_DIFF) if place % 2 == 0 else part for place, part in enumerate(parts))
 
 
 def _shown(server: Server) -> str:
@@ -351,7 +366,7 @@ def _grade_cells(row: dict[str, Any]) -> tuple[str, ...]:
     score = row.get("score")
     return (
         row["host"],
-        row["name"],
+        clean(row["name"], _LONGEST),
         row.get("grade") or "-",
         f"{score:g}" if score is not None else "",
         str(row.get("calls", "")),
@@ -389,6 +404,10 @@ def _as_json(config: Config, server: Server) -> dict[str, Any]:
         "proxied": server.proxied is not None,
         "obstacle": None if server.proxied else server.obstacle or (_SIGN_IN if server.may_sign_in else None),
     }
+
+
+def _name(server: Server) -> str:
+    return clean(server.name, _LONGEST)
 
 
 def _starts(server: Server) -> str:

@@ -14,6 +14,7 @@ from failwell.advice import Hints, has_promises, is_read_verb
 from failwell.cli import install_line
 from failwell.cli.streams import Misuse, bad_server_misuse, interrupt_on_signals, write_json
 from failwell.policy_file import BadPolicyFile, PolicyFile, policy_schema, user_policy_path
+from failwell.proxy.recorder import name_of
 
 _LONGEST_NAME = 128
 
@@ -75,7 +76,9 @@ def init(
             raise bad_server_misuse(command, bad) from None
     info = server.get("serverInfo")
     own = info.get("name") if is_object(info) else None
-    text = proposal(name or (own if isinstance(own, str) and own else "server"), tools)
+    text = proposal(
+        name or (own if isinstance(own, str) and own else "server"), tools, proxied=name or name_of(command)
+    )
     PolicyFile.parse(text)  # whatever the names of tools are made of, what is written can be read
     context.obj.stdout.write(text)
 
@@ -134,17 +137,22 @@ def _existing(file: Path | None) -> Path:
     return path
 
 
-def proposal(server: str, tools: list[dict[str, Any]]) -> str:
-    """Return a policy file that changes nothing yet, and proposes in comments what the operator may know better."""
-    return "\n".join(_lines(server, tools)) + "\n"
+def proposal(server: str, tools: list[dict[str, Any]], *, proxied: str | None = None) -> str:
+    """Return a policy file that changes nothing yet, and proposes in comments what the operator may know better.
+
+    It says so if a proxy in front of the server would call it something else, *proxied*.
+    """
+    return "\n".join(_lines(server, tools, proxied or server)) + "\n"
 
 
-def _lines(server: str, tools: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(server: str, tools: list[dict[str, Any]], proxied: str) -> Iterator[str]:
     section = f"servers.{_quoted(glob.escape(_sound(server) or 'server'))}"
     yield "# A failwell policy file. A line takes effect when you remove its #, and you vouch for what it says:"
     yield "# a tool marked read-only or idempotent is called again even if the first call may have taken effect."
     yield "# Keys: failwell policy schema. Check: failwell policy check FILE."
     yield ""
+    if proxied != server and _sound(proxied):
+        yield f"# A proxy calls this server {_quoted(proxied)}: use that name here, or start the proxy with --name."
     yield f"[{section}]"
     yield "# Treat a rate limit or a refused connection that the server reports in plain text as not executed."
     yield "# trust_inferred = true"

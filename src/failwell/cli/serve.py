@@ -106,11 +106,11 @@ def make_server(checkable: frozenset[str]) -> "MCPServer":
     async def check_server(name: str) -> str:
         """Grade how well a configured server fails, and say what to change. Only names from the policy file work."""
         if name not in checkable:
-            listed = ", ".join(sorted(checkable)) or "none"
+            listed = f" It names: {', '.join(sorted(checkable))}." if checkable else ""
             raise _failure(
                 "FORBIDDEN",
-                f"The operator's policy file does not name a server {name[:80]!r}. It names: {listed}.",
-                suggestion="Choose a name from the list, or ask the operator to add it.",
+                f"The operator's policy file does not name a server {name[:80]!r}.{listed}",
+                suggestion=f"{'Choose a name from the list, or ask' if listed else 'Ask'} the operator to add it.",
             )
         return write_json(await _checked(name))
 

@@ -94,12 +94,15 @@ class HostState:
             if not is_back:
                 changes[json.dumps(edit.server.keys)] = list(edit.changes)
         try:
+            mode = file.stat().st_mode & 0o777
+            if not mode & 0o222:
+                raise BadConfig("it is read-only, so nothing was written")
             backup = self._backup(file, config.text)
             # First: without it there is no exact way back.
             _write(self._record_file(config.location.file), msgspec.json.encode(changes), 0o600)
             if _read(file) != config.text.encode():
                 raise BadConfig("it changed since it was read, so nothing was written; try again")
-            _write(file, new.encode(), file.stat().st_mode & 0o777)
+            _write(file, new.encode(), mode)
         except OSError as failed:
             raise BadConfig(f"cannot write it: {failed.strerror or failed}") from None
         return backup

@@ -11,7 +11,8 @@ from failwell.hosts import json_document, toml_document
 from failwell.hosts.document import BadConfig, Node, Splice
 from failwell.hosts.locations import Host
 
-_VARIABLE = "FAILWELL_HEADER_"
+HEADER_VARIABLE = "FAILWELL_HEADER_"
+"""What the variables that headers come from begin with; a number follows."""
 _HEADER_OPTION = "--header-variable"
 _PROGRAM = re.compile(r"(?:^|[/\\])failwell(?:\.exe|[@=]=?[\w.]+)?$", re.IGNORECASE)
 _SIGN_IN = ("oauth", "auth", "authProviderType", "headersHelper", "scopes", "oauth_resource")
@@ -259,7 +260,7 @@ def _wrap_url(server: Server, program: str, front: list[str]) -> list[MemberChan
     changes: list[MemberChange] = []
     headers = members.get(_header_key(server.host))
     if headers is not None and headers.members:
-        variables = {f"{_VARIABLE}{number}": name for number, name in enumerate(headers.members, 1)}
+        variables = {f"{HEADER_VARIABLE}{number}": name for number, name in enumerate(headers.members, 1)}
         words += [word for variable, name in variables.items() for word in (_HEADER_OPTION, f"{name}:{variable}")]
         changes.append(_environment_change(server, headers, list(variables)))
     words += _header_variables(server, changes)

@@ -17,6 +17,8 @@ _STRINGS = (
     re.compile(r"'[^'\n]*'"),
 )
 _OTHER = re.compile(r"[^\s,\]}#]+(?: \d[^\s,\]}#]*)?")
+_KEYS = re.compile(r"\((?:'[^']*'(?:, |,?(?=\))))+\)")  # a key as tomllib shows it: ('mcp_servers', 'a')
+_QUOTED_KEY = re.compile(r"'([^']*)'")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -54,7 +56,7 @@ def after_blank(text: str, position: int) -> int:
 
 
 def _bad_syntax(text: str, message: str) -> BadSyntax:
-    what = _PLACE.sub("", message)
+    what = _KEYS.sub(lambda keys: ".".join(_QUOTED_KEY.findall(keys[0])), _PLACE.sub("", message))
     what = what[:1].lower() + what[1:]
     if not (place := _PLACE.search(message)) or place.group(1) is None:
         return BadSyntax(text, len(text), what)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
 from failwell.advice import is_guess
-from failwell.check.advice import REMEDIES
+from failwell.check.advice import remedies_of
 from failwell.check.evidence import Evidence, ProbeAnswer, read_evidence
 from failwell.check.grades import grade_call
 from failwell.check.probes.probe import Probe
@@ -80,7 +80,7 @@ def explain_broken(broken: GradeResult, evidence: Evidence, *, call: str = "") -
     text = clean(evidence.text, _LONGEST_TEXT).strip().replace("\n", "\n    ")
     lines.append(f"  text: {text or '(nothing)'}")
     if not _is_other_failure(broken, evidence):
-        lines += [f"  fix: {remedy.title}." for remedy in REMEDIES if broken.grade in remedy.cures]
+        lines += [f"  fix: {remedy.title}." for remedy in remedies_of(broken)]
     return "\n".join(lines)
 
 
