@@ -153,6 +153,35 @@ def test_the_wait_that_a_text_asks_for_is_read(text: str, delay: float | None) -
     assert delay_in_text(text) == delay
 
 
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("Bitte versuchen Sie es in 30 Sekunden erneut.", 30),
+        ("Zu viele Anfragen, bitte warten Sie eine Minute.", 60),
+        ("Zeitüberschreitung nach 30 Sekunden. Bitte versuchen Sie es erneut.", None),
+        ("Die Sitzung ist seit 3 Tagen abgelaufen, bitte erneut anmelden", None),
+        ("Veuillez patienter 1 minute et 30 secondes.", 90),
+        ("Réessayez dans une heure.", 3600),
+        ("Espere 1,5 segundos antes de reintentar.", 1.5),
+        ("Vuelva a intentarlo en 10 minutos.", 600),
+        ("Tente novamente em 20 segundos.", 20),
+        ("Aguarde 2 minutos.", 120),
+        ("Riprova tra un minuto.", 60),
+        ("Attendere 15 secondi prima di riprovare.", 15),
+        ("Слишком много запросов, повторите через 30 секунд.", 30),
+        ("Пожалуйста, подождите минуту.", 60),
+        ("1分30秒お待ちください。", 90),
+        ("タイムアウト:30秒", None),
+        ("The patient's record was locked 5 minutes ago.", None),
+        ("请求过于频繁。请30秒后重试", 30),
+        ("請在 1 分鐘後重試", 60),
+        ("요청이 너무 많습니다. 30초 후에 다시 시도하세요", 30),
+    ],
+)
+def test_the_wait_that_a_text_asks_for_is_read_in_other_languages(text: str, delay: float | None) -> None:
+    assert delay_in_text(text) == delay
+
+
 @given(st.text(max_size=60) | st.from_regex(r"[0-9.smhd:\-]{0,40}"), st.booleans())
 def test_no_header_makes_it_raise_or_give_anything_but_a_delay(value: str, limited: bool) -> None:
     for name in ("retry-after", "retry-after-ms", "x-ratelimit-reset", "ratelimit", "date", "x-ratelimit-reset-tokens"):

@@ -277,6 +277,35 @@ _ISO_MOMENT = lazy_pattern(
 _HTTP_MOMENT = lazy_pattern(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
 
 
+# In the other languages that texts are read in: the names of units, and how words begin that ask to wait or to try
+# again. Amount and request must stand in one clause: "aborted after 30 seconds" asks for nothing.
+_TRANSLATED_UNITS: tuple[tuple[float, str], ...] = (
+    (86400, "tag tage tagen jour jours día días dia dias giorno giorni день дня дней 天 日 일"),
+    (3600, "stunde stunden std heure heures hora horas ora ore час часа часов 小时 小時 个小时 個小時 時間 시간"),
+    (60, "minute minuten minutes min minuto minutos minuti минуту минуты минут мин 分 分钟 分鐘 分間 분"),
+    (1, "sekunde sekunden sek seconde secondes segundo segundos secondo secondi s"),
+    (1, "секунду секунды секунд сек 秒 秒钟 秒鐘 秒間 초"),
+)
+_SECONDS_IN_TRANSLATED = {name: factor for factor, names in _TRANSLATED_UNITS for name in names.split()}
+_TRANSLATED_REQUEST = lazy_pattern(
+    r"\b(?:versuch|warten?\b|erneut|gedulden"  # German
+    r"|réessa|ressay|reessa|patiente[rz]|attend(?:ez|re)"  # French
+    r"|(?:re)?int[eé]nt[ae]|vuelv|esper[ae]|aguard|tent(?:e|ar)\b|novamente"  # Spanish, Portuguese
+    r"|riprov|attend(?:i|ere|ete)\b|nuovamente"  # Italian
+    r"|повтор|попроб|подожд|попыт)"  # Russian
+    r"|重试|重試|再试|再試|等待|稍候|やり直|お試し|試して|待ち|待って|待機"  # Chinese, Japanese
+    r"|다시|재시도|기다|대기"  # Korean
+)
+_TRANSLATED_NAMES = "|".join(sorted(_SECONDS_IN_TRANSLATED, key=len, reverse=True))
+_TRANSLATED_AMOUNT = lazy_pattern(
+    rf"(?:([0-9]{{1,20}}(?:[.,][0-9]{{1,20}})?)[ \u00a0]?| (?:eine[rmn]?|une?|una|uno|uma?|через|подождите) )"
+    rf"({_TRANSLATED_NAMES})(?![a-zà-ÿа-я])"
+)
+_AND = frozenset(("", " ", "\u00a0", " und ", " et ", " y ", " e ", " и "))
+_LONGEST_CLAUSE = 100
+_CLAUSE_ENDS = lazy_pattern(r"[!?;:\n。\uff01\uff1f\uff1b\uff0c、]|[.,](?![0-9])")
+
+
 def delay_in_text(text: str, *, now: float | None = None) -> float | None:
     """Return the seconds that a text asks to wait, or None if it asks for none."""
     found = find_delay(text, now=now)
@@ -285,13 +314,35 @@ def delay_in_text(text: str, *, now: float | None = None) -> float | None:
 
 def find_delay(text: str, *, now: float | None = None) -> tuple[float, int, int] | None:
     """Return the seconds that a text asks to wait, and where it asks; None if it asks for none."""
-    if not _may_ask(text.lower()):
-        return None
-    for asked in _ASKED.finditer(text):
-        delay, end = _asked_delay(text, asked, now)
-        if delay is not None:
-            return None if delay >= _EPOCH_FROM else (delay, asked.start(), end)
-    return None
+    low = text.lower()
+    if _may_ask(low):
+        for asked in _ASKED.finditer(text):
+            delay, end = _asked_delay(text, asked, now)
+            if delay is not None:
+                return None if delay >= _EPOCH_FROM else (delay, asked.start(), end)
+    return _translated_delay(low)
+
+
+def _translated_delay(low: str) -> tuple[float, int, int] | None:
+    total, start, end = 0.0, 0, 0
+    for amount in _TRANSLATED_AMOUNT.finditer(low):
+        if not end or low[end : amount.start()] not in _AND:
+            if _asks_in_translation(low, start, end):
+                break
+            total, start = 0.0, amount.start()
+        total += float((amount[1] or "1").replace(",", ".")) * _SECONDS_IN_TRANSLATED[amount[2]]
+        end = amount.end()
+    delay = seconds(total) if _asks_in_translation(low, start, end) else None
+    return None if delay is None or delay >= _EPOCH_FROM else (delay, start, end)
+
+
+def _asks_in_translation(low: str, start: int, end: int) -> bool:
+    """Return whether the clause around an amount asks to wait or to try again."""
+    if not end:
+        return False
+    before = _CLAUSE_ENDS.split(low[max(0, start - _LONGEST_CLAUSE) : start])[-1]
+    after = _CLAUSE_ENDS.split(low[end : end + _LONGEST_CLAUSE], 1)[0]
+    return _TRANSLATED_REQUEST.search(before + low[start:end] + after) is not None
 
 
 def _asked_delay(text: str, asked: re.Match[str], now: float | None) -> tuple[float | None, int]:
