@@ -27,6 +27,13 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self.is_up.set()
 
+    async def shutdown(self, sockets: Any = None) -> None:
+        await super().shutdown(sockets)
+        while connections := list(self.server_state.connections):  # those that hang would stay open
+            for connection in connections:
+                connection.transport.abort()
+            await asyncio.sleep(0)
+
 
 @contextmanager
 def served(app: Any) -> Iterator[str]:

@@ -67,7 +67,16 @@ async def scripted(handler: Handler) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     finally:
         listener.close()
-        await server.shutdown(0.1)
+        await close_all(server)
+
+
+async def close_all(server: "web.Server[Any]") -> None:
+    """Close all connections of a server; those whose clients do not read on would stay open."""
+    transports = [connection.transport for connection in server.connections if connection.transport is not None]
+    await server.shutdown(0.1)
+    for transport in transports:
+        transport.abort()
+    await _closed()
 
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

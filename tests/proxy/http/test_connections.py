@@ -1,6 +1,9 @@
 """Clients that are slow, silent or too many: they are told so, and the others are served."""
 
 import asyncio
+import gc
+import socket
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -131,6 +134,26 @@ def test_where_all_connections_are_busy_a_new_one_is_refused(monkeypatch: pytest
 
     assert refused.startswith(b"HTTP/1.1 503 ")
     assert answer == b"200 hello"
+
+
+def test_the_end_leaves_no_connection_open_whose_client_has_stopped_reading() -> None:
+    async def run(client: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        async with (
+            scripted(answering(web.Response(body=bytes(30_000_000)))) as url,
+            gateway(url + "/mcp") as base,
+        ):
+            await loop.sock_connect(client, ("127.0.0.1", int(base.rpartition(":")[2])))
+            await loop.sock_sendall(client, REQUEST)
+            assert await loop.sock_recv(client, 1)
+
+    with socket.socket() as client, warnings.catch_warnings(record=True) as warned:
+        client.setblocking(False)
+        warnings.simplefilter("always")
+        asyncio.run(run(client))
+        gc.collect()
+
+    assert [str(warning.message) for warning in warned if "unclosed" in str(warning.message)] == []
 
 
 async def listening(request: web.Request) -> web.StreamResponse:

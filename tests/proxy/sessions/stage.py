@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 
+from tests.proxy.http.setting import close_all
 from tests.proxy.sessions.launcher import Launcher, ProxyProcess
 from tests.proxy.sessions.transcript import Transcript
 
@@ -639,7 +640,7 @@ class HttpServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._listener.close()
-        await self._server.shutdown(0.1)
+        await close_all(self._server)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.content.read()  # however long it is

@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import count
 from socket import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
@@ -147,11 +147,13 @@ class Connection(web.RequestHandler):
         """Wait for a request, unless there are too many connections."""
         super().connection_made(transport)
         self._start_timer()
+        self._connections.transports[self] = cast(asyncio.Transport, transport)
         self._connections.add(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Forget the connection."""
         self._stop_timer()
+        del self._connections.transports[self]
         self._connections.remove(self)
         super().connection_lost(exc)
 
@@ -207,6 +209,7 @@ class Connections:
         self.server = web.Server(self._handle, handler_cancellation=True)
         self._handler = handler
         self._most = most
+        self.transports: dict[Connection, asyncio.Transport] = {}
         self._open: set[Connection] = set()
         self._idle: dict[Connection, None] = {}
 
@@ -241,6 +244,13 @@ class Connections:
         self._idle.pop(connection, None)
         if is_idle and connection in self._open:
             self._idle[connection] = None
+
+    async def close(self) -> None:
+        """Close all connections; what a client has not taken by then is dropped."""
+        await self.server.shutdown(SHUTDOWN_TIMEOUT)
+        for transport in self.transports.values():
+            transport.abort()
+        await asyncio.sleep(0)  # lets them close
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
@@ -300,7 +310,6 @@ async def listening(
             headers=options.header,
         )
         connections = Connections(gateway, most=max_connections())
-        server = connections.server
         try:
             create = asyncio.get_running_loop().create_server
             found = [await create(connections, sock=one) for one in sockets]
@@ -312,9 +321,9 @@ async def listening(
         finally:
             for listener in listeners:
                 listener.close()
-            server.pre_shutdown()  # connections that wait for another request are closed
+            connections.server.pre_shutdown()  # connections that wait for another request are closed
             await gateway.end(grace=options.grace, hurried=hurried or asyncio.Event())
-            await server.shutdown(SHUTDOWN_TIMEOUT)
+            await connections.close()
     finally:
         await upstream.close()
 
