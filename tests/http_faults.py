@@ -75,6 +75,7 @@ class FaultServer:
         self.calls: list[Call] = []
         self.effects: list[str] = []
         self.methods: list[str] = []
+        self.notifications: list[str] = []
         self.called = threading.Event()
         self._has_sessions = sessions
         self._sessions: set[str] = set()
@@ -242,6 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         faults = self.server_faults
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         session, method = self.headers.get("Mcp-Session-Id"), message.get("method")
+        if "id" not in message:
+            faults.notifications.append(method)
         if method not in ("initialize", "server/discover") and faults.has_sessions and not faults.knows(session):
             self._send(404, b"", "text/plain", {})
             return

@@ -11,7 +11,7 @@ from mcp import ClientSession
 import failwell as fw
 from tests.client.scripted import Naps, Scripted, never
 from tests.client.test_wrap import text
-from tests.http_faults import Answer, Cut, FaultServer, Refusal, Reset, Restart, Unusable
+from tests.http_faults import Answer, Cut, FaultServer, Hang, Refusal, Reset, Restart, Unusable
 from tests.matrix import sdks
 
 KINDS = [kind for kind in sdks.KINDS if kind != "lowlevel"]
@@ -128,6 +128,38 @@ def test_calls_that_lose_a_session_at_the_same_time_begin_one_new_session(
     assert [text(result) for result in results] == ["fine"] * 8
     assert server.methods.count("initialize") == 2
     assert len(server.effects) == 8
+
+
+def test_the_request_that_begins_a_session_anew_is_not_cancelled_with_the_call(server: FaultServer, naps: Naps) -> None:
+    server.tool("send", Restart(), FINE)
+    server.tool("hang", Hang())
+
+    def is_called() -> bool:
+        return server.count("hang") == 1
+
+    async def until(condition: Callable[[], bool]) -> None:
+        with anyio.fail_after(30):
+            while not condition():
+                await anyio.sleep(0.01)
+
+    async def main(url: str) -> Any:
+        async with sdks.session(KINDS[0], url) as session:
+            server.on("initialize", Hang())
+            for tool, waited in (("send", lambda: server.methods.count("initialize") == 2), ("hang", is_called)):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(caller_of(session), tool, {})
+                    await until(waited)
+                    group.cancel_scope.cancel()
+            result = await caller_of(session)("send", {})
+            await until(lambda: "notifications/cancelled" in server.notifications)
+            return result
+
+    with server.running() as url:
+        result = anyio.run(main, url)
+
+    assert text(result) == "fine"
+    assert server.notifications.count("notifications/cancelled") == 1  # for the call that hangs
+    assert server.effects == ["hang", "send"]
 
 
 def test_what_is_said_of_a_session_that_stays_lost_is_true(server: FaultServer, naps: Naps) -> None:

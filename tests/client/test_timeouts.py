@@ -316,7 +316,8 @@ def test_a_late_answer_to_a_cancelled_call_changes_nothing(clock: FakeClock) -> 
     assert text(second) == "fine"
 
 
-def test_a_call_that_the_application_cancels_stays_cancelled() -> None:
+@pytest.mark.parametrize("policy", [fw.Policy(), fw.Policy(timeout=60)], ids=["without a limit", "with one"])
+def test_a_call_that_the_application_cancels_stays_cancelled_and_the_server_is_told_once(policy: fw.Policy) -> None:
     server = Scripted()
     server.tool("pay", Silence)
 
@@ -329,7 +330,7 @@ def test_a_call_that_the_application_cancels_stays_cancelled() -> None:
                 scope.cancel()
         return scope.cancelled_caught
 
-    assert run(server, steps, policy=fw.Policy(timeout=60))
+    assert run(server, steps, policy=policy)
     assert server.count("pay") == 1
     assert len(server.noted(CANCELLED)) == 1
 

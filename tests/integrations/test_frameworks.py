@@ -294,3 +294,37 @@ def test_what_a_tool_no_longer_promises_counts_although_the_framework_still_beli
 
     assert server.count("pay") == calls
     assert isinstance(result, FailedResult) is (calls == 1)
+
+
+@pytest.mark.parametrize(
+    ("answers", "calls", "seen"),
+    [
+        ((RATE_LIMITED, SENT), 2, "Sent."),
+        ((TIMED_OUT, RATE_LIMITED), 2, "may have taken effect"),
+        ((RATE_LIMITED, RATE_LIMITED, SENT), 3, "Sent."),
+    ],
+    ids=["and succeeds", "and may have had an effect before", "and fails again"],
+)
+def test_a_call_that_the_framework_repeats_by_itself_is_not_made_once_too_often(
+    answers: tuple[Any, ...], calls: int, seen: str
+) -> None:
+    server, caller = Scripted(), fw.client.Caller(sleep=Naps())
+    server.tool("send", *answers, *[SENT] * 3)
+
+    async def main() -> Any:
+        async with server.connected() as session:
+
+            async def repeat(arguments: dict[str, Any]) -> Any:
+                result = await session.call_tool("send", arguments)
+                return await session.call_tool("send", arguments) if result.is_error else result
+
+            return await call(caller, repeat, server="mail", tool="send", arguments={}, describe=lambda: None)
+
+    try:
+        adapter_caller(caller)
+        result = asyncio.run(main())
+    finally:
+        fw.uninstall()
+
+    assert server.count("send") == calls
+    assert seen in text_of(result)

@@ -552,8 +552,7 @@ class Caller:
         elif question is not None:
             run = Run(policy, self.shared, server, call.tool, call.arguments, None, hook, started, source="client")
             call_result = await self._verify(question, run, call_result)
-        if call_result.failure:
-            report_to_outer_layer(call_result.failure, call.promised)
+        report_to_outer_layer(call_result.failure, call.promised)
         return call_result
 
     def _answer_repeat(
@@ -637,13 +636,13 @@ class Caller:
             else:
                 try:
                     last = await (call.interpret(first, call.arguments) if first else call.attempt(call.arguments))
+                    if _drop_refused_key(last):
+                        run.attempt += 1
+                        last = await call.attempt(call.arguments)
                 except BaseException:
                     run.cancelled()
                     raise
                 first = None
-                if _drop_refused_key(last):
-                    run.attempt += 1
-                    last = await call.attempt(call.arguments)
                 if limit is not None:
                     run.started = limit.started
                 if last.failure is None and is_pending is not None and is_pending(last.result):

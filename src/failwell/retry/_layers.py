@@ -9,7 +9,7 @@ from typing import cast
 
 from failwell.advice import Hints
 from failwell.errors import exception_chain, notes_on
-from failwell.failure import Failure
+from failwell.failure import Failure, with_graver_outcome
 from failwell.retry._call_key import CallKey
 
 Layer = list[str | Failure | CallKey | Hints]
@@ -23,14 +23,20 @@ It holds a list that is emptied when the call is over, so that a task that outli
 """
 
 
-def report_to_outer_layer(failure: Failure, promised: Hints | None) -> None:
+def report_to_outer_layer(failure: Failure | None, promised: Hints | None) -> None:
     """Leave a failure for the layer that retries further out: a framework between the two may pass on its text only.
 
-    *promised* is what the server says of the tool now, if that is known: a framework may know only what it said before.
+    A framework may also repeat a call by itself. Its success leaves nothing, and a failure counts with the gravest
+    outcome of those before it. *promised* is what the server says of the tool now, if that is known: a framework may
+    know only what it said before.
     """
     layer = is_retrying.get()
-    if isinstance(layer, list) and layer:
-        layer[1:] = [failure] if promised is None else [promised, failure]
+    if not isinstance(layer, list) or not layer:
+        return
+    earlier = take_inner_failure()
+    if failure is not None:
+        left = failure if earlier is None else with_graver_outcome(failure, earlier.outcome)
+        layer[1:] = [left] if promised is None else [promised, left]
 
 
 def take_inner_failure() -> Failure | None:

@@ -5,8 +5,8 @@ Key and time limit belong to whoever makes the call, perhaps several times; an S
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -66,19 +66,22 @@ def attach(patches: Patches, layout: RequestLayout, notification: Callable[[Any]
             request = _with_meta(request, {**carried, **_meta_of(request)})
         if layer and _takes_keys(self):
             request = _with_key(self, request)
-        if clock is None:
-            return await original(self, request, *args, **kwargs)
-        bound = signature.bind(self, request, *args, **kwargs)
-        asked_for = bound.arguments.get("progress_callback")
-        bound.arguments["progress_callback"] = functools.partial(_progressed, clock, asked_for)
-        async with _registered(self, clock):
-            if layout.cancels:
+        request_id = None if layout.cancels else self._request_id  # nothing is awaited before the request gets it
+        try:
+            if clock is None:
+                return await original(self, request, *args, **kwargs)
+            bound = signature.bind(self, request, *args, **kwargs)
+            asked_for = bound.arguments.get("progress_callback")
+            bound.arguments["progress_callback"] = functools.partial(_progressed, clock, asked_for)
+            with _registered(self, clock):
                 result = await original(*bound.args, **bound.kwargs)
-                note_task(self, result)
-                return result
-            # Nothing is awaited before this number is given to the request.
-            async with _cancelling(self, self._request_id, notification):
-                return await original(*bound.args, **bound.kwargs)
+            note_task(self, result)
+            return result
+        except anyio.get_cancelled_exc_class():
+            if request_id is not None:
+                reason = "no answer in time" if clock is not None and clock.is_over else "cancelled by the caller"
+                await _tell_cancelled(self, notification, requestId=request_id, reason=reason)
+            raise
 
     patches.put(session, "send_request", send_request)
     asked: Any = getattr(session, layout.question_handler)
@@ -172,8 +175,8 @@ async def _cancel_task(session: Any, task_id: str) -> None:
         log.info("an MCP server could not be told to cancel a task: %s", type(exc).__name__)
 
 
-@asynccontextmanager
-async def _registered(session: Any, clock: CallClock) -> AsyncGenerator[None]:
+@contextmanager
+def _registered(session: Any, clock: CallClock) -> Generator[None]:
     clocks = _clocks.setdefault(session, [])
     clocks.append(clock)
     try:
@@ -189,17 +192,11 @@ def _stopped(clocks: Iterable[CallClock]) -> ExitStack:
     return stack
 
 
-@asynccontextmanager
-async def _cancelling(session: Any, request_id: Any, notification: Callable[[Any], Any]) -> AsyncGenerator[None]:
+async def _tell_cancelled(session: Any, notification: Callable[[Any], Any], **params: Any) -> None:
     """Tell the server that a request is cancelled, which sessions of version 1 do not."""
-    try:
-        yield
-    except anyio.get_cancelled_exc_class():
-        params = {"requestId": request_id, "reason": "no answer in time"}
-        cancelled = types.CancelledNotification.model_validate({"method": "notifications/cancelled", "params": params})
-        with anyio.move_on_after(_LONGEST_WRITE, shield=True):
-            try:
-                await session.send_notification(notification(cancelled))
-            except Exception as exc:  # the session has ended
-                log.debug("a server could not be told that a call was cancelled: %s", type(exc).__name__)
-        raise
+    cancelled = types.CancelledNotification.model_validate({"method": "notifications/cancelled", "params": params})
+    with anyio.move_on_after(_LONGEST_WRITE, shield=True):
+        try:
+            await session.send_notification(notification(cancelled))
+        except Exception as exc:  # the session has ended
+            log.debug("a server could not be told that a call was cancelled: %s", type(exc).__name__)

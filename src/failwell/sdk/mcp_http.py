@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from failwell._json import is_object, parse_json
 from failwell._log import log
@@ -53,13 +53,22 @@ _MESSAGES = {
     "SERVICE_UNAVAILABLE": "The MCP server is unavailable.",
 }
 _CANCELLED = "notifications/cancelled"
-_SCOPES = "_failwell_scopes"  # where a transport keeps those of its requests
+_INITIALIZE = "initialize"
+_REQUESTS = "_failwell_requests"  # where a transport keeps those on their way
 _GRACE = 1.0  # seconds that the answer to a cancelled request may take, before its connection is closed
 _LONGEST_CANCELLATION = 10.0
 _GIVEN_UP = Failure(code="TIMEOUT", message="The MCP server did not answer a cancelled request.", origin="mapped")
 _CUT_OFF = Failure(code="CONNECTION_LOST", message=_MESSAGES["CONNECTION_LOST"], origin="mapped")
 
-_Scopes = dict[str, CancelScope]
+
+class _SentRequest(NamedTuple):
+    """A request on its way."""
+
+    scope: CancelScope
+    method: str
+
+
+_SentRequests = dict[str, _SentRequest]
 
 
 def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
@@ -75,18 +84,18 @@ def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
         method, request_id = getattr(message, "method", None), getattr(message, "id", None)
         if method is None or request_id is None:
             if method == _CANCELLED:
-                _end_soon(self, message)
-                spawn(_notify_cancelled(original, self, ctx))
+                if _end_soon(self, message):
+                    spawn(_notify_cancelled(original, self, ctx))
             else:
                 await _notify(original, self, ctx)
             return
         used, answers = self, _AnswerWriter(ctx.read_stream_writer, request_id)
-        if method == "initialize":  # it begins a session, and other requests go on in the one that there was
+        if method == _INITIALIZE:  # it begins a session, and other requests go on in the one that there was
             used = copy(self)
             used.session_id = None
             answers.before_answer = partial(_adopt_session, self, used)
         try:
-            with _scope_of(self, request_id) as scope:
+            with _scope_of(self, request_id, method) as scope:
                 await original(
                     used, dataclasses.replace(ctx, client=_CheckedClient(ctx.client), read_stream_writer=answers)
                 )
@@ -107,25 +116,30 @@ def attach(patches: Patches, wrap: Callable[[Any], Any]) -> None:
 
 
 @contextmanager
-def _scope_of(transport: Any, request_id: Any) -> Generator[CancelScope]:
+def _scope_of(transport: Any, request_id: Any, method: str) -> Generator[CancelScope]:
     """Run a request so that `_end_soon` finds it."""
-    scopes = cast(_Scopes, transport.__dict__.setdefault(_SCOPES, {}))
+    requests = cast(_SentRequests, transport.__dict__.setdefault(_REQUESTS, {}))
     name = str(request_id)
     with CancelScope() as scope:
-        scopes[name] = scope
+        requests[name] = sent = _SentRequest(scope, method)
         try:
             yield scope
         finally:
-            if scopes.get(name) is scope:  # an id may be used again
-                del scopes[name]
+            if requests.get(name) is sent:  # an id may be used again
+                del requests[name]
 
 
-def _end_soon(transport: Any, notification: Any) -> None:
-    """Close the connection of a cancelled request, unless its answer comes soon."""
+def _end_soon(transport: Any, notification: Any) -> bool:
+    """Close the connection of a cancelled request, unless its answer comes soon; return whether to tell the server.
+
+    The protocol forbids to cancel the request that begins a session, and mcp 2 only spares the first one.
+    """
     cancelled = cast(dict[str, Any], notification.params or {})
-    scope = cast(_Scopes, getattr(transport, _SCOPES, {})).get(str(cancelled.get("requestId")))
-    if scope is not None:
-        scope.deadline = min(scope.deadline, current_time() + _GRACE)
+    sent = cast(_SentRequests, getattr(transport, _REQUESTS, {})).get(str(cancelled.get("requestId")))
+    if sent is None:
+        return True
+    sent.scope.deadline = min(sent.scope.deadline, current_time() + _GRACE)
+    return sent.method != _INITIALIZE
 
 
 def _adopt_session(transport: Any, begun: Any) -> None:
