@@ -145,6 +145,23 @@ DELAYS = [
     ("connection timed out after 30 seconds", None),
     ("failed after 3 retries", None),
     ("wait for it", None),
+    ("You can do this again in 1 minute and 30 seconds.", 90),
+    ("Quota resets in 2h15m", 8100),
+    ("Throttled: next slot in 750ms", 0.75),
+    ("We're at capacity. Estimated wait: 45 s", 45),
+    ("The record is locked for 5 minutes", 300),
+    ("It timed out again in 30 seconds", None),
+    ("Zu viele Anfragen. Bitte in 30 Sekunden erneut versuchen.", 30),
+    ("Trop de requêtes, réessayez dans 2 minutes", 120),
+    ("Demasiadas solicitudes. Inténtelo en 45 segundos.", 45),
+    ("Troppe richieste: riprova tra 30 secondi", 30),
+    ("Muitas solicitações, tente em 1,5 minutos", 90),
+    ("Слишком много запросов, повторите через 20 секунд", 20),
+    ("リクエストが多すぎます。60秒後にもう一度お試しください。", 60),
+    ("请求过于频繁,请在30秒后重试", 30),
+    ("요청이 너무 많습니다. 10초 후에 다시 시도하세요.", 10),
+    ("Die Anfrage dauerte 30 Sekunden", None),
+    ("La requête a échoué en 30 secondes", None),
 ]
 
 

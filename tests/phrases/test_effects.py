@@ -23,6 +23,13 @@ TELLS_OF_AN_EFFECT = [
     "The batch was partially applied: resource busy, try again in 3 s",
     "Moved 3 of 5 files. Failed: b.txt (permission denied), c.txt (not found)",
     "4 of the 9 invoices were sent: 401 Unauthorized",
+    "7 of 10 rows imported; rows 3, 5 and 9 failed: missing e-mail",
+    "The invite was created; we couldn't find the user's phone to text it to: not found",
+    "Transfer submitted; permission denied for its status",
+    "created 12 tickets before the input turned out to be invalid at row 13",
+    "Uploaded 2 files, 1 failed: c.txt (too large)",
+    "The first half of your order was placed, the second is sold out",
+    "Your post went out, but its image was rejected: permission denied",
 ]
 
 TELLS_OF_NONE = [
@@ -34,6 +41,10 @@ TELLS_OF_NONE = [
     "Field 'created' must be a date, but is not",
     "Cannot cancel the order after it has been shipped: permission denied",
     "Rate limit exceeded, but not for long. Try again in 3 s",
+    "The file was not saved, permission denied",
+    "No message sent, the channel does not exist",
+    "The order has been cancelled. It cannot be changed: conflict",
+    "Rate limit exceeded: you have sent 100 messages",
 ]
 
 

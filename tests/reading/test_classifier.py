@@ -81,6 +81,20 @@ def test_that_waiting_helps_is_not_claimed_by_likeness() -> None:
     assert (found.type, found.retryable, found.outcome) == ("TRANSIENT", None, "unknown")
 
 
+@pytest.mark.parametrize(
+    "text", ["Nobody by that name works here", "Only the owner of the board can do that", "This seat just went"]
+)
+def test_that_a_call_had_no_effect_is_not_claimed_by_likeness(text: str) -> None:
+    assert read(text).outcome == "unknown"
+
+
+def test_nothing_is_claimed_by_likeness_of_a_call_that_says_what_it_did() -> None:
+    text = "The document was saved although two tags are not allowed"
+
+    assert classifier.classify(text.lower()) is not None
+    assert read(text).confidence == 0
+
+
 def test_a_rule_is_one_witness_among_all_words() -> None:
     text = "the bridge is rebooting, give it a minute"
     alone, doubted = classifier.classify(text), classifier.classify(text, "CONFLICT", 0.75)

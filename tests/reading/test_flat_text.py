@@ -124,6 +124,12 @@ VALIDATORS = [
     ("tool() got an unexpected keyword argument 'nope'", {"path": "a", "nope": 1}, [("nope", "unknown")]),
     ("The arguments dictionary is missing a value for the required parameter 'path'.", {}, [("path", "missing")]),
     ('validating "arguments": validating root: required: missing properties: ["path"]', {}, [("path", "missing")]),
+    ("Key: 'Args.Path' Error:Field validation for 'Path' failed on the 'required' tag", {}, [("path", "missing")]),
+    ("Key: 'A.Limit' Error:Field validation for 'Limit' failed on the 'max' tag", {"limit": 9}, [("limit", "range")]),
+    ("unknown variant `x`, expected one of `fast`, `slow`", {"path": "a", "mode": "x"}, [("mode", "enum")]),
+    ('invalid type: string "x", expected u32 at line 1 column 12', {"path": "a", "limit": "x"}, [("limit", "type")]),
+    ('Cannot deserialize value of type `int` from String "x" (through reference chain: Search["limit"])',
+     {"path": "a", "limit": "x"}, [("limit", "type")]),
 ]  # fmt: skip
 
 
@@ -434,6 +440,47 @@ def test_what_a_decoder_says_of_an_argument_is_about_the_input() -> None:
     found = seen(text, arguments={"id": "x"}, input_schema=schema)
 
     assert (found.type, [problem.path for problem in found.fields]) == ("VALIDATION", ["id"])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("rpc error: code = FailedPrecondition desc = index not built", "PRECONDITION_FAILED"),
+        ("rpc error: code = Aborted desc = try the transaction once more", "CONCURRENT_MODIFICATION"),
+        ("rpc error: code = PermissionDenied desc = no such role", "FORBIDDEN"),
+        ("rpc error: code = Unknown desc = permission denied", "FORBIDDEN"),
+        ("rpc error: code = Internal desc = topic already exists", "ALREADY_EXISTS"),
+    ],
+)
+def test_the_status_of_grpc_goes_before_its_words_unless_it_says_nothing(text: str, code: str) -> None:
+    assert seen(text).code == code
+
+
+def test_a_field_that_was_not_sent_is_one_of_the_answer() -> None:
+    text = "json: cannot unmarshal string into Go struct field Issue.id of type int64"
+
+    found = seen(text, arguments={"key": "A-1"})
+
+    assert (found.type, found.fields) == ("INTERNAL", ())
+
+
+def test_a_decoder_that_quotes_no_argument_speaks_of_the_answer() -> None:
+    found = seen('invalid type: string "abc", expected u32 at line 1 column 12', arguments={"limit": "x"})
+
+    assert (found.type, found.fields) == ("INTERNAL", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("参数 city 不能为空", {"city": ""}),
+        ("Das Feld »betrag« darf nicht leer sein", {"betrag": ""}),
+        ("O campo cpf é obrigatório", {"cpf": ""}),
+        ("Поле «name» обязательно", {"name": ""}),
+    ],
+)
+def test_an_argument_is_known_by_the_word_for_it_in_other_languages(text: str, arguments: dict[str, Any]) -> None:
+    assert [problem.path for problem in seen(text, arguments=arguments).fields] == list(arguments)
 
 
 def test_the_name_of_an_error_is_no_field() -> None:

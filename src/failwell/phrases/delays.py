@@ -251,7 +251,7 @@ _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisofor
 # One is in every text that asks.
 _ASKING_WORDS = (
     "retry", "again", "wait", "available", "reset", "backoff", "cool", "allowed", "possible", "back", "try in",
-    "hold off",
+    "hold off", "next ", "delay", " for ",
 )  # fmt: skip
 _ASKED = lazy_pattern(
     r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"
@@ -262,6 +262,10 @@ _ASKED = lazy_pattern(
     r"(?:about |at least |approximately |around )?"
     r"|(?:call|ask|come|check|run|send|request|attempt|use)(?: (?:this|it|us|that|the tool|your request|the request))?"
     r" again (?:in|after|at) (?:about |at least |approximately |around )?"
+    r"|(?<!failed )(?<!out )(?<!crashed )again in (?:about |at least |approximately |around )?"
+    r"|next (?:[a-z]{3,12} ){1,3}(?:is )?in (?:about |around )?"
+    r"|(?:estimated|expected|minimum|remaining) (?:wait(?:ing)?(?: time)?|delay)(?: is|:)? (?:about |around )?"
+    r"|(?:locked|paused|suspended|unavailable)(?: out)? for (?:about |another |the next )?"
     r"|hold off (?:for )?(?:about |at least )?"
     r"|wait(?:ing)? (?:for |of )?(?:about |at least |another |approximately |around |until )?"
     r"|(?:available|resets?|reset|retry|back|unblocked|unlocked|allowed|possible) (?:again )?(?:in|at|after) "

@@ -12,10 +12,10 @@ from failwell._lazy import lazy_pattern
 # What is done to the world, not to a request: "was found" and "was called" change nothing.
 _DONE = (
     r"(?:accepted|added|applied|approved|archived|assigned|booked|cancell?ed|captured|charged|closed|committed|copied"
-    r"|created|credited|debited|deleted|delivered|deployed|dispatched|enqueued|executed|inserted|installed|issued"
-    r"|launched|merged|modified|moved|ordered|overwritten|paid|placed|posted|processed|published|purchased|pushed"
-    r"|queued|recorded|refunded|registered|removed|renamed|saved|scheduled|sent|shipped|started|stored|submitted"
-    r"|transferred|triggered|updated|uploaded|withdrawn|written)"
+    r"|created|credited|debited|deleted|delivered|deployed|dispatched|enqueued|executed|exported|forwarded|imported"
+    r"|inserted|installed|invited|issued|launched|merged|modified|moved|ordered|overwritten|paid|placed|posted|processed"
+    r"|published|purchased|pushed|queued|recorded|refunded|registered|removed|renamed|saved|scheduled|sent|shipped"
+    r"|started|stored|submitted|synced|transferred|triggered|updated|uploaded|withdrawn|written)"
 )
 _DOING = (
     r"(?:adding|applying|approving|booking|cancell?ing|capturing|charging|closing|committing|creating|debiting|deleting"
@@ -23,7 +23,7 @@ _DOING = (
     r"|refunding|registering|removing|renaming|saving|scheduling|sending|shipping|storing|submitting|transferring|updating"
     r"|uploading|withdrawing|writing)"
 )
-_WENT_WELL = r"(?:succeeded|completed|complete|successful|finished|went through)"
+_WENT_WELL = r"(?:succeeded|completed|complete|successful|finished|went through|went out|went live)"
 _NO = r"\bnot|n't|\bbe|\bnever|\bnothing|\bnothing was|\bnot been|\bno|\b0|\bnone"
 _NEGATED = "".join(rf"(?<!{before} )" for before in _NO.split("|"))
 _WRONG = (
@@ -32,6 +32,13 @@ _WRONG = (
 )
 _WITHIN = r"[^\n]{0,80}?"
 
+# What a call was to do to things, not what became of them: an order that was cancelled is one that others cancelled.
+_REPORTED = (
+    r"(?:added|booked|charged|copied|created|deleted|delivered|deployed|exported|imported|inserted|invited|merged|moved"
+    r"|paid|placed|posted|processed|published|purchased|pushed|recorded|refunded|registered|removed|renamed|saved"
+    r"|scheduled|sent|shipped|stored|submitted|synced|transferred|updated|uploaded|written)\b"
+)
+_TOLD_FIRST = ("created", "placed", "posted", "published", "saved", "scheduled", "sent", "submitted", "uploaded")
 _BROKE_OFF = r"(?:failed|timed out|lost|crashed|interrupted|aborted|disconnected|died|stopped)"
 # Who misses something is often told that it may have been moved or deleted by somebody else.
 _GONE = r"(?:archived|closed|deleted|modified|moved|removed|renamed|updated)"
@@ -108,6 +115,36 @@ _SIGNS: tuple[_Sign, ...] = (
         lazy_pattern(rf"(?=[scfw]){_NEGATED}\b{_WENT_WELL}[,;] {_WITHIN}\b{_WRONG}"),
     ),
     _Sign(("successfully ",), lazy_pattern(rf"successfully {_DONE}\b{_WITHIN}[,;.] {_WITHIN}\b{_WRONG}")),
+    # What the call was to do is told first, as done, and then what went wrong.
+    _Sign(
+        (" was ", " were ", " been "),
+        lazy_pattern(
+            r"[ty](?<!\w.)(?:he|our) (?:[\w-]{1,30} ){1,4}?(?:was|were|has been|have been) "
+            rf"(?!{_GONE}){_REPORTED}[,;.] {_WITHIN}\b{_WRONG}"
+        ),
+    ),
+    _Sign(
+        (*(f"{done}{mark}" for done in _TOLD_FIRST for mark in ",;"),),
+        lazy_pattern(
+            r"\A(?!(?:no|too many|invalid|duplicate|never|nothing) )(?:[\w-]{1,30} ){1,3}?"
+            rf"(?<!not )(?<!be )(?<!are )(?<!yet )(?:{'|'.join(_TOLD_FIRST)})[,;]{_WITHIN}\b{_WRONG}"
+        ),
+    ),
+    # How many were done before it broke off.
+    _Sign(
+        (*(f" {digit}" for digit in range(1, 10)),),
+        lazy_pattern(
+            rf"(?:\A|(?<=[.;:\n] )|(?<=\n)){_REPORTED}"
+            r" (?:only |just |to |all |the |the first |another ){0,2}\d{1,6} [a-z]"
+        ),
+    ),
+    _Sign(
+        (" half ", " part ", " rest ", " remaining ", " others "),
+        lazy_pattern(
+            r"t(?<!\wt)he (?:(?:first|second|other) )?(?:half|part|rest|remaining|others)"
+            rf"\b[^\n,;.]{{0,40}}? (?:was|were|has been|have been) {_DONE}\b"
+        ),
+    ),
     _Sign(("partially ",), lazy_pattern(rf"partially (?:{_DONE}|{_WENT_WELL})\b")),
     _Sign(
         (" after ", " once "),

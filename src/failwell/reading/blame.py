@@ -205,9 +205,11 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     if is_compound:
         return re.compile(rf"(?<![\w.]){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?![\w])")
     return re.compile(
-        rf"[\"'`](?:--)?{escaped}[\"'`]"
+        rf"[\"'`“„«»「](?:--)?{escaped}[\"'`”“»«」]"
         rf"|(?:^|[\n;,(] ?|[.:] ){escaped}(?P<within>(?:[.\[][\w\]]{{1,80}}){{0,6}})(?:: |=)"
         rf"|\b(?:argument|parameter|field|property|param|option|key):? {escaped}\b"
+        rf"|(?:Feld|champ|campo|paramètre|parámetro|parâmetro|parametro|argumento?|параметр|поле|аргумент|参数|參數|字段"
+        rf"|パラメータ|パラメーター|引数|フィールド|매개변수|필드|인수) ?{escaped}(?![a-zA-Z0-9_])"
     )
 
 
@@ -502,7 +504,7 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
         refused = msgspec.structs.replace(found, code="QUERY_ERROR", retryable=False, outcome=None)
         return msgspec.structs.replace(refused, fields=(context.problem(keys, "A name in it is not defined"),))
     changes: dict[str, Any] = {}
-    if type_ == "CONFLICT":
+    if type_ == "CONFLICT" or found.code == "QUOTA_EXHAUSTED":
         changes["retry_after"] = delay_in_text(text, now=context.now)
     if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
         changes["fields"] = _blamed_fields(found, text, context)

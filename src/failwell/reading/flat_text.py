@@ -17,7 +17,7 @@ from failwell.phrases.effects import find_some, tells_of_effect
 from failwell.phrases.http_codes import BEFORE_STATUS, REASONS, VAGUE_STATUSES, meaning_of_status
 from failwell.phrases.language import Match, plain
 from failwell.phrases.meanings import fields_of
-from failwell.phrases.rpc_codes import INVALID_PARAMS, RECEIVED, relays_lost_session
+from failwell.phrases.rpc_codes import GRPC, INVALID_PARAMS, RECEIVED, relays_lost_session
 from failwell.phrases.system_codes import code_of_smtp_reply
 from failwell.phrases.vendor_codes import known_code
 from failwell.reading import validators
@@ -180,11 +180,15 @@ def find_cause(text: str, context: Context, *, learned: bool = True) -> Finding 
     found = _by_words(said, text, body, context, learned=learned)
     if found is not None and found.rule in _OF_ARGUMENTS and context.names and not found.fields:
         found = None
-    if found is not None and codes.derive(found.code, found.type).type == "VALIDATION" and tells_of_effect(said):
-        found = None  # a call that did something was not refused for its input
-    if found is not None and found.confidence >= CERTAIN and found.code not in _OPAQUE:
+    if found is None:
+        return _by_schema(context) or _by_name(said, context)
+    is_of_input = codes.derive(found.code, found.type).type == "VALIDATION"
+    if (is_of_input or found.rule == TOGETHER) and tells_of_effect(said):
+        # A call that did something was not refused for its input, and what failed of it is not what is likely.
+        return _by_schema(context) or _by_name(said, context)
+    if found.confidence >= CERTAIN and found.code not in _OPAQUE:
         return found
-    return _by_schema(context) or found or _by_name(said, context)
+    return _by_schema(context) or found
 
 
 def deciding_phrase(text: str, context: Context) -> str | None:
@@ -289,6 +293,8 @@ def _by_words(said: str, text: str, body: Body | None, context: Context, *, lear
     worded = match and _finding_of(match, words)
     stated = _with_numbers(worded, masked if body is None else _masked(text, context), body, context)
     stated = stated or _by_number(text)
+    if "rpc error: code = " in said:
+        stated = _by_rpc_status(stated, said) or stated
     found = stated and complete_finding(stated, said, context)
     if not learned or stated is not worded or (worded is not None and worded.rule in _ABOUT_RESULTS):
         return found
@@ -343,7 +349,9 @@ def _weighed(found: Finding | None, words: str) -> Finding | None:
         code=None,
         type=guess.type,
         confidence=confidence,
-        retryable=None if guess.type in _MAY_PASS else False,  # that waiting helps does not follow from a likeness
+        # That waiting helps does not follow from a likeness, nor that the call had no effect.
+        retryable=None if guess.type in _MAY_PASS else False,
+        outcome="unknown",
         blames=guess.type in _BLAMING,
     )
 
@@ -401,6 +409,20 @@ def _by_number(text: str) -> Finding | None:
     if found is None:
         return None
     return Finding(rule=f"JSON-RPC {INVALID_PARAMS}", code=RECEIVED[INVALID_PARAMS], confidence=0.8, words=found[0])
+
+
+_RPC_STATUS = lazy_pattern(r"rpc error: code = (\w{2,30})")
+
+
+def _by_rpc_status(found: Finding | None, said: str) -> Finding | None:
+    """Return what the status of gRPC says that Go puts before its errors, unless the words say more of the same."""
+    stated = _RPC_STATUS.search(said)
+    code = stated and GRPC.get(codes.screaming(stated[1]))
+    if stated is None or not isinstance(code, str):  # of an internal error, the words say more
+        return None
+    if found is not None and codes.derive(found.code, found.type).type == codes.type_of(code):
+        return None
+    return Finding(rule=f"gRPC status {stated[1]}", code=code, confidence=_STATUS_CONFIDENCE, words=stated[0])
 
 
 def _by_schema(context: Context) -> Finding | None:

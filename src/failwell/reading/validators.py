@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from failwell._json import is_array, is_object
 from failwell._lazy import lazy_pattern
-from failwell._spelling import closest
+from failwell._spelling import closest, normalised
 from failwell.codes import Outcome
 from failwell.failure import FieldProblem, last_key
 from failwell.reading.context import Context, Finding
@@ -267,7 +267,44 @@ def _is_of_answer(text: str, context: Context) -> bool:
 
 
 def _of_arguments(parse: Parser) -> Parser:
-    return lambda text, context: None if _is_of_answer(text, context) else parse(text, context)
+    def parse_arguments(text: str, context: Context) -> list[FieldProblem] | None:
+        found = None if _is_of_answer(text, context) else parse(text, context)
+        if found and context.is_known and any(map(text.__contains__, _DECODED)):
+            # A field that nobody sent, and nobody could, is one of an answer.
+            found = [problem for problem in found if last_key(problem.path) in context.keys] or None
+        return found
+
+    return parse_arguments
+
+
+# Structs of Go name their fields in their own way: `StartDate` is the argument `start_date`.
+_PLAYGROUND = lazy_pattern(r"Error:(Field validation for '([\w.\[\]]{1,80})' failed on the '(\w{1,40})' tag)")
+_KIND_OF_TAG = {
+    "required": "missing", "oneof": "enum", "len": "length", "min": "range", "max": "range", "gt": "range",
+    "gte": "range", "lt": "range", "lte": "range",
+}  # fmt: skip
+
+
+def _go_tags(text: str, context: Context) -> list[FieldProblem] | None:
+    """Read what the validator of Go's structs says: it names a tag for each field that breaks it."""
+    found: list[FieldProblem] = []
+    is_foreign = False
+    for match in _PLAYGROUND.finditer(text):
+        name = own_name(match[2], context)
+        if name is None:
+            is_foreign = bool(context.names)
+        else:
+            found.append(problem(context, [name], match[1], _KIND_OF_TAG.get(match[3], "format")))
+    return found[:_MOST_ISSUES] or (None if is_foreign else [])
+
+
+def own_name(name: str, context: Context) -> str | None:
+    """Return the argument that a name is of, in whatever spelling; None if there is none, or several."""
+    if name in context.names:
+        return name
+    plain = normalised(name)
+    alike = [own for own in context.names if normalised(own) == plain]
+    return alike[0] if len(alike) == 1 else None
 
 
 _serde = _rows(
@@ -279,9 +316,26 @@ _serde = _rows(
 _PLACE = lazy_pattern(r" at line \d{1,9} column \d{1,9}")
 
 
+_SERDE_VALUE = lazy_pattern(
+    r"(?:unknown (variant) |invalid (?:type|value): (?:string|integer|floating point|boolean|character) )"
+    r"(?:`([^`\n]{1,80})`|\"([^\"\n]{1,80})\"), expected "
+)
+
+
 def _rust(text: str, context: Context) -> list[FieldProblem] | None:
-    """Read what serde has against arguments; with a line and a column it speaks of a text that was decoded."""
+    """Read what serde has against arguments.
+
+    With a line and a column it speaks of a text that was decoded: of the arguments, if it quotes one.
+    """
+    if (match := _SERDE_VALUE.search(text)) is not None:
+        holders = [keys for keys, value in context.values if _shown(value) == (match[2] or match[3])]
+        if len(holders) == 1:
+            return [problem(context, list(holders[0]), match[0], "enum" if match[1] else "type")]
     return None if " at line " in text and _PLACE.search(text) else _serde(text, context)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _python = _rows(
@@ -294,6 +348,7 @@ _java = _rows(
     (r"could not be converted to [\w.`\[\]]{1,80}\. Path: \$\.?([\w.\[\]]{1,80})", "type"),
     (r"Unrecognized field \"([^\"\n]{1,80})\"", "unknown"),
     (r"Required request (?:parameter|body field) '([^'\n]{1,80})'", "missing"),
+    (r"\(through reference chain: [^\n]{0,300}?\[\"([\w-]{1,80})\"\]\)", "type"),
     (r"Cannot deserialize value of type [^\n]{1,120}()", "type"),
 )
 _THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
@@ -502,6 +557,7 @@ FAMILIES: tuple[Family, ...] = (
         _of_arguments(_go),
         "Go's MCP SDK and JSON.",
     ),
+    Family("Go validator", ("Error:Field validation for '",), _go_tags, "Tags of go-playground/validator."),
     Family("serde", ("`", "expected"), _rust, "serde, in servers written in Rust."),
     Family("Python call", ("argument",), _python, "Calls of Python functions with arguments that do not fit."),
     Family(
