@@ -1,4 +1,4 @@
-"""Structured errors and safe retries for MCP tools: typed failures in servers, read and acted on in agents.
+"""Structured errors and safe retries for MCP tools: servers raise typed failures, agents act on them.
 
 Names are loaded when they are first used, so that `import failwell` costs a process next to nothing.
 """

@@ -1,4 +1,4 @@
-"""`is_automatic`: whether anything is done without being asked for; one environment variable switches all of it off."""
+"""`is_automatic`: whether automatic actions are on; one environment variable turns all of them off."""
 
 import os
 

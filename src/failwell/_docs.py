@@ -1,4 +1,4 @@
-"""Where the documentation of this package is."""
+"""The address of this package's documentation."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata

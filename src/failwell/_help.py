@@ -1,4 +1,4 @@
-"""One layout for the help of all commands: purpose, usage, options in two columns, examples; wrapped to fit."""
+"""The layout of the help of all commands: purpose, usage, options in two columns, and examples, wrapped to fit."""
 
 import shutil
 import textwrap

@@ -1,4 +1,4 @@
-"""JSON: type guards for values, and objects read from and written for peers that may be hostile or sloppy."""
+"""JSON: type guards for values, and reading and writing objects for peers that may be hostile or careless."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard

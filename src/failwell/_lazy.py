@@ -1,4 +1,4 @@
-"""What is made when it is first used: the names of a package, and patterns. Importing them costs next to nothing."""
+"""Lazy loading: names of a package and regular expressions that are created when they are first used."""
 
 # Not `typing`: it takes longer to load than the rest of `import failwell`. Type checkers know the name.
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""The logger that everything in failwell writes to. `logging` is loaded with the first line that it gets."""
+"""The logger that failwell writes to. `logging` is imported when the first line is logged."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Hosts: which ones mean this machine."""
+"""Which host names mean this machine."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""`CallTrace`: where a tool call stands in a trace; and OpenTelemetry's names for what is said of a call.
+"""`CallTrace`: the position of a tool call in a trace, and OpenTelemetry's names for its attributes.
 
 The names are those of the semantic conventions for MCP. Their status is Development, so they stand here and nowhere
 else. The context of a trace travels in `params._meta.traceparent`, as W3C Trace Context writes it.

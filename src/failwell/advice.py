@@ -1,4 +1,4 @@
-"""`decide`: what to do about a failure, and why; `Hints`: what is known of the tool; `Policy`, `Tool`: how to call it.
+"""`decide`: what to do about a failure, and why; `Hints`: what is known about a tool; `Policy`, `Tool`: how to call it.
 
 This is the one answer to "may this call be made again, and what should be done?". The retry engine follows it, and
 every sentence that we write about a next step is worded from it.
@@ -54,7 +54,7 @@ _SENTENCES: dict[str, str] = {
 
 
 class Hints(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
-    """What is known about a tool: is it safe to run twice?
+    """What is known about a tool, above all whether it is safe to run twice.
 
     The defaults are those of the MCP specification, which promise nothing.
     """
@@ -133,7 +133,7 @@ class Tool(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
     revokes what the server promises. The rest is as in `Policy`.
 
     Raises:
-        ValueError: a number makes no sense.
+        ValueError: a number is out of range.
         TypeError: it is not a number.
     """
 
@@ -187,7 +187,7 @@ class Policy(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
     comes from the most specific one that gives it: a name before a pattern, then the pattern with more letters.
 
     Raises:
-        ValueError: a number makes no sense.
+        ValueError: a number is out of range.
         TypeError: it is not a number.
     """
 

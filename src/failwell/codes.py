@@ -66,7 +66,7 @@ class Row(Struct, frozen=True):
 
     @property
     def action(self) -> Action | None:
-        """The action that the suggestion words."""
+        """The action that the suggestion describes."""
         return self.step.action if self.step else None
 
 
@@ -354,7 +354,7 @@ def add(
 def _step(type_: Type, suggestion: str | None, action: Action | None) -> dict[str, Any] | None:
     if suggestion is None:
         if action is not None:
-            raise ValueError("an action needs the suggestion that words it")
+            raise ValueError("an action needs a suggestion that describes it")
         return None
     return {"sentence": suggestion, "action": action or TYPES[type_].action}
 
@@ -383,11 +383,11 @@ def contradictions(row: Row) -> Iterator[str]:
     recoverable = base.recoverable if row.recoverable is UNSET else row.recoverable
     outcome = base.outcome if row.outcome is UNSET else row.outcome
     if retryable and outcome == "executed":
-        yield "a call that took effect is not one to make again (retryable with outcome 'executed')"
+        yield "a call that took effect must not be made again (retryable with outcome 'executed')"
     if row.action == "retry" and retryable is False:
-        yield "its suggestion words a retry, and retryable is False"
+        yield "its suggestion advises a retry, but retryable is False"
     if row.action in ("fix_input", "wait") and not recoverable:
-        yield f"its suggestion words {row.action!r}, and recoverable is False"
+        yield f"its suggestion advises {row.action!r}, but recoverable is False"
 
 
 def kin(code: str | None) -> Row | None:

@@ -277,7 +277,7 @@ class WrongValue(Invalid):
 
 
 class Unparsable(Invalid):
-    """The input is not in the format it should be."""
+    """The input can't be parsed."""
 
     code = "PARSE_ERROR"
 
@@ -302,7 +302,7 @@ class QuotaExhausted(Denied):
 
 
 class Temporary(ToolFailure):
-    """It may pass."""
+    """It may succeed later."""
 
     type = "TRANSIENT"
 
@@ -347,7 +347,7 @@ class SendFailed(Temporary):
 
 
 class Busy(Temporary):
-    """The server is doing too much already; the call was not started."""
+    """The server is overloaded; the call was not started."""
 
     code = "SERVER_BUSY"
 
@@ -374,7 +374,7 @@ def _named(what: str, name: object, happened: str, more: dict[str, Any]) -> str:
 
 @names_slips
 def error(message: str, code: str | None = None) -> Failure:
-    """Return a failure with nothing but a message, and a code if there is one."""
+    """Return a failure that has only a message and, if you like, a code."""
     return Failure(message=message, code=code)
 
 

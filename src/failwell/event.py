@@ -1,4 +1,4 @@
-"""`Event`: what happened to a tool call, told by guards, clients, retries and proxies; which kinds end a call."""
+"""`Event`: what happened to a tool call, reported by guards, clients, retries and proxies; which kinds end a call."""
 
 import os
 from collections.abc import Callable

@@ -193,7 +193,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=K
 
     @property
     def failed_items(self) -> tuple[dict[str, Any], ...]:
-        """The items that failed where others of the same call did not: `details["failed_items"]`, else nothing.
+        """The items of a batch that failed while others succeeded: `details["failed_items"]`, else nothing.
 
         Each says which one it is (`index`, and `item` where it has a name) and why (`code`, `message`).
         """

@@ -1,4 +1,4 @@
-"""`PolicyFile`: what an operator knows of servers and tools, and how to call them, in one TOML file.
+"""`PolicyFile`: what an operator knows about servers and tools, and how to call them, in one TOML file.
 
 It is strict: a misspelt `read_only = false` that was passed over would be a card that is charged twice.
 """

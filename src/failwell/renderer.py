@@ -1,4 +1,4 @@
-"""`render`: a failure as one short text for a model, what happened and what to do next."""
+"""`render`: a failure as one short text for a model, with what happened and what to do next."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _WAIT = "Wait,"
 def render(failure: Failure, hints: Any = None, *, attempt: int = 1, policy: Policy = ADVICE) -> str:
     """Return a failure for a model: what happened, what is wrong with which field, and what to do next.
 
-    Of what was read from text without confidence, only that text is shown, and the next step that it names.
+    Of a failure that was read from text without confidence, only that text and the next step it names are shown.
 
     Args:
         failure: what happened.

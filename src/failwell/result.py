@@ -1,4 +1,4 @@
-"""`Result`: compose steps that may fail without raising."""
+"""`Result`: combine steps that may fail, without exceptions."""
 
 import sys
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Ok(Struct, Generic[T], frozen=True):
 
     @property
     def failure(self) -> NoReturn:
-        """Nothing: ask for it only if `ok` is false. Type checkers know that, so `ok` decides for them too.
+        """Not available: check `ok` first. Type checkers enforce this.
 
         Raises:
             AttributeError: always.
@@ -33,7 +33,7 @@ class Ok(Struct, Generic[T], frozen=True):
         return self.value
 
     def then(self, step: "Callable[[T], Result[U]]") -> "Result[U]":
-        """Return what the next step makes of the value."""
+        """Call the next step with the value and return its result."""
         return step(self.value)
 
     @classmethod
@@ -50,7 +50,7 @@ class Err(Struct, frozen=True):
 
     @property
     def value(self) -> NoReturn:
-        """Nothing: ask for it only if `ok` is true.
+        """Not available: check `ok` first.
 
         Raises:
             AttributeError: always.

@@ -1,4 +1,4 @@
-"""For tests of code that retries: retries without waiting, a clock that only sleeping moves, a log of events.
+"""For tests of code that retries: retries without waiting, a fake clock, and a log of events.
 
 ```python
 import failwell as fw

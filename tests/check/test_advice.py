@@ -64,7 +64,7 @@ def test_addresses_that_a_library_adds_have_advice_of_their_own(reason: str, tit
     ("name", "title"),
     [
         ("search", "Name the wrong field, and say what it should be"),
-        (SERVER, "Name the tools there are to a caller of one that does not exist"),
+        (SERVER, "List the available tools when a caller asks for one that does not exist"),
     ],
 )
 def test_calls_of_tools_that_do_not_exist_have_advice_of_their_own(name: str, title: str) -> None:

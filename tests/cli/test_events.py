@@ -504,7 +504,7 @@ FOREIGN = {
     "foreign": (["CREATE TABLE users (name)"], "no events have been written there yet"),
     "newer": (
         ["CREATE TABLE failwell_schema (version INTEGER)", "INSERT INTO failwell_schema VALUES (99)"],
-        "a later version of failwell made this store (format 99, and this one knows",
+        "this store was made by a later version of failwell (format 99, and this one knows",
     ),
     "half": (
         [

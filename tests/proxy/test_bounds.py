@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from failwell.proxy import bounds
-from failwell.redact import whole
+from failwell.redact import json_value
 from failwell.schema import complexity, validator
 
 pytestmark = pytest.mark.table
@@ -21,7 +21,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "bounds.md").read_tex
         ("a call that the proxy can make again", f"{bounds.MAX_RETRIED_CALL >> 20} MiB"),
         ("calls kept until they are answered", f"{bounds.MAX_KEPT_CALLS >> 20} MiB"),
         ("unanswered requests of one proxied session", f"{bounds.MAX_PENDING:,}"),
-        ("what a proxy redacts", f"{whole.MOST_CHARACTERS:,} characters"),
+        ("what a proxy redacts", f"{json_value.MOST_CHARACTERS:,} characters"),
         ("a schema that arguments are checked against", f"{complexity.MOST_SCHEMA_VALUES:,} values"),
         ("a schema that arguments are checked against", f"{complexity.DEEPEST} levels"),
         ("a schema that arguments are checked against", f"{complexity.MOST_PATTERNS} patterns"),

@@ -13,7 +13,7 @@ from aiohttp import web
 from failwell.proxy import rewriter as rewriting
 from failwell.proxy.channels import PASSED_VERBATIM, redacted_message
 from failwell.proxy.conversation import Settings
-from failwell.redact import whole
+from failwell.redact import json_value
 from tests.proxy.clients import Client
 from tests.proxy.conversations import Ends
 from tests.proxy.http.setting import ask, call, event, gateway, post, scripted
@@ -288,13 +288,13 @@ def test_a_dry_run_changes_nothing() -> None:
 class TestWhenRewritingBreaks:
     """Something in our own path raises: what passes then is a minimal error, never the server's words."""
 
-    @pytest.fixture(params=["explain", "write_result", "redact_whole", "advised", "json_safe"])
+    @pytest.fixture(params=["explain", "write_result", "redact_json", "advised", "json_safe"])
     def broken(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         def fail(*_: Any, **__: Any) -> Any:
             raise RuntimeError("a bug")
 
         monkeypatch.setattr(rewriting, request.param, fail)
-        monkeypatch.setattr(whole, "clean", fail)
+        monkeypatch.setattr(json_value, "clean", fail)
         return str(request.param)
 
     @pytest.mark.parametrize("name", CHANNELS)

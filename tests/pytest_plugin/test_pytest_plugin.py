@@ -161,7 +161,7 @@ def test_a_provocation_of_what_no_tool_declares_is_told(project: pytest.Pytester
 
     result = run(project, "-k", "declares")
 
-    result.stdout.fnmatch_lines("*failwell_provocations provokes what no tool declares: DEADLOCK of read_task")
+    result.stdout.fnmatch_lines("*failwell_provocations has cases that no tool declares: DEADLOCK of read_task")
 
 
 def test_probes_of_a_file_provoke_declared_codes(project: pytest.Pytester) -> None:

@@ -195,7 +195,7 @@ def test_all_free_space_can_be_given_back_also_by_a_file_of_version_1(tmp_path: 
         ("keep_count=-1", "'-1' is not a number of records: write it like 1000000"),
         ("keep_size=big", "'big' is not a size: write it like 500MB or 2GB"),
         ("keep_size=1KB", "keep_size must be at least 1MB"),
-        ("keep_days=3", "what a store keeps is told by keep_age, keep_count, keep_size, not by keep_days"),
+        ("keep_days=3", "unknown setting 'keep_days': use one of keep_age, keep_count, keep_size"),
         ("keep_age=1d&keep_age=2d", "keep_age is given twice"),
     ],
 )

@@ -216,7 +216,7 @@ def test_what_is_told_of_a_store_that_is_away_is_true_and_stands_in_one_line() -
 
     assert told == [
         "call records cannot be written and are waiting: OSError: no route",
-        "call records are being lost: the store accepts none, and no more can wait",
+        "call records are being lost: the store accepts none, and the buffer is full",
     ]
 
 
@@ -314,7 +314,7 @@ def test_nonsense_is_counted_and_harms_nothing(caplog: pytest.LogCaptureFixture)
 
     assert [one.kind for one in sink.records if one.tool] == ["success"]
     assert recorder.lost == 1
-    assert "no record could be made of what a recorder was told" in caplog.text
+    assert "an event could not be turned into a record" in caplog.text
 
 
 def test_after_the_end_nothing_is_taken() -> None:

@@ -309,7 +309,7 @@ def test_a_disk_that_fills_up_within_a_batch_takes_no_record_twice(
     monkeypatch.setattr(os, "write", write_what_fits)
     batch = [record(float(number)) for number in range(9)]
 
-    with pytest.raises(OSError, match="takes no more"):
+    with pytest.raises(OSError, match="nothing more can be written"):
         sink.write(batch)
     sink.write(batch)
     sink.close()

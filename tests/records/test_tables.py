@@ -155,7 +155,7 @@ def test_processes_of_the_version_before_write_on_while_others_migrate(old: str)
     [
         (
             f"UPDATE failwell_schema SET version = {VERSION + 1}",
-            f"a later version of failwell made this store .format {VERSION + 1}, and this one knows {VERSION}.: update",
+            f"made by a later version of failwell .format {VERSION + 1}, and this one knows {VERSION}.: update",
         ),
         ("UPDATE failwell_schema SET version = 0", "the tables are not failwell's: they have no version"),
         ("DELETE FROM failwell_schema", "the tables are not failwell's: they have no version"),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from failwell.redact import scrubber
 from failwell.redact.scrubber import has_gate, has_token, is_plain, scrub
+from failwell.redact.secret_values import SHORTEST_TOKEN, has_digits_of_a_card
 from failwell.redact.secrets import SHAPES, may_name_a_secret
-from failwell.redact.values import SHORTEST_TOKEN, has_digits_of_a_card
 from tests.redact.test_scrubber import CARRIERS, FORMS, LONG, TOKENS, dangerous
 from tests.strategies import examples
 

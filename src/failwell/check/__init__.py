@@ -1,1 +1,1 @@
-"""`failwell check`: provoke a server's tools, grade how well they fail, and say what to mend."""
+"""`failwell check`: provoke failures of a server's tools, grade them, and say what to fix."""

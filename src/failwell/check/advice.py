@@ -135,7 +135,7 @@ if (!parsed.success)
         rows="tools",
     ),
     Remedy(
-        "Name the tools there are to a caller of one that does not exist",
+        "List the available tools when a caller asks for one that does not exist",
         "A model that misspelt a name finds the right one in the list.",
         ("names_field", "says_expected", "lists_options", "repairable"),
         {
@@ -174,7 +174,7 @@ return fail("NOT_FOUND", "Task t-9 does not exist. Call list_tasks to see what e
     ),
     Remedy(
         "Keep addresses of libraries out of the text",
-        "A model rarely can open them, and they cost tokens in every error.",
+        "Models can rarely open them, and they cost tokens in every error.",
         ("safe",),
         {
             "fastmcp": _python("""

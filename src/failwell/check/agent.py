@@ -1,4 +1,4 @@
-"""A mechanical agent that knows only the error, and the call that it would make next.
+"""A mechanical agent that knows only the error, and the call it would make next.
 
 It changes only what the error names. What to put there it takes from the error, or from the tool's published schema,
 as any agent can. If the error names nothing, it is at a loss.

@@ -1,4 +1,4 @@
-"""Valid arguments made from a schema: the shapes it allows, the fields in them, values that fit."""
+"""Generate valid arguments from a schema."""
 
 import copy
 from collections import deque

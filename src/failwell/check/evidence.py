@@ -1,4 +1,4 @@
-"""`Evidence`: all that one call and its answer say, for the grades to judge."""
+"""`Evidence`: everything about one call and its answer that the grades look at."""
 
 import re
 from collections.abc import Collection

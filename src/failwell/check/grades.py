@@ -86,7 +86,7 @@ def _is_tool_error(evidence: Evidence) -> Verdict:
 
 
 def _is_alive(evidence: Evidence) -> Verdict:
-    return True if evidence.alive else "the server did not answer any more after this call"
+    return True if evidence.alive else "the server stopped answering after this call"
 
 
 def _is_quick(evidence: Evidence) -> Verdict:
@@ -185,7 +185,7 @@ def _says_retry(evidence: Evidence) -> Verdict:
     if failure is None:
         return _NO_FAILURE
     if evidence.probe.breaks_schema and _invites_repeat(evidence, failure):
-        return "the text invites to repeat a call that can never succeed"
+        return "the text invites the agent to repeat a call that can never succeed"
     if failure.code in _NEEDS_DELAY and failure.retry_after is None:
         return "the text does not say how long to wait"
     # Another next step tells as much as words do: not to repeat this call.

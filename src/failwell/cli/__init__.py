@@ -1,4 +1,4 @@
-"""The command line: one module for each command, named after it, and their table in `commands`.
+"""The command line: one module per command, named after it; `commands` has the table.
 
 `run` returns the exit code. 0: done. 1: there is a finding, or the payload is not a failure. 2: misuse or bad input,
 with one line on stderr that says what is wrong.

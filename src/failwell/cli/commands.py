@@ -1,4 +1,4 @@
-"""The table of commands, and the parser that runs the one that was asked for.
+"""The table of commands, and the parser that runs them.
 
 To add a command, write a module with its name and a function with its name in it, and add a row here.
 """

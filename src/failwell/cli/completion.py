@@ -1,4 +1,4 @@
-"""Shell completion: the response to a shell that asks for it, and words that several commands complete."""
+"""Shell completion: the response to the shell, and the values that several commands complete."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What commands show to people: in colour on a terminal, as plain text elsewhere."""
+"""Output for people: coloured on a terminal, plain text elsewhere."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""`failwell convert`: a failure of any form as a result in another dialect."""
+"""`failwell convert`: write a failure in another dialect."""
 
 from typing import Annotated
 

@@ -75,14 +75,14 @@ def demo(
     except ImportError:
         raise Misuse(install_line("demo")) from None
     streams: Streams = context.obj
-    spoken = dialect or "compact"
+    dialect_used = dialect or "compact"
     try:
         if as_json:
-            results = asyncio.run(runner.run_demo(spoken))
-            write_json(streams.stdout, runner.as_json(spoken, results))
+            results = asyncio.run(runner.run_demo(dialect_used))
+            write_json(streams.stdout, runner.as_json(dialect_used, results))
             return
         with show_progress(streams.stdout, in_full=dialect is not None) as display:
-            results = asyncio.run(runner.run_demo(spoken, on_step=display.on_step, on_scene=display.on_scene))
+            results = asyncio.run(runner.run_demo(dialect_used, on_step=display.on_step, on_scene=display.on_scene))
         show_score(streams.stdout, runner.scores(results))
     except runner.DemoFailed as failed:
         raise Misuse(str(failed)) from None

@@ -1,4 +1,4 @@
-"""`failwell events`: list, follow, export, sum up, mark and prune the events of a store."""
+"""`failwell events`: list, follow, export, summarize, mark and prune the events of a store."""
 
 import time
 from collections import deque

@@ -1,4 +1,4 @@
-"""`failwell explain`: what a code, a type, a status, a number of JSON-RPC or an exception means, and what to do."""
+"""`failwell explain`: what a code, type, HTTP status, JSON-RPC code or exception means, and what to do."""
 
 import builtins
 from collections.abc import Iterator

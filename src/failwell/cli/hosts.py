@@ -1,4 +1,4 @@
-"""`failwell hosts`: list the servers of all hosts on this machine, put the proxy in front, take it away, check them."""
+"""`failwell hosts`: list, wrap, unwrap and check the servers of all hosts on this machine."""
 
 import asyncio
 import difflib

@@ -1,4 +1,4 @@
-"""`failwell policy`: propose a policy file for a server, check one, show what it says, write its JSON Schema."""
+"""`failwell policy`: propose, check and show a policy file, and print its JSON Schema."""
 
 import asyncio
 import glob

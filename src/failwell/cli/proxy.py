@@ -1,4 +1,4 @@
-"""`failwell proxy`, for help, completion and tests: as a process of its own it starts without this module."""
+"""`failwell proxy`, for help, completion and tests only: the command itself starts without this module."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""`failwell read`: the failure in a payload, in recorded calls or in the answer of a live server, and what to do."""
+"""`failwell read`: explain the failure in a payload, in recorded calls or in the answer of a live server."""
 
 import asyncio
 import json

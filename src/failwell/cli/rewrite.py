@@ -1,4 +1,4 @@
-"""`failwell rewrite`, for help and tests: as a process of its own it starts without this module."""
+"""`failwell rewrite`, for help and tests only: the command itself starts without this module."""
 
 import contextlib
 import io

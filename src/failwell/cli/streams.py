@@ -1,4 +1,4 @@
-"""What commands read and write: payloads, files and JSON in, JSON out; how they refuse and how they are interrupted."""
+"""Input and output of commands: payloads, files and JSON; misuse and interruption."""
 
 import json
 import shlex

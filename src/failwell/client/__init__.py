@@ -1,4 +1,4 @@
-"""Calling tools: decoded, retried where that is safe, repaired and replaced where the caller wants it. No SDK here."""
+"""Tool calls for agents: results are read, calls retried, corrected or replaced as the caller wants. No SDK here."""
 
 from failwell.client._caller import Caller, CallResult, approved
 from failwell.client._install import Installation, install, uninstall, wrap

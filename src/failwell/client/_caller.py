@@ -384,7 +384,7 @@ class Caller:
             read-only; True: whatever is sure enough, where the call had no effect; False: never.
         fallbacks: by tool, a function of the failure and the arguments that gives something in place of the result.
         trust: whose annotations to trust: all servers, none, those named, or those it returns true for.
-        dialect: what the servers are known to speak, if it does not flag errors.
+        dialect: the format that the servers are known to use, if it does not flag errors.
         unflagged: look for failures in results that are not flagged as errors too.
         policy_file: a policy file or its path: what it says about a server or a tool beats *policy*, *trust* and
             *unflagged*; its limits count where there are no other ones.

@@ -1,4 +1,4 @@
-"""What a server says of its tools: `tools/list` is fetched once, and only after a call failed; `Pins`: what counts."""
+"""What a server says about its tools: `tools/list`, fetched once, after a call failed; `Pins`: what may be trusted."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable

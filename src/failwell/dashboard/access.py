@@ -1,4 +1,4 @@
-"""`Access`: which requests the dashboard answers: none from other sites, and beyond loopback only with the token."""
+"""`Access`: which requests the dashboard answers: none from other sites, and none without the token beyond loopback."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""`App`: answers requests with the files of the page, and with its data as JSON or CSV."""
+"""`App`: serves the files of the page, and its data as JSON or CSV."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Counts of calls and failures by hour and by minute, which the dashboard keeps in tables of its own.
+"""Counts of calls and failures per hour and per minute, in the dashboard's own tables.
 
 They follow from the records, so they are never migrated: counts of another version are dropped and made again.
 """

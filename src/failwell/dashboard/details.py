@@ -1,4 +1,4 @@
-"""The details of a failure: the events of its call, what the agent did before and next, and what became of it."""
+"""The details of a failure: the events of its call, what the agent did before and after, and how it ended."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a view shows as a file: CSV that no spreadsheet takes for a formula, or JSON."""
+"""Export of a view as CSV, safe to open in a spreadsheet, or as JSON."""
 
 import csv
 import io

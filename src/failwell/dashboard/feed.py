@@ -1,4 +1,4 @@
-"""The records of a view, the newest first, and those that came since."""
+"""The records of a view, newest first, and those added since."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The figures of a view: totals, verdicts on failures, figures over time, and groups, the worst first."""
+"""The figures of a view: totals, verdicts on failures, figures over time, and groups, worst first."""
 
 import math
 from collections import defaultdict

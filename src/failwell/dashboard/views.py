@@ -1,4 +1,4 @@
-"""`View`: what the page shows, read from the query of its address."""
+"""`View`: what the page shows, parsed from the query of its address."""
 
 from collections.abc import Iterable
 from typing import get_args

@@ -1,4 +1,4 @@
-"""The two agents of the demo, without and with failwell. Neither has a model: they act on what the answers say.
+"""The two agents of the demo, without and with failwell. Neither has a model: they follow fixed rules.
 
 The plain agent does what careful harnesses do with flat text. Most harnesses hand every error to the model at once.
 Those that retry do it on words that sound like a failure that passes, up to three calls in all, with a growing delay.
@@ -79,11 +79,11 @@ def decide_by_words(answer: DemoAnswer, attempt: int) -> PlainDecision:
     if not answer.is_error:
         return PlainDecision(TAKE_IT, "it is not flagged as an error")
     if not any(word in answer.text.lower() for word in PASSING_WORDS):
-        return PlainDecision(HAND_OVER, "the text names nothing that passes")
+        return PlainDecision(HAND_OVER, "the text names no temporary problem")
     if attempt > len(PLAIN_DELAYS):
         return PlainDecision(HAND_OVER, f"it failed {attempt} times")
     delay = PLAIN_DELAYS[attempt - 1]
-    return PlainDecision(f"retry in {delay:g} s", "the text sounds like trouble that passes", delay)
+    return PlainDecision(f"retry in {delay:g} s", "the text suggests a temporary problem", delay)
 
 
 async def run_plain_agent(connection: DemoConnection, scene: Scene, on_step: OnStep) -> DemoAnswer | None:

@@ -1,4 +1,4 @@
-"""The real client of the mcp SDK, connected over stdio to a server of the demo in a process of its own."""
+"""The mcp SDK's client, connected over stdio to a demo server in its own process."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Run the demo: start both servers, let the agent of each make every call, count the effects and sum up."""
+"""Run the demo: start both servers, let each agent make every call, count the side effects and compute the score."""
 
 import asyncio
 import functools
@@ -88,8 +88,8 @@ async def _run_sides(
     ready = {side: asyncio.Queue[AgentRun]() for side in SIDES}
     async with asyncio.TaskGroup() as group:
         for side in SIDES:
-            spoken = dialect if side == "failwell" else None
-            group.create_task(_run_side(side, folder / side, spoken, on_step, ready[side]))
+            dialect_used = dialect if side == "failwell" else None
+            group.create_task(_run_side(side, folder / side, dialect_used, on_step, ready[side]))
         for scene in SCENES:
             results.append(SceneResult(scene, {side: await ready[side].get() for side in SIDES}))
             on_scene(results[-1])

@@ -1,4 +1,4 @@
-"""The scenes of the demo: calls that fail, one in each way, and the results of the agents that made them.
+"""The scenes of the demo: one call for each way to fail, and what each agent made of it.
 
 Needs no SDK, so that the command line can load it.
 """
@@ -105,7 +105,7 @@ SCENES = (
         effect="charges",
     ),
     Scene(
-        title="an order that somebody else edits",
+        title="an order that somebody else is editing",
         tool="edit_order",
         arguments={"order": "o-102", "note": "ring twice"},
         proof="o-102: ring twice",

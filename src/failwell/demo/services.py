@@ -1,4 +1,4 @@
-"""What the shop depends on: a catalogue, a bank and other services, on loopback, that fail as such services do."""
+"""The services the shop depends on, such as a catalogue and a bank: they run on loopback and fail realistically."""
 
 import sqlite3
 import threading

@@ -1,4 +1,4 @@
-"""The tools of the demo: a shop over sqlite with services behind it.
+"""The tools of the demo: a shop that uses SQLite and HTTP services.
 
 They are the same on both servers, to the letter. Where the author knows what went wrong, an exception says it in a
 sentence that tells a reader all; everything else flies as the library raised it.

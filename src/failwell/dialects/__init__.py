@@ -1,4 +1,4 @@
-"""The five dialects: `encode` writes a failure in one of them, `canonical` is what any of them can say of it."""
+"""The five dialects: `encode` writes a failure in one of them; `canonical` makes the redacted form they write."""
 
 from failwell.dialects._placement import encode
 from failwell.dialects._registry import DIALECTS, get

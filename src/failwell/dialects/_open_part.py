@@ -1,4 +1,4 @@
-"""The open part of a dialect: details, what the dialect has no field for, and unknown keys of a payload.
+"""The open part of a dialect's payload: details, fields that the dialect lacks, and unknown keys.
 
 The details come first, then our keys; if the details use one of our keys, all of them nest under `details`.
 Only what plain decoding would get wrong is written, and never the tool: who called it knows.

@@ -1,4 +1,4 @@
-"""Where a failure stands on an MCP result: one text block in a dialect, the whole of it in `_meta`, the flag."""
+"""Where a failure goes in an MCP result: one text block in a dialect, the whole failure in `_meta`, and the flag."""
 
 import inspect
 from collections.abc import Collection, Iterable, Mapping
@@ -88,7 +88,7 @@ def encode(
 ) -> dict[str, Any]:
     """Return a failure as a wire-shaped result: one text block, `isError`, and the whole failure in `_meta`.
 
-    Everything is redacted on the way. Never fails because of what a failure holds: if encoding breaks, a valid
+    Everything is redacted on the way. Never fails because of what a failure contains: if encoding breaks, a valid
     minimal error is sent and the reason is logged. A failure that was read from text without confidence is sent as
     that text alone.
 

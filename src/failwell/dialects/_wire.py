@@ -1,4 +1,4 @@
-"""`Wire`: what of a result a dialect writes and reads."""
+"""`Wire`: the parts of a result that a dialect writes and reads."""
 
 from typing import Any, Protocol
 

@@ -1,1 +1,1 @@
-"""Exceptions and HTTP answers become failures, by rules that users extend in one line."""
+"""Turn exceptions and HTTP responses into failures, by rules that users can extend in one line."""

@@ -1,4 +1,4 @@
-"""Whether an exception is about what the caller sent: the document or value that it complains of is an argument.
+"""Whether an exception is about an argument: what it could not parse is something the caller sent.
 
 A parser in a tool's body may read an argument, the answer of a service or a file of its own; its exception looks the
 same each time. Without evidence the caller is not blamed.

@@ -1,4 +1,4 @@
-"""Rules for what drives other programs: containers, browsers, shells, task queues."""
+"""Rules for libraries that drive other programs: containers, browsers, shells, task queues."""
 
 from typing import Any
 

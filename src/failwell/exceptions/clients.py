@@ -1,4 +1,4 @@
-"""What went wrong where a tool asked the client, and so the user, for something: elicitation, sampling, roots.
+"""Failures of requests from a tool to the client or its user: elicitation, sampling, roots.
 
 SDKs have no classes for it. Which request it was, the frames of the SDK tell that the exception came through.
 """

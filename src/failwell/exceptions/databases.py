@@ -1,4 +1,4 @@
-"""Rules for databases without SQL: Redis, MongoDB, Neo4j, Cassandra, and what keeps counters in them."""
+"""Rules for databases without SQL, such as Redis, MongoDB and Neo4j, and for libraries that count in them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From any exception to a `Failure`: the exception itself, what it carries, then what it was raised from.
+"""Turn any exception into a `Failure`: look at the exception itself, what it carries, and what it was raised from.
 
 1. A `ToolFailure`, also as the explicit cause, speaks for itself: its failure, unchanged.
 2. Rules of users for classes below which we have none, then what a client answered to a request of the tool, then our

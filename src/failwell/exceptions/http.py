@@ -44,7 +44,7 @@ def from_http(
     body: object = None,
     now: float | None = None,
 ) -> Failure:
-    """Return the failure that an HTTP answer stands for: a status, with headers and a body (text, bytes, JSON) or bare.
+    """Return the failure that an HTTP response describes: its status and, if given, its headers and body.
 
     Reads the delay from `Retry-After` and similar headers, RFC 9457 problem details, and the error bodies of common
     services. Their texts stay out of the failure.

@@ -1,4 +1,4 @@
-"""Which rules an exception class has: those of users and our tables, the nearest class along the MRO first.
+"""Look up the rules for an exception class, users' and built-in ones, nearest class in the MRO first.
 
 A rule is keyed by the top-level package and the name of a class, so no library is imported to know its exceptions.
 """
@@ -165,15 +165,16 @@ def rule(of: Key, verdict: Rule | None = None, *, server: Any = None) -> Any:
         return {"code": "OUT_OF_STOCK", "type": "CONFLICT", "details": {"left": exc.left}}
     ```
 
-    The nearest class decides: a rule for `ValueError` leaves `json.JSONDecodeError`, for which we have a rule, alone. A
-    tuple names the top-level package and the class, for classes you do not want to import. Without a verdict this is
-    a decorator; with one it returns a handle whose `remove()` takes the rule back, also usable in a `with` block.
+    The nearest class decides: a rule for `ValueError` does not affect `json.JSONDecodeError`, which has a built-in
+    rule. A tuple names the top-level package and the class, for classes you do not want to import. Without a verdict
+    this is a decorator; with one it returns a handle whose `remove()` takes the rule back, also usable in a `with`
+    block.
 
     With *server*, the rule holds for the tools of that protected server alone and goes before those that hold for all.
 
     Raises:
         TypeError: the key is neither a class nor such a tuple, the verdict is not a rule, or *server* is not a server.
-        ValueError: a field has a value that is none of its choices.
+        ValueError: a field has a value that is not allowed.
     """
     _check_key(of)
     if verdict is None:

@@ -1,4 +1,4 @@
-"""Files of hosts: read with a bound, changed in place, written at once or not at all, with a backup and a way back."""
+"""Configuration files of hosts: bounded reads, atomic writes with a backup, and exact restoring."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""The command by which a host starts the proxy."""
+"""The command that a host runs to start the proxy."""
 
 import shutil
 import sys

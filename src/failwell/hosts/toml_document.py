@@ -1,4 +1,4 @@
-"""TOML as values with positions: tomllib says what is valid and what it means, the scanner where it stands."""
+"""TOML as values with positions: tomllib parses it, a scanner finds where each value is."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""Failures in the terms of other libraries: one module per library, imported by whoever uses it."""
+"""Integrations with other libraries: one module per library, imported only by its users."""

@@ -1,1 +1,1 @@
-"""How failures are worded and numbered by others: one phrase language, tables by family of software, delays, codes."""
+"""Known wordings and codes of failures: the phrase language, tables by kind of software, delays and codes."""

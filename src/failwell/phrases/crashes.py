@@ -1,4 +1,4 @@
-"""How a program words its own mistakes, in any language."""
+"""Wordings of a program's own bugs, in any programming language."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""How databases and their drivers word a failure."""
+"""Wordings of databases and their drivers."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""Wording by which a failure says that the call did something, or may have: whatever failed, it is not "no effect".
+"""Wordings that say that a failed call did something, or may have.
 
 `Created issue 42, but could not add the label: label not found` is a refused label and a created issue. The words after
 the "but" decide the code; these decide that nobody may call it rejected.

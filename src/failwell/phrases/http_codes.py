@@ -1,4 +1,4 @@
-"""HTTP statuses: what each one means, and the reasons that are written behind it."""
+"""HTTP statuses: what each one means, and its reason phrases."""
 
 from failwell.phrases.meanings import Meaning, fields_of, not_executed
 

@@ -1,4 +1,4 @@
-"""How hand-written checks and parsers word what is wrong with the input."""
+"""Wordings of hand-written checks and parsers for invalid input."""
 
 from failwell.phrases.language import Rule
 

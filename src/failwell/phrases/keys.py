@@ -1,4 +1,4 @@
-"""Keys of error objects: what each is about, whatever its spelling.
+"""Keys of error objects and what each means, whatever its spelling.
 
 `retry_after`, `retryAfter` and `Retry-After` are one name.
 """

@@ -1,4 +1,4 @@
-"""How services word limits: those that a wait lifts, and those that it does not."""
+"""Wordings of limits: those that end after a wait, and those that don't."""
 
 from failwell.phrases.language import Rule
 

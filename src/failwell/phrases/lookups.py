@@ -1,4 +1,4 @@
-"""How programs say that something does not exist, or not now."""
+"""Wordings for something that does not exist, or not at the moment."""
 
 from failwell.phrases.language import Rule
 

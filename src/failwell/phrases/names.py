@@ -1,4 +1,4 @@
-"""Rules for names: what the class of an unknown library, or a code that a service sent, seems to mean.
+"""Rules for names: what the name of an unknown exception class or error code seems to mean.
 
 A guess never claims to know whether the operation took effect, so it cannot make an unsafe retry look safe.
 """

@@ -1,4 +1,4 @@
-"""How network stacks, HTTP clients, resolvers and TLS libraries word a failure."""
+"""Wordings of network stacks, HTTP clients, resolvers and TLS libraries."""
 
 from failwell.phrases.language import Rule
 

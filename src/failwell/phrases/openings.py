@@ -1,4 +1,4 @@
-"""How an error text begins where nothing flags it: openings that only an error has, and openings that prose has too."""
+"""How unflagged error texts begin: openings that only errors have, and openings that prose has too."""
 
 _ERROR = (
     "[Ee]rror|ERROR|Exception|Failure|Failed"

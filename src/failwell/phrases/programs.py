@@ -1,4 +1,4 @@
-"""How MCP servers, git and URL parsers word what they are known for."""
+"""Wordings of MCP servers, git and URL parsers."""
 
 from failwell.phrases.language import Rule
 

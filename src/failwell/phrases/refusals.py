@@ -1,4 +1,4 @@
-"""How programs refuse an argument without saying much about it."""
+"""Wordings that reject an argument without saying why."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""How SDKs and decoders word that a result is wrong: the call was made, and its input is seldom at fault."""
+"""Wordings of SDKs and decoders for an invalid result: the call was made, and its input is rarely at fault."""
 
 from failwell.phrases.language import Rule
 

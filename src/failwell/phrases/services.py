@@ -1,4 +1,4 @@
-"""How web services and their SDKs word missing sign-ins, refusals and outages."""
+"""Wordings of web services and their SDKs: missing sign-ins, refusals and outages."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""Settings: a value whose name sounds like a failure, and what the server itself is set up with.
+"""Wordings about settings: values whose names sound like failures, and the server's own configuration.
 
 A rate limit of -1 is no rate limit reached, and a broken settings file is no broken input.
 """

@@ -1,4 +1,4 @@
-"""How programs say that the present state stands against a call."""
+"""Wordings for a call that conflicts with the current state."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""How operating systems word a failed call, through every language's standard library."""
+"""Wordings of operating systems, as every language's standard library passes them on."""
 
 from failwell.phrases.language import Rule
 

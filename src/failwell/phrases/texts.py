@@ -1,4 +1,4 @@
-"""Rules for texts: every table of wording in the order in which they are tried, the most telling first."""
+"""Rules for texts: every table of wordings in the order in which they are tried, most specific first."""
 
 from collections.abc import Iterator
 from functools import cache

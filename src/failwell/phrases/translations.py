@@ -1,4 +1,4 @@
-"""What the rules for texts look for in languages other than English.
+"""Wordings in languages other than English.
 
 To read an error text in another language, add its phrases here: one row names the rule that they mean the same as.
 Write out the forms of a word, `(gefunden|finden)`: a whole word is found faster than a beginning.

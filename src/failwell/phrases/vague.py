@@ -1,4 +1,4 @@
-"""Wording that names no cause: tried last, and trusted least."""
+"""Wordings that name no cause: tried last, and trusted least."""
 
 from failwell.phrases.language import Rule
 

@@ -1,4 +1,4 @@
-"""Published error codes of vendors: every table, and what a code means that is the same wherever it comes from.
+"""Published error codes of vendors: all tables, and the codes that mean the same everywhere.
 
 A client library knows whose codes it gets, and some error objects tell by their shape. Where nobody knows, only those
 codes count that mean the same everywhere.

@@ -1,4 +1,4 @@
-"""How a service is told from the shape of its error object, so that its own codes count.
+"""Recognize a service by the shape of its error object, so that its own codes apply.
 
 A shape is marks with blanks between them, all of which must hold. A mark is a dotted path with an optional test:
 

@@ -1,1 +1,1 @@
-"""The proxy: put in front of any MCP server, it makes the server's failures structured and passes all else as it is."""
+"""The proxy: it makes the failures of any MCP server structured and passes everything else on unchanged."""

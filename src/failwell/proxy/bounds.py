@@ -1,4 +1,4 @@
-"""Every limit of the proxy: how much it keeps, how much it reads, how often it tries, how long it waits.
+"""Every limit of the proxy: how much it keeps and reads, how often it tries, and how long it waits.
 
 Lengths are in bytes and times in seconds, unless the name says otherwise.
 """

@@ -1,4 +1,4 @@
-"""`ProxiedCall` and `ListedTools`: what a proxy knows of a tool call, and of the tools that a server lists."""
+"""`ProxiedCall` and `ListedTools`: what a proxy knows about a tool call, and about the tools that a server lists."""
 
 from threading import Lock
 from typing import Any

@@ -1,4 +1,4 @@
-"""What of a server's failing answer reaches the client: all of it, redacted, but for one table of exceptions."""
+"""Which parts of a server's failing answer reach the client: all of it, redacted, except for one table."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from failwell._log import log
 from failwell.phrases.rpc_codes import INTERNAL_ERROR
 from failwell.proxy.bounds import MAX_DECODED
 from failwell.proxy.messages import Id, decode_or_raise, encode, glance_at_server
-from failwell.redact.whole import BINARY, VERBATIM, redact_whole
+from failwell.redact.json_value import BINARY, VERBATIM, redact_json
 
 Message = dict[str, Any]
 
@@ -82,7 +82,7 @@ def may_be_failing(data: bytes) -> bool:
 
 def redacted(message: Message) -> Message:
     """Return a failing answer with every secret redacted, in whatever place."""
-    found: Message = redact_whole(message, _EXCEPTIONS)
+    found: Message = redact_json(message, _EXCEPTIONS)
     return found
 
 
@@ -122,7 +122,7 @@ def redacted_part(value: Any, *path: str) -> Any:
     exceptions: Any = _EXCEPTIONS
     for key in path:
         exceptions = exceptions.get(key, {})
-    return redact_whole(value, exceptions)
+    return redact_json(value, exceptions)
 
 
 def minimal_error(id: Any, *, is_call: bool, is_modern: bool = False) -> Message:

@@ -1,4 +1,4 @@
-"""Failures that the proxy itself finds: a server that goes away, an answer that is none or cannot be read."""
+"""Failures that the proxy itself detects: a server that disappears, an answer that is invalid or unreadable."""
 
 from failwell.failure import Failure, in_seconds
 from failwell.proxy.bounds import MAX_ANSWER

@@ -1,4 +1,4 @@
-"""Messages that are too long or too deep to be decoded: whose they are, told by their ends alone."""
+"""Messages that are too long or too deep to decode: find their id from their beginning and end."""
 
 import json
 import re

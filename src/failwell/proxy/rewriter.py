@@ -28,8 +28,8 @@ from failwell.proxy.channels import is_failing, redacted, redacted_part
 from failwell.reading.flat_text import Reading, without_filling
 from failwell.reading.reader import attempts_in, explain
 from failwell.redact.canonical import CleanMessage, canonical, json_safe
+from failwell.redact.json_value import redact_json
 from failwell.redact.scrubber import clean_ends, holds_json
-from failwell.redact.whole import redact_whole
 
 if TYPE_CHECKING:
     from failwell.proxy.options import ProxyOptions
@@ -339,7 +339,7 @@ class Rewriter:
         details = {key: value for key, value in failure.details.items() if key not in _SAID_ELSEWHERE}
         if not details:
             return failure
-        return failure.replace(message=f"{failure.message} {redact_whole(write_json(details))}")
+        return failure.replace(message=f"{failure.message} {redact_json(write_json(details))}")
 
     def _with_tools(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return the failure of a call to a tool that does not exist, with those that do, as far as they are known."""
@@ -504,12 +504,12 @@ def _text_of(message: Message, blocks: list[Any] | None) -> str:
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else write_json(redact_whole(value))
+    return value if isinstance(value, str) else "" if value is None else write_json(redact_json(value))
 
 
 def _redact_text(text: str) -> str:
     is_long = len(text) > MAX_ERROR_TEXT_CHARACTERS
-    found: str = clean_ends(text, MAX_ERROR_TEXT_CHARACTERS) if is_long else redact_whole(text)
+    found: str = clean_ends(text, MAX_ERROR_TEXT_CHARACTERS) if is_long else redact_json(text)
     return found.strip()
 
 
@@ -591,7 +591,7 @@ def _with_safe_json(message: Message) -> Message:
     if blocks is None or not any(map(holds_json, _texts(blocks))):
         return message
     safe = [
-        {**block, "text": redact_whole(text)}
+        {**block, "text": redact_json(text)}
         if _is_text(block) and isinstance(text := block.get("text"), str) and holds_json(text)
         else block
         for block in blocks

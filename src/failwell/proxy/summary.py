@@ -1,4 +1,4 @@
-"""`CallSummary`: what became of the calls of each tool, in a few lines for the operator."""
+"""`CallSummary`: a few lines for the operator on how the calls of each tool ended."""
 
 from collections.abc import Iterator, Mapping
 from threading import Lock

@@ -1,4 +1,4 @@
-"""The pytest plugin: a server under test, faults of its upstreams, and its contract as a test for each case.
+"""The pytest plugin: a server under test, failing upstreams, and one test per case of the server's contract.
 
 Loaded by every pytest run where failwell is installed, so nothing but pytest is imported until a test asks for it.
 """
@@ -129,7 +129,7 @@ def failwell_case(
     if stale := sorted(failwell_provocations.keys() - declared):
         listed = ", ".join(f"{code} of {tool}" for tool, code in stale)
         advice = "declare it with @fw.raises, and protect the server so that it is published"
-        pytest.fail(f"failwell_provocations provokes what no tool declares: {listed}\n{advice}", pytrace=False)
+        pytest.fail(f"failwell_provocations has cases that no tool declares: {listed}\n{advice}", pytrace=False)
     unguarded = request.config.stash[_SERVERS].unguarded(failwell_server)
     return BoundCase(request.param, failwell_server, failwell_provocations, unguarded=unguarded, skip=pytest.skip)
 

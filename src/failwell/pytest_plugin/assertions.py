@@ -1,4 +1,4 @@
-"""`assert_fails_well`: whether a failure is as it should be, and else the one expectation that is broken."""
+"""`assert_fails_well`: check that a failure meets every expectation, and report the first that it does not."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass

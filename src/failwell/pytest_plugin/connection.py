@@ -1,4 +1,4 @@
-"""`ServerConnection`: a server under test, however it is reached, called from tests with and without an event loop."""
+"""`ServerConnection`: a connection to the server under test, for tests with or without an event loop."""
 
 import asyncio
 import importlib

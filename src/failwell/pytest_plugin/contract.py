@@ -1,4 +1,4 @@
-"""The contract of a server as cases: each tool refuses wrong calls well, and fails with each code that it declares."""
+"""The contract of a server as test cases: each tool rejects wrong calls well and fails with each declared code."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

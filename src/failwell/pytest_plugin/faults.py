@@ -1,4 +1,4 @@
-"""`Faults`: an upstream on loopback that fails in a way of your choice, so that real clients fail in real ways."""
+"""`Faults`: an upstream service on loopback that fails as you choose, so that real clients raise real errors."""
 
 import contextlib
 import json

@@ -1,1 +1,1 @@
-"""Reading: the failure in anything a tool call can end with."""
+"""Reading: find the failure in anything that a tool call can return or raise."""

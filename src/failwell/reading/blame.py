@@ -1,4 +1,4 @@
-"""What the arguments add to a finding: which of them is at fault, whose limit or file it was, how long to wait."""
+"""Which argument is at fault: complete a finding with what the call's arguments say."""
 
 import re
 from collections.abc import Collection

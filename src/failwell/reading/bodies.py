@@ -1,4 +1,4 @@
-"""Error objects of any shape: the envelopes they come in, and what they state.
+"""Error objects of any shape: unwrap their envelopes and collect what they state.
 
 An error object is taken apart key by key; `phrases.keys` says what a key is about. `NESTED` and `CARRIERS` are the keys
 that hold another object. Nothing is concluded here: `Stated` is what the object says, and `shapes` makes a failure of

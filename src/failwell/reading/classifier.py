@@ -1,4 +1,4 @@
-"""The type of a failure by all its words together: a linear model, for what no rule is sure of.
+"""Classify a failure by all words of its text: a linear model, for texts that no rule is sure of.
 
 Each word, and each pair of neighbouring words, speaks for or against each type. Phrases say more, a code and what to do
 about it, but people word errors in more ways than a table of phrases can hold. The weights were learned from labelled

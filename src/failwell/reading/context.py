@@ -1,4 +1,4 @@
-"""`Context`: what is known of a call beside its error text; `Finding`: what a rule makes of that text."""
+"""`Context`: what is known about a call besides its error text; `Finding`: what a rule concludes from that text."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache

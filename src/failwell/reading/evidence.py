@@ -1,4 +1,4 @@
-"""What each claim of a reading rests on: a rule and its words, a key of the payload, the schema, or the catalog.
+"""The evidence for each claim about a failure: a rule and its words, a key of the payload, the schema or the catalog.
 
 A reading says by which rule and which words it knows a failure, or which part of the payload holds it; here is only
 looked up where they stand.

@@ -1,4 +1,4 @@
-"""Flat text: what can be said of a failure that carries no structure, how surely, and by which rule."""
+"""Plain text: what an unstructured error text says, by which rule, and how certain that is."""
 
 import re
 from collections.abc import Callable

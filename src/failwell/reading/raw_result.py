@@ -1,4 +1,4 @@
-"""Whatever a peer, an SDK or a framework hands over, in one shape: `RawResult`."""
+"""`RawResult`: what a peer, an SDK or a framework returned, in one common form."""
 
 from collections.abc import Iterable
 from typing import Any, cast

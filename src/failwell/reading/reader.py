@@ -1,4 +1,4 @@
-"""`read`: the failure in anything a tool call can end with."""
+"""`read`: find the failure in anything that a tool call can return or raise."""
 
 import time
 from collections.abc import Iterator
@@ -89,12 +89,12 @@ def read(
         input_schema: the tool's input schema.
         annotations: the tool's annotations, such as `readOnlyHint`. They never change what is read, so that the
             outcome of a failure that was inferred stays unknown; `decide` uses them.
-        dialect: what the server is known to speak; its exact shapes count even if `isError` is false.
+        dialect: the format that the server is known to use; its exact shapes count even if `isError` is false.
         unflagged: look for failures in results that are not flagged, in looser shapes and flat text too.
         now: the time in seconds since the epoch that moments in a payload are compared with.
 
     Raises:
-        ValueError: there is no such dialect. Nothing that *what* holds makes it raise.
+        ValueError: there is no such dialect. Nothing in *what* makes it raise.
     """
     reading = explain(
         what,
@@ -445,7 +445,7 @@ def failure_of(result: object) -> Failure | None:
     agents, a tool result of Strands or of the wire. Nothing is guessed: other errors are for `read`.
 
     Args:
-        result: what a call gave, or the exception that it raised.
+        result: what a call returned, or the exception that it raised.
     """
     return _carried(result, _DEEPEST_CARRIER)
 

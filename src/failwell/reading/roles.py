@@ -1,4 +1,4 @@
-"""What a tool is for, as its name and its arguments tell: it decides what an error text in its result may prove."""
+"""What a tool is for, judged by its name and arguments; this decides what an error text in its result proves."""
 
 from enum import Enum
 from functools import lru_cache

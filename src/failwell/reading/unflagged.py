@@ -1,4 +1,4 @@
-"""Unflagged errors: whether a result that nobody flagged is an error and nothing else.
+"""Unflagged errors: whether a result that is not flagged is nevertheless an error and nothing else.
 
 This decides only *that* it is one; what it says is then read like any other error. A success that is called a failure
 is worse than a failure that is missed, so each kind of tool has its own burden of proof: what a tool that reads files,

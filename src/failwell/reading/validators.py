@@ -1,4 +1,4 @@
-"""How validators word what is wrong with arguments: one row per library, each read into field problems."""
+"""Messages of validators: one row per library, each parsed into field problems."""
 
 import json
 import re

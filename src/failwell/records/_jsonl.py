@@ -71,7 +71,7 @@ class JsonlSink:
             self._is_cut_off = written > complete and not (is_alone and _take_back(file, written - complete))
         for record, end in zip(rest, ends, strict=True):
             if complete < end:
-                raise OSError("the file takes no more")
+                raise OSError("nothing more can be written to the file")
             self._written[id(record)] = record
         for record in batch:
             self._written.pop(id(record), None)

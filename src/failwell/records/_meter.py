@@ -1,4 +1,4 @@
-"""`Meter`: how often each tool was called, how it failed and how long it took."""
+"""`Meter`: how often each tool was called, how often it failed, and how long it took."""
 
 from threading import Lock
 
@@ -10,7 +10,7 @@ from failwell.event import Event
 
 
 class Usage(Struct, frozen=True):
-    """What a meter knows of one tool."""
+    """What a meter counted for one tool."""
 
     calls: int = 0
     failures: dict[Type, int] = {}
@@ -49,12 +49,12 @@ class Meter:
             )
 
     def snapshot(self) -> dict[str, Usage]:
-        """Return what was counted so far, by tool."""
+        """Return the counts so far, by tool."""
         with self._lock:
             return {tool: replace(usage) for tool, usage in self._usages.items()}
 
     def reset(self) -> dict[str, Usage]:
-        """Return what was counted so far and start again from nothing."""
+        """Return the counts so far, and reset them."""
         with self._lock:
             usages, self._usages = self._usages, {}
         return usages

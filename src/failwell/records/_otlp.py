@@ -93,7 +93,7 @@ def open_sink(address: str) -> "OtlpSink":
     OpenTelemetry: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`.
 
     Raises:
-        ValueError: it is no address of a collector.
+        ValueError: it is not the address of a collector.
     """
     return OtlpSink(address.partition(":")[2])
 
@@ -124,7 +124,7 @@ class OtlpSink:
         to_metrics: Any = OTLPMetricExporter(f"{self._url}/v1/metrics", timeout=_TIMEOUT, session=session)
         self._send_metrics: Callable[[Any], Any] = to_metrics.export
         self._partly_sent: tuple[tuple[int, ...], int] = ((), 0)
-        self._has_untold = False
+        self._has_unsent = False
 
     def write(self, batch: Sequence[Record], /) -> None:
         """Send spans, logs and metrics. If the same batch comes back, what was already sent is not sent again.
@@ -149,21 +149,21 @@ class OtlpSink:
             self._partly_sent = key, done
         self._partly_sent = (), 0
         self._metrics.add(batch)
-        self._tell_metrics()
+        self._export_metrics()
 
     def end_session(self, seconds: float, attributes: dict[str, Attribute]) -> None:
-        """Measure a session that ended. It is told with the next batch, or at the end; any thread may do this."""
+        """Measure a session that ended. It is sent with the next batch, or at the end; any thread may call this."""
         self._metrics.end_session(seconds, attributes)
-        self._has_untold = True
+        self._has_unsent = True
 
     def close(self) -> None:
         """Send what is measured of sessions, and close connections that are kept open."""
-        if self._has_untold and self._process == os.getpid():
-            self._tell_metrics()
+        if self._has_unsent and self._process == os.getpid():
+            self._export_metrics()
         self._session.close()
 
-    def _tell_metrics(self) -> None:
-        self._has_untold = False
+    def _export_metrics(self) -> None:
+        self._has_unsent = False
         if (totals := self._metrics.totals()) is not None and not _is_success(self._send_metrics(totals)):
             # They are totals: the next ones include these.
             log.debug("metrics could not be sent: %s", self._adapter.problem)
@@ -412,7 +412,7 @@ def _checked(url: str) -> str:
     """Return a URL without the slash at its end.
 
     Raises:
-        ValueError: it is no URL of a collector, or holds a password.
+        ValueError: it is not the URL of a collector, or it contains a password.
     """
     try:
         parts = urlsplit(url)

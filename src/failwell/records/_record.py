@@ -1,4 +1,4 @@
-"""`Record`: one event of a tool call as it is stored, redacted and without the values that the call was made with."""
+"""`Record`: one event of a tool call as it is stored, redacted and without argument values."""
 
 import json
 import re
@@ -34,12 +34,12 @@ SOURCES: dict[events.Source, Source] = {
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An `Event` as it is stored: redacted, without the values that the call was made with, with the version.
+    """An `Event` as it is stored: redacted, without argument values, and with the version of the format.
 
     `call` joins the records of one call in a session of one source. `text` is what the agent got, without the values
     that it had sent; `decision` what it should do, and `advice` why; `reason` why the source did what it did. `names`
     are those of the arguments, and `arguments` is a digest: equal arguments have equal digests. `agent` is the program
-    that called, as it names itself. `failure` is the whole failure, and what is counted by stands beside it.
+    that called, as it names itself. `failure` is the whole failure; fields used for counting are repeated beside it.
     """
 
     time: float

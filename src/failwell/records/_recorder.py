@@ -65,7 +65,7 @@ class RecordMaker:
         """Return the records of an event.
 
         Raises:
-            TypeError: it is no event.
+            TypeError: it is not an event.
         """
         if not isinstance(event, Event):
             raise TypeError(f"a recorder takes events, not {type(event).__name__}")
@@ -211,9 +211,9 @@ class BatchWriter:
             except Exception as failed:
                 if not self._has_warned_of_input:
                     self._has_warned_of_input = True
-                    self._warn(f"no record could be made of what a recorder was told: {error_line(failed)}")
+                    self._warn(f"an event could not be turned into a record: {error_line(failed)}")
                     log.debug("an event that a recorder could not convert", exc_info=True)
-                self._lose(1, "no record could be made of them")
+                self._lose(1, "they could not be turned into records")
             self.unmade -= 1
         self._has_grown = len(self.held) > before
         if self._has_grown:
@@ -338,7 +338,7 @@ class Recorder:
         warn: called with one line if records are lost or cannot be written; the log by default.
 
     Raises:
-        ValueError: there is no such sink, or a number makes no sense.
+        ValueError: there is no such sink, or a number is out of range.
         ImportError: the sink needs a library that is not installed.
     """
 
@@ -508,7 +508,7 @@ class Recorder:
         if self._is_closed:
             return "the recorder is closed"
         return (
-            "the store accepts none, and no more can wait"
+            "the store accepts none, and the buffer is full"
             if self._writer.pause
             else "events arrive faster than they can be written"
         )

@@ -1,4 +1,4 @@
-"""Whether agents recovered: from the records of sessions to one verdict for each failure, and sums by tool.
+"""Whether agents recovered: one verdict for each failure in the records of sessions, and sums by tool.
 
 A *call* is what the agent asked for once; retries below it are part of it. It *failed* if the agent got an error, and
 *succeeded* if it got a result. An error that the server sent as a success is neither: it is no failed call, and
@@ -70,10 +70,10 @@ _ABOUT_ARGUMENTS = frozenset(("VALIDATION", "NOT_FOUND"))
 class RecordedFailure(Struct, frozen=True, kw_only=True):
     """A failure, followed until it is resolved: failed calls of one tool with one code in one session.
 
-    `calls` failed, `retries` were made below them. `after` is the call of the tool that succeeded, counted from the
-    first that failed, and `by` the tool that the failure named and that succeeded. `repeats` says how often the same
-    call failed, at most. `times` are those at which failed calls ended that the agent knows of; `cut_off` of them never
-    did, and are told by their last try.
+    `calls` counts the failed calls, and `retries` the retries within them. `after` is the number of the call of the
+    tool that succeeded, counted from the first failed one; `by` is the tool that the failure named and that succeeded.
+    `repeats` is the highest number of times that one call failed. `times` are the times at which failed calls ended
+    that the agent knows of; `cut_off` of these calls never ended, so the time of their last try counts.
     """
 
     session: str
@@ -131,12 +131,12 @@ class Recovery(Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float | None:
-        """The part of failures that agents recovered from, from 0 to 1, without those they moved on from."""
+        """The share of failures that agents recovered from, from 0 to 1, without those they moved on from."""
         return rate_of(self.verdicts)
 
 
 def rate_of(verdicts: Mapping[RecoveryVerdict, int]) -> float | None:
-    """Return the part of failures that agents recovered from; None where there is none to tell it by."""
+    """Return the share of failures that agents recovered from; None if there were none."""
     recovered = sum(verdicts.get(verdict, 0) for verdict in RECOVERED)
     judged = recovered + sum(verdicts.get(verdict, 0) for verdict in STUCK)
     return recovered / judged if judged else None

@@ -1,4 +1,4 @@
-"""`Retention`: what a store keeps at most, from its address: `sqlite:///calls.db?keep_age=30d&keep_size=2GB`."""
+"""`Retention`: how much a store keeps, parsed from its address: `sqlite:///calls.db?keep_age=30d&keep_size=2GB`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ def parse_seconds(text: str) -> float:
     """Return the seconds of a time span such as `90s`, `15m`, `12h`, `30d` or `2w`.
 
     Raises:
-        ValueError: it is no time span.
+        ValueError: it is not a time span.
     """
     found = _product(text.lower(), _SECONDS)
     if found is None:
@@ -27,7 +27,7 @@ def parse_bytes(text: str) -> int:
     """Return the bytes of a size such as `500MB` or `2GB`.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: it is not a size.
     """
     found = _product(text.upper(), _BYTES)
     if found is None:
@@ -84,7 +84,7 @@ def parse_retention(query: Mapping[str, Any], *, is_file: bool) -> Retention:
     """
     unknown = [name for name in query if name.startswith("keep_") and name not in PARAMETERS]
     if unknown:
-        raise ValueError(f"what a store keeps is told by {', '.join(PARAMETERS)}, not by {unknown[0][:40]}")
+        raise ValueError(f"unknown setting {unknown[0][:40]!r}: use one of {', '.join(PARAMETERS)}")
     found: dict[str, Any] = {}
     for name in sorted(PARAMETERS.keys() & query.keys()):
         if not isinstance(query[name], str):

@@ -67,7 +67,7 @@ def parse_address(address: str) -> tuple[URL, Retention]:
     """Return the URL of a store with the driver that we use, and its retention.
 
     Raises:
-        ValueError: it is no address of a store, or what is to be kept makes no sense.
+        ValueError: it is not the address of a store, or the limits are invalid.
         ImportError: the driver is not installed.
     """
     try:

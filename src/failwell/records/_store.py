@@ -1,4 +1,4 @@
-"""Records read back from SQLite or PostgreSQL, also while they are written: `pip install 'failwell[telemetry]'`."""
+"""Reads records from SQLite or PostgreSQL, even while others write: `pip install 'failwell[telemetry]'`."""
 
 import os
 from collections.abc import Generator, Iterator, Sequence
@@ -42,7 +42,7 @@ class RecordStore:
         ImportError: a library is not installed.
         NoStore: there are no records yet.
         WrongVersion: a later version of failwell made the tables.
-        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached, or is none.
+        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached, or is not a database.
     """
 
     def __init__(self, address: str) -> None:

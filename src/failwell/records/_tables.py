@@ -216,7 +216,7 @@ def read_version(connection: Connection) -> int | None:
         raise WrongVersion("the tables are not failwell's: they have no version")
     if found > VERSION:
         raise WrongVersion(
-            f"a later version of failwell made this store (format {found}, and this one knows {VERSION}): "
+            f"this store was made by a later version of failwell (format {found}, and this one knows {VERSION}): "
             "update failwell"
         )
     return found

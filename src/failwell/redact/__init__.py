@@ -1,1 +1,1 @@
-"""What may leave the process: text and failures without secrets, invisible characters or excess length."""
+"""Redaction: text and failures without secrets, invisible characters or excess length."""

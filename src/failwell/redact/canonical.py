@@ -1,4 +1,4 @@
-"""`canonical`: a failure as it may leave the process: redacted, bounded, JSON-safe, its code spelled one way."""
+"""`canonical`: a failure that may leave the process: redacted, bounded, safe for JSON, with a canonical code."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -12,9 +12,9 @@ from failwell import codes
 from failwell._json import is_mapping
 from failwell.codes import is_code
 from failwell.failure import FIELDS, PROBLEM_LENGTHS, Failure, FieldProblem, amended, one_per_path, path_keys
+from failwell.redact.json_value import redact_json
 from failwell.redact.scrubber import clean, clean_ends, holds_json, is_secret, names_secret, placeholder
 from failwell.redact.secrets import JWK_SECRETS
-from failwell.redact.whole import redact_whole
 
 _REDACTED = {name: row for name, row in FIELDS.items() if row.redact}
 _LONGEST = {name: row.longest for name, row in _REDACTED.items() if row.redact in ("text", "name")}
@@ -66,7 +66,7 @@ def _redacted_json(text: str) -> str:
     if not holds_json(text):
         return text
     try:
-        return cast(str, redact_whole(text))
+        return cast(str, redact_json(text))
     except RecursionError:
         return placeholder("text")
 

@@ -1,4 +1,4 @@
-"""Text that is safe to send: secrets scrubbed, invisible characters dropped, length bounded.
+"""Makes text safe to send: removes secrets and invisible characters, and limits the length.
 
 `clean` is the one function every string that leaves passes. It does the same for text that was cleaned before: the
 result is a fixed point, so both ends of a connection and a proxy between them may all clean.
@@ -12,6 +12,20 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
 
+from failwell.redact.secret_values import (
+    NAME_WORDS,
+    PROSE,
+    SHORTEST_TOKEN,
+    has_digits_of_a_card,
+    is_generated,
+    is_harmless,
+    is_random,
+    is_token,
+    is_unusual,
+    is_wording,
+    long_words,
+    may_hold_a_token,
+)
 from failwell.redact.secrets import (
     ABSENCE,
     ARGUMENT,
@@ -24,6 +38,7 @@ from failwell.redact.secrets import (
     FIRST_WORD,
     FOREIGN,
     FOREIGN_NAMES,
+    IN_PROSE,
     INSERT,
     JOINS,
     LINE,
@@ -47,32 +62,17 @@ from failwell.redact.secrets import (
     ROW_ITEM,
     SECRET_ITEM,
     SHAPES,
-    SPOKEN,
     TAGGED,
     TOKEN,
     WIDE_PAIR,
     SecretName,
     any_of,
-    is_innocent_name,
+    is_harmless_name,
     is_secret_name,
     may_name_a_secret,
     part_of_a_name,
     secret_name,
     tokens,
-)
-from failwell.redact.values import (
-    NAME_WORDS,
-    PROSE,
-    SHORTEST_TOKEN,
-    has_digits_of_a_card,
-    is_generated,
-    is_innocent,
-    is_random,
-    is_token,
-    is_unusual,
-    is_wording,
-    long_words,
-    may_hold_a_token,
 )
 
 __all__ = ["clean", "clean_ends", "holds_json", "is_secret", "is_secret_name", "placeholder", "scrub", "scrub_program"]
@@ -217,8 +217,8 @@ def _steps(text: str) -> list[Step]:
         if "values" in low:
             steps.append(_scrub_rows)
         steps.append(_scrub_pairs)
-        if _spoken_of().search(low):
-            steps.append(_scrub_spoken)
+        if _prose_pattern().search(low):
+            steps.append(_scrub_prose)
     return steps
 
 
@@ -234,8 +234,8 @@ def _scrub_key_lines(text: str) -> str:
     return _compiled(MORE_OF_A_KEY).sub(r"\1", text) if _PRIVATE_KEY in text else text
 
 
-def _scrub_spoken(text: str) -> str:
-    return _compiled(SPOKEN).sub(_replace_spoken, text)
+def _scrub_prose(text: str) -> str:
+    return _compiled(IN_PROSE).sub(_replace_in_prose, text)
 
 
 def _cut(text: str, limit: int) -> str:
@@ -335,7 +335,7 @@ def _scrub_commands(text: str) -> str:
             break
         at = command.end()
         found = _flags()[command[0]].match(text, at)
-        if found and found.lastgroup and not is_innocent(found[found.lastgroup]):
+        if found and found.lastgroup and not is_harmless(found[found.lastgroup]):
             start, at = found.span(found.lastgroup)
             pieces += text[done:start], placeholder("password")
             done = at
@@ -564,12 +564,12 @@ def _secret_items(text: str, at: int, columns: Collection[int]) -> Iterator[tupl
 
 
 @cache
-def _spoken_of() -> re.Pattern[str]:
+def _prose_pattern() -> re.Pattern[str]:
     """Return what finds, in lower case, a noun that a sentence goes on behind."""
     return _compiled(any_of(NOUNS, r"""(?![\w-])["'`*]{0,2}(?:[ \t|(]|[.,][ \t])"""))
 
 
-def _replace_spoken(match: re.Match[str]) -> str:
+def _replace_in_prose(match: re.Match[str]) -> str:
     """Replace a value that a sentence speaks of: "the password is …", "Incorrect API key provided: …"."""
     before = match.string[max(0, match.start() - 100) : match.start()]
     words = _compiled(r"[\w.-]*+").findall(before.rpartition(" ")[2])
@@ -578,7 +578,7 @@ def _replace_spoken(match: re.Match[str]) -> str:
     noun = match[0][: match.end("noun") - match.start()]
     name = joined + noun
     spoken = f"{first}_{name}" if first else name
-    if name.lower() == "pass" or is_innocent_name(spoken.replace("_", "").lower()):
+    if name.lower() == "pass" or is_harmless_name(spoken.replace("_", "").lower()):
         return match[0]
     named = secret_name(name)
     if named is None or named.proof:
@@ -598,14 +598,14 @@ def _replace_spoken(match: re.Match[str]) -> str:
     elif way == "quoted" and _compiled(r"(?:~|\.{1,2})?/[\w./ -]+|[A-Z]:\\.+").fullmatch(body):
         is_value = False  # the file that it is for
     else:
-        is_value = _is_spoken_value(named, body, is_announced=is_announced, is_last=is_last, is_quoted=way == "quoted")
+        is_value = _is_prose_value(named, body, is_announced=is_announced, is_last=is_last, is_quoted=way == "quoted")
     if not is_value:
         return match[0]
     start = match.start(way) - match.start()
     return match[0][:start] + placeholder(named.kind) + match[0][start + len(body) :]
 
 
-def _is_spoken_value(named: SecretName, body: str, *, is_announced: bool, is_last: bool, is_quoted: bool) -> bool:
+def _is_prose_value(named: SecretName, body: str, *, is_announced: bool, is_last: bool, is_quoted: bool) -> bool:
     if named.proof == "long" and not is_announced and not is_quoted:
         return is_unusual(body) or is_random(body)
     if named.proof:
@@ -622,7 +622,7 @@ def _is_spoken_value(named: SecretName, body: str, *, is_announced: bool, is_las
 
 
 def _is_no_value(body: str) -> bool:
-    return is_innocent(body) or is_wording(body)
+    return is_harmless(body) or is_wording(body)
 
 
 def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretName | None, int]:
@@ -656,7 +656,7 @@ def _named_by_pair(pair: re.Match[str], name: str, before: str) -> tuple[SecretN
 @lru_cache(maxsize=1024)
 def _named_in_words(name: str, before: str, *, has_sign: bool) -> SecretName | None:
     spoken = f"{before}_{name}" if before else name
-    if is_innocent_name(spoken.replace("_", "").lower()):
+    if is_harmless_name(spoken.replace("_", "").lower()):
         return None
     named = secret_name(name)
     if (named is None or named.proof) and has_sign and before:
@@ -691,7 +691,7 @@ def _value_span(
     is_quoted = value.lastindex <= QUOTED_WAYS and not pair["tag"] and not below
     if not is_quoted and body.startswith("(") and sign:
         start, body = start + 1, body[1:]
-    if len(body) < shortest or is_innocent(body) or (named.kind == "signature" and pair.string[start - 1] == "("):
+    if len(body) < shortest or is_harmless(body) or (named.kind == "signature" and pair.string[start - 1] == "("):
         return None  # that of a function lists what it takes
     if not _looks_secret(named, body) or _is_about(pair, name, body) or _is_looked_for(pair, name, start, body):
         return None

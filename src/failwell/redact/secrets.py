@@ -1,4 +1,4 @@
-"""What secrets look like: names of fields that announce one, prefixes of tokens, shapes in text.
+"""What secrets look like: the names of secret fields, prefixes of tokens, and patterns in text.
 
 Tables only, which the scrubber reads. Every pattern must take linear time on hostile text, so each one either
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from failwell.redact.values import PROSE, SIMPLE_SCHEMES
+from failwell.redact.secret_values import PROSE, SIMPLE_SCHEMES
 from failwell.redact.vendors import ALPHABETS, FORMS, PREFIXES
 
 
@@ -569,7 +569,7 @@ NOUNS: Final = [
     "pw",
     "masterauth",
 ]
-SPOKEN: Final = (
+IN_PROSE: Final = (
     rf"(?P<noun>{any_of(case(noun) for noun in NOUNS for case in (str.lower, str.capitalize, str.upper))})(?![\w-])"
     rf"""["'`*]{{0,2}}(?:(?P<link>(?:[.,]?[ \t]{{1,4}}(?:(?i:{"|".join(LINKS)})(?![\w-])"""
     r"""|for[ ](?:(?:user|account|role|login)[ ])?[^\s:]{1,64})){1,4}+)(?P<colon>[ \t]{0,4}[:=,])?+)?+"""
@@ -659,7 +659,7 @@ _INNOCENT_ENDINGS: Final = _by_end(INNOCENT_ENDINGS)
 _NEUTRAL_ENDINGS: Final = _by_end(NEUTRAL_ENDINGS)
 
 
-def is_innocent_name(flat: str) -> bool:
+def is_harmless_name(flat: str) -> bool:
     """Tell whether a name, in lower case and without signs, ends like a secret's and is none."""
     return flat.endswith(_INNOCENT_ENDINGS.get(flat[-2:], ()))
 
@@ -689,7 +689,7 @@ def secret_name(name: str) -> SecretName | None:
     flat = _secret_name_pattern(r"[^a-z0-9]++").sub("", name.lower()).rstrip("0123456789")
     for _ in range(3):
         end = flat[-2:]
-        if is_innocent_name(flat):
+        if is_harmless_name(flat):
             return None
         for ending in _ENDINGS.get(end, ()):
             if flat.endswith(ending):

@@ -1,4 +1,4 @@
-"""What the tokens of current vendors begin with, as the vendors and the secret scanners publish it. A table only.
+"""The prefixes of vendors' tokens, as published by the vendors and by secret scanners. A table only.
 
 The name of a row says whose token it is; a name such as `STRIPE_KEY` is known by the same word. A row holds what its
 tokens begin with, the alphabet of the rest, and how many characters of it there are at least. The lengths are kept

@@ -1,4 +1,4 @@
-"""Retrying: only what is safe, only as long as it is worth it."""
+"""Retries: only what is safe, and only as long as it is worthwhile."""
 
 from failwell._lazy import TYPE_CHECKING
 from failwell._lazy import exports as _exports

@@ -1,4 +1,4 @@
-"""`CallKey`: the idempotency key of one call, and the names by which servers and clients speak of keys."""
+"""`CallKey`: the idempotency key of one call, and the names that servers and clients use for keys."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""`FleetLimits`: limits that many processes share, and what each process makes of them by itself."""
+"""`FleetLimits`: limits that many processes share, and the part that each process keeps itself."""
 
 import random
 import secrets
@@ -112,7 +112,7 @@ class FleetLimits:
             warn: called when Redis is away, and when it is back.
 
         Raises:
-            ValueError: that is no such URL.
+            ValueError: it is not such a URL.
             ImportError: the library is not installed.
         """
         from failwell.retry._redis import RedisStore
@@ -314,7 +314,7 @@ def limits_at(url: str, shared: Shared | None) -> FleetLimits:
     """Return limits with their connections and threads; calls with the same address and figures get the same ones.
 
     Raises:
-        ValueError: that is no address.
+        ValueError: it is not an address.
         ImportError: the library is not installed.
     """
     local = shared or Shared.new()

@@ -1,4 +1,4 @@
-"""`Pacer`: after a rate limit, calls take turns as fast as the server lets them. It knows no clock and no chance.
+"""`Pacer`: after a rate limit, calls take turns as fast as the server lets them. It has no clock and no randomness.
 
 A rate limit is not an outage: everyone waits until the server takes calls again, then they are let through one after
 another. If the server says how many calls it takes, that is the pace. If not, the pace doubles each second until the

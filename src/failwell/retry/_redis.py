@@ -284,7 +284,7 @@ class RedisStore:
         settling: how many seconds a row of failures must last to open a breaker.
 
     Raises:
-        ValueError: that is no address, or a figure is too large to be kept.
+        ValueError: it is not an address, or a figure is too large to be kept.
     """
 
     def __init__(

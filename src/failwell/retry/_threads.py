@@ -1,4 +1,4 @@
-"""Threads that talk to a store of limits: `QueryThreads` where a call waits, `BackgroundQueue` where none does."""
+"""Threads that talk to a store of limits: `QueryThreads` for calls that wait, `BackgroundQueue` for the rest."""
 
 import asyncio
 import atexit

@@ -1,1 +1,1 @@
-"""Arguments and JSON Schemas: what is wrong with a call, in words, and how to repair it."""
+"""Arguments and JSON Schemas: say what is wrong with a call, and how to repair it."""

@@ -1,4 +1,4 @@
-"""`SchemaGraph`: how much work a JSON Schema makes, known before any of it is done.
+"""`SchemaGraph`: estimate how much work a JSON Schema takes before doing it.
 
 A schema may come from a server that nobody here knows, and evaluating it holds the interpreter. Unions within unions,
 references that meet again and recursion double the work with each level, so it is counted first: of the schema alone

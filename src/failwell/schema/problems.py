@@ -1,4 +1,4 @@
-"""What is wrong with arguments, in the same words for every validator, and `Validation`, which gathers problems.
+"""Field problems, worded alike for every validator, and `Validation`, which collects them.
 
 Problems are with a value, with all branches of a union, with the signature of a function, or with the name of a tool.
 """

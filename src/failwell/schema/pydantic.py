@@ -1,4 +1,4 @@
-"""Field problems from a pydantic `ValidationError`, worded as those of every other validator.
+"""Field problems from a pydantic `ValidationError`, worded like those of every other validator.
 
 Needs pydantic: `pip install 'failwell[pydantic]'`.
 """

@@ -1,4 +1,4 @@
-"""`repair`: corrected arguments for a failed call, where the error and the schema alone determine them."""
+"""`repair`: corrected arguments for a failed call, if the error and the schema determine them."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""What the names of tools say: which tool was probably meant, which one lists what is missing, which one runs code."""
+"""Conclusions from tool names: which tool was probably meant, which one lists what is missing, which one runs code."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""`SchemaTree`: find the part of a JSON Schema that a validator speaks of."""
+"""`SchemaTree`: find the part of a JSON Schema that a validator refers to."""
 
 from collections.abc import Iterable, Iterator, KeysView, Sequence
 from typing import Any, NamedTuple

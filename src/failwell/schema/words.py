@@ -1,4 +1,4 @@
-"""Values and JSON Schemas in words: what was sent, and what a valid value looks like."""
+"""Describe values and JSON Schemas in words: what was sent, and what would be valid."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What stands around the handlers of an SDK: time limits, keys, exits, results that can't be sent.
+"""What protects every handler of an SDK: time limits, keys, exits, and results that can't be sent.
 
 A tool whose time is over may still be running. It keeps its thread and the claim of its key until it ends.
 """

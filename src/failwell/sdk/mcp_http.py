@@ -1,4 +1,4 @@
-"""Requests over streamable HTTP that get no answer of the protocol: each becomes a JSON-RPC error that says why.
+"""Requests over streamable HTTP that get no protocol answer: each becomes a JSON-RPC error that says why.
 
 Left alone, mcp 1 ends the whole connection when a request is answered with an HTTP error or the connection breaks, and
 waits for ever when an answer is cut off; mcp 2 answers with one fixed sentence. Here the session lives on, and the

@@ -1,4 +1,4 @@
-"""Answer what is no tool: failures of resources, prompts, completions and other requests, as JSON-RPC errors."""
+"""Failures of resources, prompts, completions and other requests, as JSON-RPC errors."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`ClaimStore`: who runs which call under an idempotency key, and what came of it; `open_claims` opens one.
+"""`ClaimStore`: who runs the call with an idempotency key, and how it ended; `open_claims` opens one.
 
 A store does five things, each atomic. Its own clock counts: the database's where there is one, so that servers whose
 clocks differ agree. Keys come hashed; a store never sees who called which tool with what.
@@ -36,27 +36,27 @@ class ClaimStore(Protocol):
     """Keeps the claims. Every method may block, is called from worker threads, and raises `StoreDown`."""
 
     def claim(self, key: str, fingerprint: str, owner: str, *, lease: float, retention: float) -> Entry | None:
-        """Claim a key that is free, or forgotten, and return None; otherwise return what is known of it."""
+        """Claim a free or expired key and return None; otherwise return the existing claim."""
         ...
 
     def take_over(self, key: str, owner: str, previous: str, *, lease: float) -> bool:
-        """Make a claim that *previous* left unsettled one's own, and return whether that came in time."""
+        """Take over a claim that *previous* left unsettled, and return whether that worked."""
         ...
 
     def renew(self, key: str, owner: str, *, lease: float) -> bool:
-        """Say that the call still runs, and return whether the claim is still one's own."""
+        """Extend the lease of a running call, and return whether *owner* still has the claim."""
         ...
 
     def settle(self, key: str, owner: str, state: ClaimState, result: bytes | None, *, retention: float) -> bool:
-        """Note what came of the call, and return whether the claim was still one's own."""
+        """Store the outcome of the call, and return whether *owner* still had the claim."""
         ...
 
     def release(self, key: str, owner: str) -> bool:
-        """Forget a claim whose call had no effect, and return whether it was still one's own and running."""
+        """Delete the claim of a call that had no effect, and return whether *owner* still had it."""
         ...
 
     def close(self) -> None:
-        """Let go of what the store holds open."""
+        """Close files and connections."""
         ...
 
 
@@ -77,7 +77,7 @@ class MemoryClaims:
         self._lock = Lock()
 
     def claim(self, key: str, fingerprint: str, owner: str, *, lease: float, retention: float) -> Entry | None:
-        """Claim a key that is free, or forgotten, and return None; otherwise return what is known of it."""
+        """Claim a free or expired key and return None; otherwise return the existing claim."""
         now = time()
         with self._lock:
             kept = self._kept.get(key)
@@ -93,7 +93,7 @@ class MemoryClaims:
             )
 
     def take_over(self, key: str, owner: str, previous: str, *, lease: float) -> bool:
-        """Make a claim that *previous* left unsettled one's own, and return whether that came in time."""
+        """Take over a claim that *previous* left unsettled, and return whether that worked."""
         now = time()
         with self._lock:
             kept = self._kept.get(key)
@@ -105,7 +105,7 @@ class MemoryClaims:
             return True
 
     def renew(self, key: str, owner: str, *, lease: float) -> bool:
-        """Say that the call still runs, and return whether the claim is still one's own."""
+        """Extend the lease of a running call, and return whether *owner* still has the claim."""
         with self._lock:
             kept = self._running(key, owner)
             if kept is not None:
@@ -113,7 +113,7 @@ class MemoryClaims:
             return kept is not None
 
     def settle(self, key: str, owner: str, state: ClaimState, result: bytes | None, *, retention: float) -> bool:
-        """Note what came of the call, and return whether the claim was still one's own."""
+        """Store the outcome of the call, and return whether *owner* still had the claim."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None or kept.owner != owner or (kept.state == "done" and state != "done"):
@@ -122,7 +122,7 @@ class MemoryClaims:
             return True
 
     def release(self, key: str, owner: str) -> bool:
-        """Forget a claim whose call had no effect, and return whether it was still one's own and running."""
+        """Delete the claim of a call that had no effect, and return whether *owner* still had it."""
         with self._lock:
             found = self._running(key, owner)
             if found is not None:
@@ -130,7 +130,7 @@ class MemoryClaims:
             return found is not None
 
     def close(self) -> None:
-        """Let go of what the store holds open: nothing."""
+        """Do nothing: memory needs no closing."""
 
     def _running(self, key: str, owner: str) -> _Kept | None:
         kept = self._kept.get(key)

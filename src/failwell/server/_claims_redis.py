@@ -86,7 +86,7 @@ class RedisClaims:
         )
 
     def claim(self, key: str, fingerprint: str, owner: str, *, lease: float, retention: float) -> Entry | None:
-        """Claim a key that is free, or forgotten, and return None; otherwise return what is known of it."""
+        """Claim a free or expired key and return None; otherwise return the existing claim."""
         row = self._run(self._claim, key, fingerprint, owner, lease, retention)
         if row is None:
             return None
@@ -102,20 +102,20 @@ class RedisClaims:
         )
 
     def take_over(self, key: str, owner: str, previous: str, *, lease: float) -> bool:
-        """Make a claim that *previous* left unsettled one's own, and return whether that came in time."""
+        """Take over a claim that *previous* left unsettled, and return whether that worked."""
         return bool(self._run(self._take_over, key, owner, previous, lease))
 
     def renew(self, key: str, owner: str, *, lease: float) -> bool:
-        """Say that the call still runs, and return whether the claim is still one's own."""
+        """Extend the lease of a running call, and return whether *owner* still has the claim."""
         return bool(self._run(self._renew, key, owner, lease))
 
     def settle(self, key: str, owner: str, state: ClaimState, result: bytes | None, *, retention: float) -> bool:
-        """Note what came of the call, and return whether the claim was still one's own."""
+        """Store the outcome of the call, and return whether *owner* still had the claim."""
         rest = () if result is None else (result,)
         return bool(self._run(self._settle, key, owner, state, retention, *rest))
 
     def release(self, key: str, owner: str) -> bool:
-        """Forget a claim whose call had no effect, and return whether it was still one's own and running."""
+        """Delete the claim of a call that had no effect, and return whether *owner* still had it."""
         return bool(self._run(self._release, key, owner))
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ class SqlClaims:
         yield
 
     def claim(self, key: str, fingerprint: str, owner: str, *, lease: float, retention: float) -> Entry | None:
-        """Claim a key that is free, or forgotten, and return None; otherwise return what is known of it."""
+        """Claim a free or expired key and return None; otherwise return the existing claim."""
         with self._safely() as execute:
             self._claims += 1
             if self._claims % _PRUNED_EVERY == 1:
@@ -85,23 +85,23 @@ class SqlClaims:
         return Entry(fingerprint=found, state=state, owner=holder, lease=float(left), result=kept)
 
     def take_over(self, key: str, owner: str, previous: str, *, lease: float) -> bool:
-        """Make a claim that *previous* left unsettled one's own, and return whether that came in time."""
+        """Take over a claim that *previous* left unsettled, and return whether that worked."""
         return self._is_changed(_TAKE_OVER, owner, lease, key, previous)
 
     def renew(self, key: str, owner: str, *, lease: float) -> bool:
-        """Say that the call still runs, and return whether the claim is still one's own."""
+        """Extend the lease of a running call, and return whether *owner* still has the claim."""
         return self._is_changed(_RENEW, lease, key, owner)
 
     def settle(self, key: str, owner: str, state: ClaimState, result: bytes | None, *, retention: float) -> bool:
-        """Note what came of the call, and return whether the claim was still one's own."""
+        """Store the outcome of the call, and return whether *owner* still had the claim."""
         return self._is_changed(_SETTLE, state, result, retention, key, owner, state)
 
     def release(self, key: str, owner: str) -> bool:
-        """Forget a claim whose call had no effect, and return whether it was still one's own and running."""
+        """Delete the claim of a call that had no effect, and return whether *owner* still had it."""
         return self._is_changed(_RELEASE, key, owner)
 
     def settle_in(self, connection: Any, key: str, owner: str) -> bool:
-        """Note in somebody else's transaction that the effect happened, and return whether the claim is one's own.
+        """Mark the claim as done in the tool's own transaction, and return whether the claim is still valid.
 
         *connection* is one of the database's driver, or of SQLAlchemy.
         """
@@ -110,7 +110,7 @@ class SqlClaims:
         return changed == 1
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
     def _is_changed(self, statement: str, *values: Any) -> bool:
         with self._safely() as execute:

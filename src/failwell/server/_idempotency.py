@@ -71,7 +71,7 @@ class Idempotency:
 
     Args:
         store: where claims are kept: a `ClaimStore`, or the address of one, such as `sqlite:///effects.db`.
-        resolve: looks an effect up by its key and the arguments after a worker was lost or did not learn what came of
+        resolve: looks up an effect by its key and arguments after a worker died or never learned the outcome of
             it. It returns a `Resolution` if it happened, None if it did not, and raises if it can't tell.
         transactional: the tool settles its claim in the transaction of its effect (`current_claim().settle_in`), so
             that a claim that was not settled had no effect.
@@ -87,7 +87,7 @@ class Idempotency:
         largest_result: results of more bytes are not kept; their call is not made again either.
 
     Raises:
-        ValueError: a number makes no sense, or the address is not one of a store.
+        ValueError: a number is out of range, or the address is not one of a store.
         TypeError: something is not what the setting takes.
         ImportError: a package that the store needs is not installed.
     """
@@ -191,8 +191,8 @@ def idempotent(store: ClaimStore | str, **settings: Any) -> Callable[[F], F]:
     Put it below the SDK's decorator. `protect` makes sure that the effect happens at most once for a key.
 
     Raises:
-        TypeError: there is no such setting, or it is none; the store was left out.
-        ValueError: a number makes no sense, or the address is not one of a store.
+        TypeError: a setting does not exist or has the wrong type, or the store is missing.
+        ValueError: a number is out of range, or the address is not one of a store.
         ImportError: a package that the store needs is not installed.
     """
     if inspect.isfunction(store):

@@ -1,4 +1,4 @@
-"""`Limit`: how many calls may run at once; one more is answered `SERVER_BUSY` at once."""
+"""`Limit`: how many calls may run at once; any further call immediately gets `SERVER_BUSY`."""
 
 from threading import Lock
 from types import TracebackType

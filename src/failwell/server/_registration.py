@@ -1,4 +1,4 @@
-"""A guarded function is no tool for an SDK, which would send the error that it returns as a success: `protect` is."""
+"""Refuse to register a guarded function as a tool of an SDK, which would send its errors as successes."""
 
 import inspect
 import sys

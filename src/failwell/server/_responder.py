@@ -1,4 +1,4 @@
-"""What a tool call ends with: the failure in what was raised or returned, and that failure on the wire."""
+"""The answer to a tool call: find the failure in what was raised or returned, and write it."""
 
 import logging
 import opcode

@@ -1,4 +1,4 @@
-"""The tools that a server lists, and checks against their schemas.
+"""The tools that a server lists, and checks of arguments and results against their schemas.
 
 Names that a schema does not mention are refused, unless the schema is open to others: an argument that is silently
 ignored is a call that does something else. Formats are reported along with other problems, and never alone.

@@ -90,8 +90,8 @@ def test_headers_of_a_failing_response_are_redacted(
 
 def test_a_header_that_comes_with_each_failing_response_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[Any] = []
-    redact = redaction.redact_whole
-    monkeypatch.setattr(redaction, "redact_whole", lambda value: searched.append(value) or redact(value))
+    redact = redaction.redact_json
+    monkeypatch.setattr(redaction, "redact_json", lambda value: searched.append(value) or redact(value))
     headers = Headers({"Server": "one that no other test has"})
 
     assert [redaction.redacted_headers(headers) for _ in range(3)] == 3 * [headers]

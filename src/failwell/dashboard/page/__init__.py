@@ -1,1 +1,1 @@
-"""The files that a browser gets."""
+"""The files that the browser loads."""

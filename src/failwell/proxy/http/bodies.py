@@ -1,4 +1,4 @@
-"""Bodies, held no longer than their bounds: what clients post, what the server answers, and all of them together."""
+"""Bounded bodies: what clients post, what the server answers, and all of them together."""
 
 import asyncio
 import zlib

@@ -1,4 +1,4 @@
-"""Which headers pass the proxy, and those that it writes for a client on standard input and output."""
+"""Which headers the proxy passes on, and those it adds for a client on standard input and output."""
 
 import re
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Errors that pass through the gateway unchanged: unchanged after redaction. Successes are not touched."""
+"""Redaction of errors that the gateway otherwise passes on unchanged. Successes are not touched."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from failwell.proxy.channels import mentions_error, redacted, redacted_message
 from failwell.proxy.http.event_stream import EventSplitter, data_of, with_data
 from failwell.proxy.http.reply import Headers, Reply
 from failwell.proxy.messages import Id, decode_or_raise, encode
-from failwell.redact.whole import redact_whole
+from failwell.redact.json_value import redact_json
 
 _ERROR = 400
 _UNREADABLE = "The server's error could not be read, so it is not shown."
@@ -40,7 +40,7 @@ def _redacted_header(name: str, value: str) -> str:
     """Return what a client may see of a value; most headers of a server are the same in all its responses."""
     if (name, value) in _harmless:
         return value
-    found: dict[str, str] = redact_whole({name: value})
+    found: dict[str, str] = redact_json({name: value})
     safe = next(iter(found.values()))
     if safe == value and len(_harmless) < _MOST_HARMLESS:  # what holds a secret is not kept
         _harmless.add((name, value))
@@ -66,7 +66,7 @@ def redacted_body(status: int, data: bytes, *, answers: Id | None = None) -> byt
             safe: Any = redacted(held)
             return data if safe == held else encode(safe)
         text = data.decode("utf-8", "replace")
-        cleaned: str = redact_whole(text)
+        cleaned: str = redact_json(text)
     except RecursionError:
         return _UNREADABLE.encode()
     return data if cleaned == text else cleaned.encode()

@@ -1,4 +1,4 @@
-"""Lines that are longer than a line may be: whose they are, told by their ends alone, and what takes their place."""
+"""Lines that are too long: find their id from their beginning and end, and replace them."""
 
 import re
 from typing import TYPE_CHECKING

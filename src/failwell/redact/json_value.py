@@ -1,4 +1,4 @@
-"""`redact_whole`: a JSON value of any shape with every secret in it redacted, and otherwise as it was.
+"""`redact_json`: redact every secret in a JSON value and keep everything else.
 
 `json_safe` makes a short copy to show; this keeps all of it, since programs read what they get.
 """
@@ -24,7 +24,7 @@ Exceptions = dict[str, Any]
 """By key, or `*` for each item: VERBATIM, BINARY, or the exceptions further down."""
 
 
-def redact_whole(value: Any, exceptions: Exceptions | None = None) -> Any:
+def redact_json(value: Any, exceptions: Exceptions | None = None) -> Any:
     """Return a value with a placeholder for each secret: in texts, in names, behind names, and in JSON within texts.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Whether a value looks like a secret, told from its characters: random, unusual, or surely none."""
+"""Whether a value looks like a secret, judged by its characters: random, unusual or harmless."""
 
 import re
 from functools import cache
@@ -85,7 +85,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def is_innocent(body: str) -> bool:
+def is_harmless(body: str) -> bool:
     """Tell whether a value stands for one: a placeholder, a mask, a parameter, a piece of code."""
     if len(body) >= _LONGEST_STANDIN:
         return False
