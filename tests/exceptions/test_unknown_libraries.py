@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from failwell import Failure, from_exception
-from tests.exceptions.caught import raised
+from tests.exceptions.caught import caught, raised
 from tests.exceptions.test_lookalikes import lookalike
 
 LABELLED = Path(__file__).parent.parent / "data" / "exceptions.jsonl"
@@ -125,6 +125,13 @@ def _said(exc: BaseException) -> str:
         (_like("AcmeParsingError", response_code=None), "BAD_UPSTREAM_RESPONSE unknown"),
         (_like("AcmeParsingError<AcmeServiceError"), "BAD_UPSTREAM_RESPONSE unknown"),
         (_like("AcmeParsingError"), "PARSE_ERROR unknown"),
+        (_like(code="SQLITE_BUSY"), "LOCK_TIMEOUT unknown"),
+        (_like(code="InvalidAccessKeyId.NotFound"), "UNAUTHORIZED unknown"),
+        (_like(code="InvalidInstanceId.NotFound"), "NOT_FOUND unknown"),
+        (_like("ETagMismatchError"), "CONCURRENT_MODIFICATION unknown"),
+        (_like("MissingObjectIdError"), "INVALID_ARGUMENT unknown"),
+        (_like("CapabilityNotAllowed"), "FORBIDDEN unknown"),
+        (_like("StorageCapExceeded"), "QUOTA_EXHAUSTED unknown"),
         (_like("OnCooldown<CommandError", retry_after=3.5), "RATE_LIMITED unknown"),
     ],
 )  # fmt: skip
@@ -214,3 +221,39 @@ def test_a_mistake_that_is_held_blames_no_argument(exc: Exception) -> None:
         failure = from_exception(holder, arguments={"city": "Rome"})
 
         assert (failure.type, failure.outcome) == ("INTERNAL", "unknown")
+
+
+def _parsing(filename: str, module: str) -> BaseException:
+    scope: dict[str, Any] = {"__name__": module}
+    exec(compile("import json\ndef parse(text): return json.loads(text)", filename, "exec"), scope)
+    return caught(scope["parse"], "<html>")
+
+
+@pytest.mark.parametrize("folder", ["/venv/lib/site-packages/acme", "C:\\venv\\site-packages\\acme"])
+def test_what_a_library_could_not_parse_was_not_sent_by_the_caller(folder: str) -> None:
+    inner = _parsing(f"{folder}/client.py", "acme.client")
+
+    assert _said(inner) == "INTERNAL_ERROR unknown"
+    assert _said(raised(_like(), context=inner)) == "INTERNAL_ERROR unknown"
+    assert from_exception(inner, arguments={"text": "<html>"}).code == "PARSE_ERROR"
+    assert from_exception(_parsing("/srv/tools.py", "tools")).code == "PARSE_ERROR"
+
+
+def _errors(*extensions: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"message": "planted", "extensions": found} for found in extensions]
+
+
+@pytest.mark.parametrize(
+    ("exc", "said"),
+    [
+        (lookalike("gql.TransportQueryError", errors=_errors({"code": "FORBIDDEN"})), "FORBIDDEN unknown"),
+        (lookalike("gql.TransportQueryError<TransportError", errors=_errors({})), "INTERNAL_ERROR unknown"),
+        (lookalike("gql.TransportQueryError<TransportError", errors=None), "INTERNAL_ERROR unknown"),
+        (lookalike("selenium.JavascriptException<WebDriverException"), "INVALID_ARGUMENT unknown"),
+        (lookalike("selenium.UnexpectedAlertPresentException<WebDriverException"), "PRECONDITION_FAILED unknown"),
+        (lookalike("mutagen.HeaderNotFoundError<MutagenError"), "PARSE_ERROR rejected"),
+        (lookalike("mutagen.MutagenError", cause=FileNotFoundError(2, "planted")), "FILE_NOT_FOUND rejected"),
+    ],
+)  # fmt: skip
+def test_names_that_mislead_have_a_rule(exc: BaseException, said: str) -> None:
+    assert _said(exc) == said

@@ -22,6 +22,7 @@ _LONGEST_TEXT = 2000
 
 # Where exceptions keep what they complain of: json, UnicodeError.
 _DOCUMENTS = ("doc", "object")
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 
 class Arguments(NamedTuple):
@@ -73,6 +74,19 @@ def is_validation_of_arguments(exc: BaseException, arguments: Arguments) -> bool
     """Tell whether a validator in the tool's body refused an argument itself; an equal text may come from elsewhere."""
     held = (*arguments.texts, *arguments.containers)
     return any(found is one or (type(found) is dict and found == one) for found in _refused(exc) for one in held)
+
+
+def is_parsed_by_library(exc: BaseException) -> bool:
+    """Tell whether an installed library gave the standard library what that could not parse: mostly an answer."""
+    caller: FrameType | None = None
+    trace = exc.__traceback__
+    for _ in range(_MOST_FRAMES):
+        if trace is None:
+            break
+        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names:
+            caller = trace.tb_frame
+        trace = trace.tb_next
+    return caller is not None and not _INSTALLED.isdisjoint(caller.f_code.co_filename.replace("\\", "/").split("/"))
 
 
 def _text(value: bytes) -> str:

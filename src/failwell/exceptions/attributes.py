@@ -18,7 +18,7 @@ from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
 from failwell.phrases.http_codes import BEFORE_STATUS, REASONS, STATUSES
 from failwell.phrases.meanings import fields_of
-from failwell.phrases.sql_codes import meaning_of_sqlstate
+from failwell.phrases.sql_codes import SQLITE_NAMES, meaning_of_sqlstate
 from failwell.phrases.vendor_codes import known_code
 
 _STATUS_NAMES = (
@@ -153,6 +153,8 @@ def _word(value: Any) -> object:
 
 def _by_code(held: dict[str, Any]) -> dict[str, Any] | None:
     for value in _codes(held).values():
+        if (meaning := next((meaning for name, meaning in SQLITE_NAMES if value.startswith(name)), None)) is not None:
+            return {**fields_of(meaning), "outcome": "unknown"}
         if (code := known_code(value) or guessed_code(value)) is not None:
             return {"code": code, "outcome": "unknown", "retry_after": _delay(held)}
     return None

@@ -91,17 +91,19 @@ RULES: Family = {
             (
                 "InvalidArgumentException", "InvalidSelectorException", "InvalidCookieDomainException",
                 "InvalidCoordinatesException", "MoveTargetOutOfBoundsException", "UnexpectedTagNameException",
-                "JavascriptException", "InvalidSwitchToTargetException",
+                "InvalidSwitchToTargetException",
             ),
             "INVALID_ARGUMENT",
         ),
+        "JavascriptException": outcome_unknown("INVALID_ARGUMENT"),
         **dict.fromkeys(
             (
-                "ElementClickInterceptedException", "InvalidElementStateException", "UnexpectedAlertPresentException",
-                "StaleElementReferenceException", "DetachedShadowRootException",
+                "ElementClickInterceptedException", "InvalidElementStateException", "StaleElementReferenceException",
+                "DetachedShadowRootException",
             ),
             "PRECONDITION_FAILED",
         ),
+        "UnexpectedAlertPresentException": outcome_unknown("PRECONDITION_FAILED"),
         "InvalidSessionIdException": "CONNECTION_LOST",
         "InsecureCertificateException": "TLS_VERIFY_FAILED",
         **dict.fromkeys(("SessionNotCreatedException", "NoSuchDriverException"), "CONFIG_ERROR"),

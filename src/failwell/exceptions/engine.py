@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 
 from failwell._log import log
 from failwell.errors import ToolFailure, with_marked_outcome
-from failwell.exceptions.arguments import Arguments, is_about_arguments, is_validation_of_arguments
+from failwell.exceptions.arguments import (
+    Arguments,
+    is_about_arguments,
+    is_parsed_by_library,
+    is_validation_of_arguments,
+)
 from failwell.exceptions.attributes import by_attributes, wrapped_in
 from failwell.exceptions.clients import by_answer, by_client_request
 from failwell.exceptions.rules import Plan, Rule, Scope, Verdict, peek, plan_of
@@ -200,8 +205,11 @@ def _without_blame(
     found: Failure | BaseException | None, exc: BaseException, context: MappingContext, plan: Plan
 ) -> Failure | BaseException | None:
     """Return what a rule found, unless it blames an input that the caller, as far as can be told, did not send."""
-    if context.called_with is None or not isinstance(found, Failure):
+    if not isinstance(found, Failure):
         return found
+    if context.called_with is None:
+        is_of_library = not plan.is_foreign and found.code in _BLAMING and is_parsed_by_library(exc)
+        return unmapped() if is_of_library else found
     if found.code == "BAD_UPSTREAM_RESPONSE" and is_validation_of_arguments(exc, context.arguments):
         return failure_from("VALIDATION_FAILED")
     blaming = _BLAMING if plan.is_foreign else _BLAMING_IN_STANDARD

@@ -4,7 +4,8 @@ A validation error from inside a tool's body says that data the tool got or made
 arguments are: those are checked before the body runs.
 """
 
-from failwell.exceptions.rules import Family
+from failwell.exceptions.network import raised_from
+from failwell.exceptions.rules import Family, otherwise
 from failwell.exceptions.stdlib import by_source_of_text
 
 RULES: Family = {
@@ -83,5 +84,8 @@ RULES: Family = {
     "pyarrow": {"ArrowCapacityError": "PAYLOAD_TOO_LARGE"},
     "sqlglot": {"TokenError": "QUERY_ERROR"},
     "bs4": {"FeatureNotFound": "CONFIG_ERROR"},
+    "pikepdf": {"PdfError": "PARSE_ERROR", "PasswordError": "UNAUTHORIZED"},
+    "ijson": {"JSONError": by_source_of_text},
+    "mutagen": {"MutagenError": otherwise(raised_from, "PARSE_ERROR")},
     "jinja2": {"TemplateNotFound": "CONFIG_ERROR", "TemplateError": "INTERNAL_ERROR"},
 }

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from failwell.exceptions.http import at, guessed_code, read_body, verdict_for_answer
-from failwell.exceptions.rules import Family, Rule, Verdict, peek
+from failwell.exceptions.http import as_list, at, guessed_code, read_body, verdict_for_answer
+from failwell.exceptions.rules import Family, Rule, Verdict, otherwise, peek
 from failwell.phrases import names
 from failwell.phrases.meanings import BUG, fields_of, not_executed
+from failwell.phrases.vendor_codes import known_code
 from failwell.phrases.vendors.commerce import SALESFORCE, STRIPE
 from failwell.phrases.vendors.messages import SLACK
 from failwell.phrases.vendors.models import MODEL
@@ -99,7 +100,20 @@ _MODEL_PROVIDERS: dict[str, Rule] = {
     "APIResponseValidationError": "BAD_UPSTREAM_RESPONSE",
 }
 
+
+def graphql_answer(exc: Any) -> Verdict:
+    """Depends on `extensions.code` of the errors in the answer."""
+    codes = read_body({"errors": as_list(peek(exc, "errors"))}).codes
+    found = next((code for said in codes if (code := known_code(said) or guessed_code(said))), None)
+    return None if found is None else {"code": found, "outcome": "unknown"}
+
+
 RULES: Family = {
+    "gql": {
+        "TransportQueryError": otherwise(graphql_answer, "INTERNAL_ERROR"),
+        "TransportClosed": "CONNECTION_LOST",
+    },
+    "telebot": {"ApiInvalidJSONException": "BAD_UPSTREAM_RESPONSE"},
     "groq cerebras together cloudflare perplexity": _MODEL_PROVIDERS,
     "openai": {
         **_MODEL_PROVIDERS,

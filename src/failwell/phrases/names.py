@@ -28,7 +28,7 @@ RATE_LIMITED            rate limit*, ratelimit*, too many request*, throttl*, th
 RATE_LIMITED            slowdown, retry after, request limit*, cooldown, backoff, enhance your calm
 CIRCUIT_OPEN            circuit
 QUOTA_EXHAUSTED         quota, insufficient (fund*|balance|credit*), spend limit*, usage limit*, credit* exhausted
-QUOTA_EXHAUSTED         budget ~ exceeded, over limit, max number of ~ exceeded
+QUOTA_EXHAUSTED         (budget|cap) ~ exceeded, over limit, max number of ~ exceeded
 PAYMENT_REQUIRED        payment required, billing, not paid, subscription required
 LEGALLY_BLOCKED         legal, legally
 PAYMENT_DECLINED        card declined, card error, payment declined
@@ -49,6 +49,7 @@ UNAUTHORIZED            oauth error, oauth exception, o auth (error|exception), 
 UNAUTHORIZED            credential* (error|exception), jwt, bad auth, auth declined
 FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope*, no permission
 FORBIDDEN               insufficient (scope|privilege*|permission*|right*), not permitted, restricted action
+FORBIDDEN               (capability|scope|role) not allowed
 FORBIDDEN               privilege*, access refused, prohibited, unsafe, insecure (path|request|transport)
 FORBIDDEN               security error, csrf
 FORBIDDEN               not whitelisted, outside (roots|destination|root), ssrf, gated, missing (any role|role)
@@ -80,7 +81,7 @@ INVALID_URL             (invalid|bad|missing|malformed) (url|uri|schema|scheme),
 INVALID_URL             unsupported ~ (url|uri), unsupported scheme, url required
 BAD_UPSTREAM_RESPONSE   (invalid|bad|unexpected|malformed|empty) ~ (response|reply|answer|payload received)
 BAD_UPSTREAM_RESPONSE   response ~ (invalid|malformed|parse*|parsing|validation|decod*), response error, protocol
-BAD_UPSTREAM_RESPONSE   content decod*, corrupt*, checksum*, (digest|hash|crc|etag) mismatch, crc, data loss
+BAD_UPSTREAM_RESPONSE   content decod*, corrupt*, checksum*, (digest|hash|crc) mismatch, crc, data loss
 BAD_UPSTREAM_RESPONSE   (bad|unexpected) (status*|packet|message|frame|http*), truncated, damaged
 BAD_UPSTREAM_RESPONSE   redirect* (error|exception)
 DISK_FULL               disk full, no space, insufficient storage, storage full, map full
@@ -101,7 +102,8 @@ CONNECTION_LOST         closed (client|session|socket|remote), transfer (failed|
 CONNECTION_LOST         (session|context|stream) (terminated|ended)
 DEADLOCK                deadlock*
 SERIALIZATION_FAILURE   serialization failure, could not serialize, write conflict
-CONCURRENT_MODIFICATION concurrent*, stale, version (conflict|mismatch), optimistic lock*, etag mismatch
+CONCURRENT_MODIFICATION concurrent*, stale, version (conflict|mismatch), optimistic lock*
+CONCURRENT_MODIFICATION (tag|e tag|etag|sequence|revision) mismatch, wrong (last sequence|revision|version)
 CONCURRENT_MODIFICATION lost update, transaction (conflict|aborted), watch error, diverged
 CONCURRENT_MODIFICATION (tree|post|object|record|row|document|content|file|data) (changed|modified)
 IDEMPOTENCY_MISMATCH    idempotency, idempotent
@@ -121,6 +123,7 @@ METHOD_NOT_FOUND        method not found, unknown method, unimplemented method
 GONE                    gone, deleted, removed, no longer*, migrated, migrate to, disappeared, compacted, too old
 INVALID_ARGUMENT        no such (option|param*|argument|switch|keyword)
 INVALID_ARGUMENT        unknown ~ (option*|param*|argument*|field*|switch|flag|keyword|keys|token)
+INVALID_ARGUMENT        missing ~ (id|ids|identifier*), identifier error
 NOT_FOUND               (object|record|result|row|document|entry|item|resource|page|file|ticker|prices|metadata) missing
 NOT_FOUND               missing (object|record|commit|bucket|stream|parent|document|entry|item|file|page|node|row)
 NOT_FOUND               not found*, notfound, doesnt exist, nonexistent, lookup (error|exception|failed|failure)

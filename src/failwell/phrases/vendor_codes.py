@@ -69,5 +69,12 @@ def published_code(payload: Any) -> tuple[str, Meaning] | None:
 
 def known_code(code: str) -> str | None:
     """Return the catalog code of a service's code in any case, if it means the same with every service."""
-    meaning = _known_everywhere().get(snake(code.rpartition("#")[2])) if len(code) <= _LONGEST_CODE else None
+    if len(code) > _LONGEST_CODE:
+        return None
+    known = _known_everywhere()
+    whole = code.rpartition("#")[2]
+    meaning = known.get(snake(whole))
+    if meaning is None and "." in whole:  # InvalidAccessKeyId.NotFound is about who is calling
+        first = known.get(snake(whole.partition(".")[0]))
+        meaning = first if first is not None and fields_of(first)["code"] == "UNAUTHORIZED" else None
     return None if meaning is None else str(fields_of(meaning)["code"])
