@@ -290,6 +290,70 @@ def test_a_connection_that_is_closed_after_the_answer_loses_no_answer_and_repeat
     assert dying.made == 1
 
 
+async def hang() -> Any:
+    await anyio.sleep_forever()
+
+
+SOON = fw.Policy(timeout=0.05)
+
+
+def test_a_call_whose_time_is_over_before_the_connection_is_back_was_not_executed() -> None:
+    dying, naps = Dying(), Naps()
+
+    async def main() -> Any:
+        async with dying.session() as session:
+            fw.wrap(session, SOON, reconnect=hang, sleep=naps)
+            await dying.scripted.notify.aclose()
+            await anyio.wait_all_tasks_blocked()
+            return await session.call_tool("send", {})
+
+    result = anyio.run(main)
+
+    assert (result.failure.code, result.failure.outcome, len(naps)) == ("TIMEOUT", "not_executed", 2)
+    assert "could not be renewed within 0.05 seconds. This request was not executed." in text(result)
+
+
+def test_what_is_known_of_one_call_is_not_said_of_a_function_that_makes_several() -> None:
+    dying = Dying()
+    sent: list[Any] = []
+
+    async def main() -> Any:
+        async with dying.session() as session:
+            fw.wrap(session, reconnect=hang, sleep=Naps())
+
+            async def send_twice() -> None:
+                sent.append(await session.call_tool("send", {}))
+                await dying.scripted.notify.aclose()
+                for _ in range(20):  # until the session knows
+                    await anyio.sleep(0)
+                await session.call_tool("send", {})
+
+            with pytest.raises(fw.TimedOut) as raised:
+                await fw.acall(send_twice, policy=SOON)
+            return raised
+
+    raised = anyio.run(main)
+
+    assert raised.value.failure.outcome == "unknown"
+    assert list(map(text, sent)) == ["from 0"]
+
+
+def test_a_connection_that_does_not_come_back_does_not_hold_up_a_call_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.sdk.connections._LONGEST_RECONNECT", 0.01)
+    dying = Dying()
+
+    async def main() -> Any:
+        async with dying.session() as session:
+            fw.wrap(session, reconnect=hang, sleep=Naps())
+            await dying.scripted.notify.aclose()
+            await anyio.wait_all_tasks_blocked()
+            return await session.call_tool("send", {})
+
+    result = anyio.run(main)
+
+    assert (result.failure.code, result.failure.outcome) == ("CONNECTION_LOST", "not_executed")
+
+
 def test_without_another_connection_the_model_is_told_that_the_call_was_not_sent() -> None:
     dying = Dying()
 

@@ -14,6 +14,7 @@ class CallClock:
 
     It has *seconds*, again each time it is restarted, and *most* in all. `is_over` says that the call was answered
     without waiting for its end any longer; what is in `if_abandoned` is started then, or if the call is cancelled.
+    `may_be_executed` is false once it is sure that the call had no effect: only the connection is renewed meanwhile.
     *outer* is the clock of the call that this one is a part of, perhaps in another thread: it is restarted and stands
     still together with this one. If its time is over, so is that of this one, which then has a moment to cancel the
     call through the SDK before whatever lies between the two is cancelled.
@@ -22,6 +23,7 @@ class CallClock:
     def __init__(self, seconds: float, *, most: float = math.inf, outer: "CallClock | None" = None) -> None:
         self.is_over = False
         self.is_restarted = False
+        self.may_be_executed = True
         self.on_change: Callable[[], object] | None = None
         self.if_abandoned: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._seconds = seconds

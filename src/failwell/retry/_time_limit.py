@@ -93,6 +93,11 @@ class TimeLimit:
         is_deadline = clock.outer_limit is None and (clock.limit < self._timeout or self.left() <= 0)
         seconds = self._deadline if is_deadline else clock.outer_limit or self._timeout
         which = "the deadline of " if is_deadline else ""
+        details = {"timeout": seconds}
+        if not clock.may_be_executed:
+            message = f"The connection to the MCP server could not be renewed within {which}{in_seconds(seconds)}."
+            message = f"{message} This request was not executed."
+            return Failure(code="TIMEOUT", message=message, outcome="not_executed", details=details)
         since = " of the last progress" if clock.is_restarted and not is_deadline else ""
         message = f"No answer arrived within {which}{in_seconds(seconds)}{since}."
-        return Failure(code="TIMEOUT", message=message, outcome="unknown", details={"timeout": seconds})
+        return Failure(code="TIMEOUT", message=message, outcome="unknown", details=details)

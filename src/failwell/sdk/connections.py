@@ -19,6 +19,8 @@ from failwell._sdks import needs
 from failwell.errors import ToolFailure
 from failwell.failure import Failure
 from failwell.phrases.rpc_codes import CONNECTION_CLOSED, find_sdk_error, is_session_lost
+from failwell.retry._clock import CallClock
+from failwell.retry._time_limit import attempt_clock
 from failwell.sdk.errors import handle_call_exception, only_exception, rpc_code, unchecked_result
 
 try:
@@ -55,6 +57,7 @@ is_calling: ContextVar[bool] = ContextVar("failwell_is_calling", default=False)
 
 _TELL = "Tell the user that the MCP server is no longer connected."
 _LONGEST_HANDSHAKE = 30.0
+_LONGEST_RECONNECT = 120.0
 
 
 class ConnectionClosed(ToolFailure):
@@ -89,8 +92,12 @@ class SessionConnection:
         """Return the session or client to use now."""
         return self._replacement if self._replacement is not None else self._session()
 
-    async def call(self, original: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+    async def call(
+        self, original: Callable[..., Awaitable[Any]], outer: CallClock | None, *args: Any, **options: Any
+    ) -> Any:
         """Make one call where the connection is now; *original* makes it on the first one.
+
+        A clock that is not the *outer* one is of this call alone: it learns if the call was certainly not executed.
 
         Raises:
             ConnectionClosed: the connection was closed already, or has been meanwhile.
@@ -109,6 +116,9 @@ class SessionConnection:
                 return unchecked
             exc = only_exception(raised)
             is_unsent = was_closed or isinstance(exc, anyio.ClosedResourceError | anyio.BrokenResourceError)
+            clock = attempt_clock.get()
+            if clock is not None and clock is not outer and (is_unsent or is_lost(exc)):
+                clock.may_be_executed = False
             if is_unsent or _is_connection_closed(exc):
                 is_back = await self._renew(generation, self._replace)
             elif is_lost(exc):
@@ -188,10 +198,11 @@ class SessionConnection:
             return False
         made = self.reconnect()
         close: Callable[[], None] = _nothing
-        if inspect.isawaitable(made):
-            session = await made
-        else:
-            session, close = await _open(made)
+        with anyio.fail_after(_LONGEST_RECONNECT):
+            if inspect.isawaitable(made):
+                session = await made
+            else:
+                session, close = await _open(made)
         self._close()
         self._replacement, self._close = session, close
         log.info("a lost connection to an MCP server was replaced")

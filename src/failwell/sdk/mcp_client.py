@@ -255,7 +255,7 @@ def _other_tool(
     """Return the description of another tool of a server, and what makes one call of it."""
 
     def make(arguments: dict[str, Any]) -> Awaitable[Any]:
-        return without_carrier(info.connection.call(original, tool, arguments))
+        return without_carrier(info.connection.call(original, attempt_clock.get(), tool, arguments))
 
     return info.lookup(tool), make
 
@@ -315,10 +315,10 @@ class SessionHook(NamedTuple):
         """
         info = _session_info(session)
         info.connection.reconnect = self.reconnect or info.connection.reconnect
-        make = self._refreshing(info.connection, info.connection.call)
+        make, outer = self._refreshing(info.connection, info.connection.call), attempt_clock.get()
 
         def make_call(sent: dict[str, Any]) -> Awaitable[Any]:
-            return make(original, name, sent or arguments, *rest, **options)
+            return make(original, outer, name, sent or arguments, *rest, **options)
 
         hook, started = self.caller.hook, self.caller.clock()
         try:
