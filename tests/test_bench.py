@@ -214,10 +214,10 @@ def test_a_run_of_one_suite_keeps_the_others(tmp_path: Path) -> None:
 def test_the_page_says_which_run_its_figures_come_from() -> None:
     check, values = (Run(figures=[as_measured(one)], run="January 1, 10:00, abc") for one in (_check(2.0), FIGURE))
     newer = replace(values, run="January 1, 11:00, abc+")
-    mixed = "compare only within each: `January 1, 11:00, abc+`: values; `January 1, 10:00, abc`: check."
+    mixed = "from the same run can be compared: `January 1, 11:00, abc+`: values; `January 1, 10:00, abc`: check."
 
     assert "All figures come from one run (`January 1, 10:00, abc`)." in _page({"values": values, "check": check})
-    assert f"**The figures come from 2 runs** and {mixed}" in _page({"values": newer, "check": check})
+    assert f"**The figures come from 2 runs**, and only figures {mixed}" in _page({"values": newer, "check": check})
 
 
 def _page(found: results.Results) -> str:

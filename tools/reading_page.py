@@ -128,10 +128,10 @@ def _wordings() -> Iterator[str]:
 _CLASSIFIER = """
 ## All words together
 
-People word errors in more ways than a table can list. So a rule for wordings is one witness among others: a
-classifier, trained on thousands of labelled English texts, looks at all the words. If they speak against the rule, or
-if no rule matches, the classifier decides if it is at least 70 % sure; if it isn't, `read` claims nothing. The
-classifier only tells the type, and never that waiting helps. It is not used for plain text that isn't flagged as an
+People word errors in more ways than a table can list, so a matching phrase is not the only evidence: a classifier,
+trained on thousands of labelled English texts, looks at all the words. If they contradict the phrase, or if no phrase
+matches, the classifier decides, provided that it is at least 70 % sure; otherwise `read` claims nothing. The classifier
+only determines the type, and never says that waiting helps. It is not used for plain text that isn't flagged as an
 error, nor where a validator, a status, a code or the arguments decide."""
 
 

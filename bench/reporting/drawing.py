@@ -65,7 +65,7 @@ def growth(results: Results) -> str:
         name: [(int(one["beside"].replace(",", "")), one["value"]) for one in figures if one["what"] == name]
         for name in slopes
     }
-    lines = [_title("Microseconds of one call on more and more, both axes logarithmic")]
+    lines = [_title("Microseconds per call as the load grows (both axes logarithmic)")]
     for place, (name, points) in enumerate(curves.items()):
         left = 16 + place % _COLUMNS * _PANEL_WIDTH
         top = 44 + place // _COLUMNS * _PANEL_HEIGHT

@@ -35,7 +35,7 @@ _ANSWERS = {
 _INTRODUCTION = f"""\
 # Benchmarks
 
-What failwell costs, and how often it is right: five questions that users ask, answered with measurements.
+What failwell costs in time and memory, and how accurate it is.
 
 | question | answer |
 |---|---|
@@ -46,16 +46,16 @@ several cases were measured, the table shows the worst one.
 
 ## Retry engines
 
-A call that succeeds costs less through `fw.call` than through most other retry libraries:
+A successful call costs less through `fw.call` than through most other retry libraries:
 
-![What a call that succeeds costs through each retry engine](../{RETRIES_PICTURE.removeprefix("docs/")})
+![The cost of a successful call through each retry library](../{RETRIES_PICTURE.removeprefix("docs/")})
 
 ## Growth
 
-What one call costs as tools, schemas, arguments, texts, rules, events and sessions grow in number. A slope of 0 is
-flat, 1 is linear. Lookups should be flat, and nothing worse than linear:
+How the cost of a call grows with the number or size of tools, schemas, arguments, texts, rules, events and sessions.
+A slope of 0 means constant, 1 means linear. Lookups should be constant, and nothing should be worse than linear:
 
-![What one call costs as things grow](../{GROWTH_PICTURE.removeprefix("docs/")})
+![The cost of a call as tools, schemas, arguments and texts grow](../{GROWTH_PICTURE.removeprefix("docs/")})
 
 ## More figures
 
@@ -65,23 +65,24 @@ the machine. `make bench` measures everything again in about ten minutes. """
 _RESULTS = f"""\
 # Benchmark results
 
-All goals of the project for speed, memory and accuracy, and what was measured. `make bench` writes this page from
-`bench/results.json`. It takes about ten minutes, on a machine that should have nothing else to do. `python -m bench
-NAME …` measures some suites again and keeps the other figures.
+Every goal of the project for speed, memory and accuracy, with the measured result. `make bench` measures everything in
+about ten minutes, on a machine that should be otherwise idle, and writes this page from `bench/results.json`.
+`python -m bench NAME …` measures some suites again and keeps the other results.
 
-Figures of one machine say little about another, so what counts is the ratio (×) to something that does the same job,
-measured in turns in the same run. Times are processor time, the best of several rounds; only the two suites of the
-proxy are measured by the clock, because they are about waiting. Where a row covers several figures, the worst of them
-counts. "About" allows a tenth more. At the end stands every figure with what it is measured beside, which is the same
-job without us or a peer, and its floor. The spread there is how far the median of all rounds lies above the best.
+Absolute figures depend on the machine, so most goals are ratios (×): failwell compared with something that does the
+same job, measured alternately in the same run. Times are processor time, the best of several rounds. Only the two
+proxy suites use wall-clock time, because they measure waiting. If a row covers several figures, the worst one
+counts. "About" allows 10 % more. The last section lists every figure with what it is compared with (the same job
+without failwell, or a similar library), its floor, and its spread: how far the median of all rounds is above the
+best round.
 
 ![Each goal and what was measured](../{GOALS_PICTURE})
 """
 _MISSED = """
 ## Missed goals
 
-The floor of a goal is what the same job takes without us, or the least that any solution has to do, measured in the
-same suite of the same run and, where it can be, in turns with ours. "Above" is how many times the floor we take.
+The floor is the cost of the same job without failwell, or the least that any solution has to do, measured in the
+same run. "Above" is the measured value divided by the floor.
 
 | what | measured | goal | floor | above | why |
 |---|---:|---:|---:|---:|---|
@@ -129,7 +130,9 @@ def _runs(results: Results) -> str:
     if len(runs) < 2:
         return f"All figures come from one run (`{''.join(runs)}`)." if runs else ""
     described = "; ".join(f"`{run}`: {', '.join(names)}" for run, names in runs.items())
-    return f"**The figures come from {len(runs)} runs** and compare only within each: {described}."
+    return (
+        f"**The figures come from {len(runs)} runs**, and only figures from the same run can be compared: {described}."
+    )
 
 
 def _missed(verdicts: list[Verdict]) -> str:
