@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientResponse, ClientSession, ClientTimeout, web
 
 import failwell as fw
 from tests.proxy.clients import Client
 from tests.proxy.conversations import Ends, settings
-from tests.proxy.http.setting import call, event, gateway, post, scripted, success
+from tests.proxy.http.setting import ACCEPT, call, event, gateway, post, scripted, success
 
 MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
@@ -110,6 +110,20 @@ def test_an_answer_that_comes_too_late_is_dropped() -> None:
     assert ends.server({"id": 1, "result": {"content": []}}) == b""
 
 
+def test_an_answer_to_the_cancellation_is_dropped() -> None:
+    ends, passed = Timed(), list[bytes | None]()
+
+    class AnsweringServer(list[bytes]):
+        def append(self, _: bytes, /) -> None:
+            passed.append(ends.server({"id": 1, "result": {"content": []}}))
+
+    ends.to_server = AnsweringServer()
+    ends.client(CALL)
+
+    assert ends.at(10.0) == [1]
+    assert passed == [b""]
+
+
 def test_what_is_no_call_has_no_limit() -> None:
     ends = Timed()
     ends.client({"id": 5, "method": "initialize", "params": {}})
@@ -151,6 +165,45 @@ def test_over_http_an_older_call_that_hangs_is_cancelled_by_a_notification(strea
     assert answer.failure["code"] == "TIMEOUT"
     assert answer.failure["outcome"] == "unknown"
     assert [one["params"]["requestId"] for one in cancelled] == [1]
+
+
+def test_over_http_an_answer_to_the_cancellation_is_dropped() -> None:
+    marker = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
+
+    async def run() -> list[Any]:
+        said, heard = asyncio.Queue[bytes](), asyncio.Event()
+
+        async def hear(stream: ClientResponse) -> Any:
+            while not (line := await stream.content.readline()).startswith(b"data: "):
+                assert line, "the stream ended"
+            heard.set()
+            return json.loads(line[6:])
+
+        async def handler(request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            if request.method == "GET":
+                await response.prepare(request)
+                while True:
+                    await response.write(await said.get())
+            if (await request.json())["method"] == "tools/call":
+                await asyncio.Event().wait()
+            said.put_nowait(event(success()))
+            said.put_nowait(event(marker))
+            await heard.wait()  # so the answer arrives while the cancellation is on its way
+            return web.Response(status=202)
+
+        async with (
+            scripted(handler) as url,
+            gateway(url + "/mcp", "--timeout", "0.3") as base,
+            ClientSession(headers={**ACCEPT, "Mcp-Session-Id": "one"}) as session,
+            session.get(base, timeout=ClientTimeout(20)) as stream,
+        ):
+            return await asyncio.gather(post(base, call(), Mcp_Session_Id="one"), hear(stream))
+
+    answer, message = asyncio.run(run())
+
+    assert answer.failure["code"] == "TIMEOUT"
+    assert message == marker
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["no answer", "a stream without an end"])

@@ -1040,11 +1040,14 @@ class Conversation:
     def fail(self, request: PendingRequest, failure: "Failure", *, source: Any = None, is_final: bool = False) -> Steps:
         """Answer a call with a failure that the proxy found; or make it again, unless that *is_final*.
 
-        A failure that is final says nothing about the tool, which others call too.
+        From now on, an answer of the server is dropped. A failure that is final says nothing about the tool, which
+        others call too.
         """
-        rewriter = self.rewriter
         self._settle(request)
-        failure = failure.replace(tool=request.tool)
+        return self._fail(request, failure.replace(tool=request.tool), source, is_final=is_final)
+
+    def _fail(self, request: PendingRequest, failure: "Failure", source: Any, *, is_final: bool) -> Steps:
+        rewriter = self.rewriter
         if is_final:
             if request.run is not None:
                 request.run.cancelled()

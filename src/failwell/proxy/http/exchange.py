@@ -288,9 +288,11 @@ class Exchange:
         for pending in list(self._waiting.values()):
             if pending.is_answered or pending.is_cancelled:
                 continue
+            cancellation = self._conversation.cancellation(pending)
+            steps = self._conversation.time_out(pending, now)
             if not pending.call.is_modern:
-                await self._send_quietly(self._conversation.cancellation(pending))
-            if await self._run(self._conversation.time_out(pending, now)):
+                await self._send_quietly(cancellation)
+            if await self._run(steps):
                 return
 
     async def _send_quietly(self, body: bytes) -> None:

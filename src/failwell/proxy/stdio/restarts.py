@@ -80,14 +80,23 @@ class Restarts:
         if self._dry_run:
             return answers  # the server's own, which waited for the list of tools
         for request in lost:
-            if not request.is_answered and not (will_return and request.method == "initialize"):
+            if not (will_return and request.method == "initialize"):
                 answers += self._answer(runner, request, code, will_return=will_return)
         return answers
 
     def _answer(self, runner: EffectRunner, request: PendingRequest, code: int, *, will_return: bool) -> bytes:
+        """Return the answer to a request that was lost; nothing if it got one meanwhile, as when it took too long."""
         how = f"with exit code {code}" if code <= 128 else f"by signal {code - 128}"
         message = f"The server ended {how} before it answered."
-        if request.tool:
+        with runner.lock:
+            if request.is_answered:
+                return b""
+            if not request.tool:
+                runner.conversation.lose(request)
+                if request.on_answer is not None:
+                    request.on_answer(b"")
+                    return b""
+                return _error(request.id, message, data={"exit_code": code})
             from failwell.proxy.failures import CONNECTION_LOST  # only now: most sessions end without a lost call
 
             failure = CONNECTION_LOST.replace(
@@ -96,13 +105,7 @@ class Restarts:
                 suggestion=None if request.is_sent else _SUGGESTIONS[will_return],
             )
             steps = runner.conversation.fail(request, failure, is_final=not will_return)
-            return runner.collect(steps, has_server=False)
-        with runner.lock:
-            runner.conversation.lose(request)
-            if request.on_answer is not None:
-                request.on_answer(b"")
-                return b""
-        return _error(request.id, message, data={"exit_code": code})
+        return runner.collect(steps, has_server=False)
 
 
 def repeat_handshake(runner: EffectRunner, stdin: int, *, number: int) -> None:
