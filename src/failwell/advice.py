@@ -318,6 +318,12 @@ class Decision(Struct, frozen=True, kw_only=True):
         return self.delay if self.action == "retry" else None
 
 
+def check_policy(policy: object) -> None:
+    """Raise a `TypeError` for what was passed in place of a policy."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a Policy, not {type(policy).__name__}")
+
+
 def decide(
     failure: Failure | ToolFailure,
     hints: Any = None,

@@ -272,6 +272,25 @@ def test_an_async_function_given_to_call_is_refused_in_one_sentence() -> None:
         fw.call(function)
 
 
+@pytest.mark.parametrize("call", [fw.call, lambda made: asyncio.run(fw.acall(made))], ids=["call", "acall"])
+def test_a_coroutine_or_a_value_in_place_of_a_function_is_refused_in_one_sentence(call: Any) -> None:
+    async def search() -> None: ...
+
+    with instant(), pytest.raises(TypeError, match=r"takes a function, not a coroutine: pass search, not search\(\)"):
+        call(search())
+    with instant(), pytest.raises(TypeError, match="takes a function, not int"):
+        call(5)
+
+
+def test_what_is_no_policy_is_refused_before_the_call(limited: Limited) -> None:
+    wrong: Any = {"attempts": 3}
+
+    for use in (lambda: fw.call(limited, policy=wrong), lambda: fw.client.Caller(wrong)):
+        with pytest.raises(TypeError, match="policy must be a Policy, not dict"):
+            use()
+    assert limited.made == 0
+
+
 @pytest.mark.parametrize("hints", ["readOnly", 5])
 def test_hints_that_make_no_sense_are_told_before_the_call(limited: Limited, hints: Any) -> None:
     with pytest.raises(TypeError, match="annotations"):

@@ -18,7 +18,7 @@ from failwell._automatic import is_automatic
 from failwell._json import is_object
 from failwell._log import log
 from failwell._spelling import names_slips
-from failwell.advice import NO_HINTS, Hints, is_timed_conflict
+from failwell.advice import NO_HINTS, Hints, check_policy, is_timed_conflict
 from failwell.client._tool_list import Describe, Pins, ToolDescription, ToolLookup, narrowed, untrusted
 from failwell.dialects._placement import META_KEY, is_beside_success
 from failwell.event import Event, Observer
@@ -411,6 +411,7 @@ class Caller:
         sleep: Callable[[float], Awaitable[object]] = _environment.asleep,
         chance: Callable[[], float] = _environment.chance,
     ) -> None:
+        check_policy(policy)
         self.policy = policy
         self.policy_file = _loaded(policy_file)
         self.shared = limits_of(limits or (self.policy_file.limits_url if self.policy_file else None), shared)

@@ -7,7 +7,7 @@ from types import CoroutineType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from failwell._json import is_object
-from failwell.advice import Policy
+from failwell.advice import Policy, check_policy
 from failwell.codes import Outcome
 from failwell.dialects._placement import RETRY_KEY
 from failwell.errors import ToolFailure, mark_outcome
@@ -108,6 +108,7 @@ def call(
         return function()
     started = 0.0  # only a deadline and a hook need it, and reading the clock takes a tenth of a call's time
     if policy is not _DEFAULT or hints is not None:
+        check_policy(policy)
         if hints is not None or policy.tools or policy.trust_read_verbs:
             policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
         if policy.timeout is not None:
@@ -141,6 +142,8 @@ def call(
                         shared.succeeded((server, tool), arguments, clock(), paid=0.0)
                     return result
             except Exception as exc:
+                if type(exc) is TypeError:
+                    _check_function("call", function)
                 run = run or _DrivenRun(
                     policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
                 )
@@ -184,6 +187,7 @@ async def acall(
     limit = None
     started = 0.0  # only a deadline and a hook need it, and reading the clock takes a tenth of a call's time
     if policy is not _DEFAULT or hints is not None:
+        check_policy(policy)
         if hints is not None or policy.tools or policy.trust_read_verbs:
             policy, hints = policy.for_tool(tool), policy.hints(tool, hints)
         if policy.timeout is not None or policy.deadline is not None:
@@ -220,6 +224,7 @@ async def acall(
                     return result
             except Exception as exc:
                 if type(exc) is TypeError:
+                    _check_function("acall", function)
                     _awaitable(made, function)
                 run = run or _DrivenRun(
                     policy, shared, server, tool, arguments, hints, hook, started, clock, chance, marks, attempt=1
@@ -239,6 +244,18 @@ async def acall(
                 effect = await asettle(run, run.returned(result))
     finally:
         layer.clear()
+
+
+def _check_function(caller: str, function: object) -> None:
+    """Raise what says best why a function could not be called, if it is none."""
+    if callable(function):
+        return
+    if isinstance(function, CoroutineType):
+        function.close()
+        raise TypeError(
+            f"{caller} takes a function, not a coroutine: pass {function.__name__}, not {function.__name__}()"
+        )
+    raise TypeError(f"{caller} takes a function, not {type(function).__name__}")
 
 
 _NOT_MADE: Any = SimpleNamespace(__await__=None)

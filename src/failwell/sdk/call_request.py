@@ -77,8 +77,8 @@ def attach(patches: Patches, layout: RequestLayout, notification: Callable[[Any]
                 result = await original(*bound.args, **bound.kwargs)
             note_task(self, result)
             return result
-        except anyio.get_cancelled_exc_class():
-            if request_id is not None:
+        except BaseException as exc:
+            if request_id is not None and isinstance(exc, anyio.get_cancelled_exc_class()):
                 reason = "no answer in time" if clock is not None and clock.is_over else "cancelled by the caller"
                 await _tell_cancelled(self, notification, requestId=request_id, reason=reason)
             raise
