@@ -381,6 +381,17 @@ def test_a_remote_server_that_is_down_is_a_failure_that_may_pass() -> None:
     assert "hunter2" not in str(result)
 
 
+@pytest.mark.skipif(VERSION < (3,), reason="fastmcp 2 looks for the tools of remote servers in another way")
+def test_the_tools_of_a_remote_server_that_was_never_reached_are_not_called_unknown() -> None:
+    parent = FastMCP("parent")
+    parent.mount(_proxy("http://127.0.0.1:9/mcp"), namespace="sub")
+    fw.protect(parent)
+
+    failure = seen(ask(parent, "sub_pay"))
+
+    assert (failure.type, failure.code, failure.outcome) == ("TRANSIENT", "CONNECTION_FAILED", "not_executed")
+
+
 @pytest.mark.parametrize("tool", ["returned", "returned_err"])
 def test_failures_that_a_mounted_server_returns_need_no_second_line(tool: str) -> None:
     parent, _ = _with_child()

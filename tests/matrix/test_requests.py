@@ -228,6 +228,36 @@ def test_the_arguments_of_a_prompt_are_named_if_they_are_wrong(kind: str) -> Non
     assert right.messages[0].content.text == "x"
 
 
+@pytest.mark.parametrize("kind", [kind for kind in sdks.KINDS if kind != "lowlevel"])
+def test_what_a_resource_or_prompt_could_not_parse_is_the_caller_s_only_if_the_caller_sent_it(kind: str) -> None:
+    server = sdks.new(kind)
+
+    @server.resource("data://stored")
+    def stored() -> Any:
+        return json.loads("<html>")
+
+    @server.resource("data://{text}")
+    def sent(text: str) -> Any:
+        return json.loads(text)
+
+    @server.prompt("prompted")
+    def prompted(text: str) -> Any:
+        return json.loads(text if text != "stored" else "<html>")
+
+    fw.protect(server)
+
+    async def ask(method: str, subject: str, arguments: Any = None) -> Any:
+        async with sdks.session(kind, server) as connected:
+            with pytest.raises(Exception) as caught:  # noqa: PT011 - of whichever SDK is there
+                await sdks.request(connected, method, subject, arguments)
+            return fw.read(caught.value).code
+
+    assert asyncio.run(ask(READ, "stored")) == "INTERNAL_ERROR"
+    assert asyncio.run(ask(READ, "broken")) == "PARSE_ERROR"
+    assert asyncio.run(ask(PROMPT, "prompted", {"text": "stored"})) == "INTERNAL_ERROR"
+    assert asyncio.run(ask(PROMPT, "prompted", {"text": "{broken"})) == "PARSE_ERROR"
+
+
 @EVERY_KIND
 def test_successes_stay_as_they_were(kind: str) -> None:
     def answers(*, is_protected: bool) -> list[Any]:

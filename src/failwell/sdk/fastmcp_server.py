@@ -151,12 +151,13 @@ def _mounted(server: Any) -> Iterable[Any]:
 
 
 def _servers_of(providers: Iterable[Any]) -> Iterable[Any]:
-    for provider in providers:
-        inner = provider
-        while hasattr(inner, "_inner"):  # it stands behind a transform
-            inner = inner._inner
-        if hasattr(inner, "server"):
-            yield inner.server
+    return (inner.server for inner in map(_behind_transforms, providers) if hasattr(inner, "server"))
+
+
+def _behind_transforms(provider: Any) -> Any:
+    while hasattr(provider, "_inner"):
+        provider = provider._inner
+    return provider
 
 
 def _no_suppression() -> AbstractContextManager[None]:
@@ -497,6 +498,8 @@ class FailwellMiddleware(Middleware):
         responder = self.protection.responder(_call_info(context, tool, run))
         core = original_exception(exc, SDKS)
         if tool is None and isinstance(core, NotFoundError | DisabledError):
+            if (lost := await _unreachable(server)) is not None:
+                return responder.failure_of(lost, ran=False).replace(outcome="not_executed"), responder
             return unknown_tool(name, await _names(server)), responder
         if run.has_returned and isinstance(core, ENCODING_ERRORS):
             return responder.unsendable(meaning(str(core)), core), responder
@@ -635,6 +638,21 @@ async def _found(server: Any, name: str) -> Any:
         return await server.get_tool(name)
     except Exception:  # how fastmcp 2 says that there is none
         return None
+
+
+async def _unreachable(server: Any, depth: int = 0) -> Exception | None:
+    """Return why a remote server, whose tools a server passes on, can't be asked for them; fastmcp leaves them out."""
+    for provider in map(_behind_transforms, getattr(server, "providers", ())):
+        if any(cls.__name__ == "ProxyProvider" for cls in type(provider).__mro__):
+            try:
+                await provider.list_tools()
+            except Exception as exc:
+                return exc
+        elif hasattr(provider, "server") and depth < _DEEPEST_MOUNT:
+            found = await _unreachable(provider.server, depth + 1)
+            if found is not None:
+                return found
+    return None
 
 
 async def _names(server: Any) -> list[str]:

@@ -72,6 +72,15 @@ class RequestInfo(NamedTuple):
         return str(self.params.uri) if self.method == _READ else None
 
     @property
+    def called_with(self) -> dict[str, Any]:
+        """What the author's code got from the caller."""
+        if self.uri is not None:
+            return {"uri": self.uri}
+        if self.method == _COMPLETION:
+            return {"value": self.params.argument.value}
+        return dict(getattr(self.params, "arguments", None) or {})
+
+    @property
     def subject(self) -> str:
         """What the request is about, in words."""
         if self.method == _READ:
@@ -152,7 +161,7 @@ def _failure(chain: Sequence[Exception], core: Exception, request: RequestInfo, 
     if isinstance(core, ValidationError) and _BEFORE_THE_BODY.issuperset(packages_in(core)):
         arguments: Any = getattr(request.params, "arguments", None)
         return invalid(problems_of(core, arguments=arguments))
-    failure = responder.failure_of(core)
+    failure = responder.failure_of(core, arguments=request.called_with)
     if failure.code not in _TELLS_NOTHING or failure.origin != "mapped":
         return failure
     return failure.replace(message=_CRASHES.get(request.method, _CRASH))
