@@ -3,6 +3,7 @@
 As a program it serves standard input and output: `tasks.py KIND null|{}`, where `null` means a bare server.
 """
 
+import json
 import sys
 from importlib import util
 from pathlib import Path
@@ -48,11 +49,15 @@ async def rpc() -> str:
     raise sdks.rpc_error(-32050, f"Not on a Sunday, password={SECRET}")
 
 
+async def unparsed() -> str:
+    return str(json.loads("<html>"))
+
+
 async def done() -> str:
     return "done"
 
 
-FUNCTIONS = (crash, missing, returned, refused, rpc, done)
+FUNCTIONS = (crash, missing, returned, refused, rpc, unparsed, done)
 
 
 def server(kind: str) -> Any:

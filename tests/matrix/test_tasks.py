@@ -26,6 +26,7 @@ CODES: dict[str, str | None] = {
     "missing": "NOT_FOUND",
     "returned": "NOT_FOUND",
     "refused": "CONNECTION_REFUSED",
+    "unparsed": "INTERNAL_ERROR",  # not the caller's input: there is none
     "rpc": None,  # its author's words say what it is, as far as they do
 }
 

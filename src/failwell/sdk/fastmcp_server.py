@@ -379,7 +379,9 @@ class FailwellMiddleware(Middleware):
             tool.fn = _watched(tool.fn, tool, functools.partial(self._run_task, tool))
         return tool
 
-    async def _run_task(self, tool: Any, name: str, run: Callable[[], Awaitable[Any]]) -> Any:
+    async def _run_task(
+        self, tool: Any, name: str, arguments: dict[str, Any], run: Callable[[], Awaitable[Any]]
+    ) -> Any:
         """Return what a background task ends with: nothing else sees what its function raises, and what it returns.
 
         Raises:
@@ -398,7 +400,7 @@ class FailwellMiddleware(Middleware):
         except Exception as exc:
             if is_rpc_error(exc) and package_raising(exc) not in SDKS and _LAYOUT.failed_task is _LAYOUT.failed:
                 raise request_error(exc, RequestInfo("tools/call", None)) from None
-            failure = responder.failure_of(original_exception(exc, SDKS))
+            failure = responder.failure_of(original_exception(exc, SDKS), arguments=arguments)
         except BaseException as exc:  # it would end the worker, and every task after this one would wait forever
             if not is_contained(exc, catch_exit=protection.catch_exit):
                 raise
@@ -687,7 +689,7 @@ def _watched(function: Callable[..., Any], tool: Any, run_task: Callable[..., An
         async def watched_async(*args: Any, **kwargs: Any) -> Any:
             _note(tool)
             if _running.get() is None and (name := background_tool()) is not None:
-                return await run_task(name, functools.partial(function, *args, **kwargs))
+                return await run_task(name, kwargs, functools.partial(function, *args, **kwargs))
             return _value(await function(*args, **kwargs))
 
         setattr(watched_async, _WATCHED, True)
