@@ -129,3 +129,13 @@ def test_a_result_that_is_no_failure_is_not_classified() -> None:
     result = {"content": [{"type": "text", "text": "Only the owner of the board can do that"}], "isError": False}
 
     assert fw.read(result, unflagged=True) is None
+
+
+def test_what_is_almost_sure_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    almost = classifier.Guess("TRANSIENT", CERTAIN - 0.001)
+    monkeypatch.setattr("failwell.reading.flat_text.classify", lambda *_: almost)
+
+    found = read("Connection refused")
+
+    assert (found.code, found.retryable) == (None, None)
+    assert (found.confidence or 0.0) < CERTAIN

@@ -159,3 +159,34 @@ def test_an_error_about_a_call_that_the_schema_proves_wrong_counts_without_being
 )
 def test_a_server_that_takes_what_its_schema_forbids_has_not_failed(text: str) -> None:
     assert fw.read(unflagged(text), tool="order", arguments={"count": "five"}, input_schema=SCHEMA) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unauthorized",
+        "Internal server error",
+        "Rate limit exceeded. Try again in 60 seconds.",
+        "Something went wrong. Please try again later.",
+        "The requested resource was not found.",
+        "Invalid input: 'limit' must be a number",
+        "Missing required parameter: query",
+        "bash: kubctl: command not found",
+    ],
+)
+def test_what_services_answer_with_is_an_error_whatever_the_tool(text: str) -> None:
+    assert fw.read(unflagged(text), unflagged=True) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unauthorized biography of a banker, 312 pages",
+        "Rate limit exceeded\nby 3 clients today:\n- alpha\n- beta",
+        "Invalid parameters: 0 of 12",
+        "Forbidden City, Beijing",
+        "The requested resource was not found in 12 of 40 pages, see the list:\n| page | status |",
+    ],
+)
+def test_a_text_that_begins_like_such_an_answer_and_goes_on_is_none(text: str) -> None:
+    assert fw.read(unflagged(text), unflagged=True) is None

@@ -251,7 +251,7 @@ _DATES: tuple[Callable[[str], datetime], ...] = (_http_date, datetime.fromisofor
 # One is in every text that asks.
 _ASKING_WORDS = (
     "retry", "again", "wait", "available", "reset", "backoff", "cool", "allowed", "possible", "back", "try in",
-    "hold off", "next ", "delay", " for ",
+    "hold off", "next ", "delay", "locked", "paused", "suspended",
 )  # fmt: skip
 _ASKED = lazy_pattern(
     r"(?:(?P<key>retry(?:ing)?[ _-]?(?:after|in|delay|at|not[ _-]?before)"

@@ -124,7 +124,7 @@ _SIGNS: tuple[_Sign, ...] = (
         ),
     ),
     _Sign(
-        (*(f"{done}{mark}" for done in _TOLD_FIRST for mark in ",;"),),
+        ("ed,", "ed;", "sent,", "sent;"),
         lazy_pattern(
             r"\A(?!(?:no|too many|invalid|duplicate|never|nothing) )(?:[\w-]{1,30} ){1,3}?"
             rf"(?<!not )(?<!be )(?<!are )(?<!yet )(?:{'|'.join(_TOLD_FIRST)})[,;]{_WITHIN}\b{_WRONG}"
@@ -133,10 +133,8 @@ _SIGNS: tuple[_Sign, ...] = (
     # How many were done before it broke off.
     _Sign(
         (*(f" {digit}" for digit in range(1, 10)),),
-        lazy_pattern(
-            rf"(?:\A|(?<=[.;:\n] )|(?<=\n)){_REPORTED}"
-            r" (?:only |just |to |all |the |the first |another ){0,2}\d{1,6} [a-z]"
-        ),
+        lazy_pattern(r" (?:only |just |to |all |the |the first |another ){0,2}[0-9]{1,6} [a-z]"),
+        lazy_pattern(rf"(?:\A|[.;:\n] ?){_REPORTED}\Z"),
     ),
     _Sign(
         (" half ", " part ", " rest ", " remaining ", " others "),

@@ -69,6 +69,18 @@ STRONG: tuple[str, ...] = (
     r"(?:fatal|error|panic): ",
     r"MCP error -\d",
     r"getaddrinfo E[A-Z]+",
+    # What services answer with, and nothing else
+    (
+        r"(?:Unauthorized|Forbidden|Bad [Rr]equest|Internal [Ss]erver [Ee]rror|Bad [Gg]ateway|Service [Uu]navailable"
+        r"|Gateway [Tt]imeout)[.!]?$"
+    ),
+    r"(?:[Rr]ate limit (?:exceeded|reached|hit)|Too [Mm]any [Rr]equests|Something went wrong)[.!,]?(?: [^\n]{1,120})?$",
+    r"The requested (?:resource|page|item|object|endpoint|record) (?:was not|is not|could not be) [^\n]{1,60}$",
+    (
+        r"(?:Missing|Invalid|Unknown|Unsupported) (?:required )?(?:parameter|argument|input|field)s?: "
+        r"(?!\d|[Nn]one|null)[^\n]{1,160}$"
+    ),
+    r"(?:/bin/)?(?:ba|z|da)?sh:(?: line)?(?: \d{1,5}:)? [^\n:]{1,80}: (?:command )?not found$",
     r"(?:I'm |I am |We're |We are )?[Ss]orry,? ",
     r"Oops",
 )

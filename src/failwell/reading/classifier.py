@@ -30,11 +30,13 @@ ZERO = 128
 
 _HEAD, _TAIL = 60, 20
 _STEM = 6
+_NUMERAL = "0"
 _LEAST_KNOWN = 0.5
 _SUREST = 0.99
 _MOST_TOLD = 3
 _QUOTATION = " qqq "  # a word that no server uses
 _WORD = lazy_pattern(r"[a-z]+|[0-9]+")
+_STEMMED = lazy_pattern(rf"([a-z]{{1,{_STEM}}})[a-z]*|[0-9]+")
 _FOREIGN = lazy_pattern(r"[^\W\d_a-z]")  # English, which it has learned, needs no such letters
 # What is quoted is a name or a value: its words are not the server's own.
 _QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“«][^\"'`\u2018\u2019“”«»\n]{2,80}[\"'`\u2019”»](?!\w)")
@@ -82,7 +84,7 @@ def classify(text: str, rule: Type | None = None, confidence: float = 0.0) -> Gu
     known = [word for word in words if word in weights]
     if not known or len(known) < len(words) * _LEAST_KNOWN or (not text.isascii() and _FOREIGN.search(text)):
         return None
-    vectors = [weights[feature] for feature in {*known, *_pairs(words)} if feature in weights]
+    vectors = [vector for vector in map(weights.get, {*known, *_pairs(words)}) if vector is not None]
     zero = ZERO * len(vectors)
     sums = [sum(column) - zero for column in zip(*vectors, strict=True)]
     scores = [exp(bias + learned.step * total) for bias, total in zip(learned.bias, sums, strict=True)]
@@ -109,19 +111,24 @@ def features(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    if any(map(text.__contains__, _QUOTES)):
-        text = _QUOTED.sub(_QUOTATION, text)
-    found = _WORD.findall(text)
-    return found if len(found) <= _HEAD + _TAIL else found[:_HEAD] + found[-_TAIL:]
+    return _ends(_WORD.findall(_unquoted(text)))
 
 
 def _stem(word: str) -> str:
-    """Return the beginning of a word; of a number counts only that it is there."""
-    return word[:_STEM] if word.isalpha() else "0"
+    return word[:_STEM] if word.isalpha() else _NUMERAL
 
 
 def _stems(text: str) -> list[str]:
-    return list(map(_stem, _words(text)))
+    """Return the beginnings of words; of a number counts only that it is there."""
+    return [stem or _NUMERAL for stem in _ends(_STEMMED.findall(_unquoted(text)))]
+
+
+def _unquoted(text: str) -> str:
+    return _QUOTED.sub(_QUOTATION, text) if any(map(text.__contains__, _QUOTES)) else text
+
+
+def _ends(found: list[str]) -> list[str]:
+    return found if len(found) <= _HEAD + _TAIL else found[:_HEAD] + found[-_TAIL:]
 
 
 def _pairs(words: list[str]) -> Iterator[str]:

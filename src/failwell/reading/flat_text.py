@@ -337,7 +337,7 @@ def _weighed(found: Finding | None, words: str) -> Finding | None:
     guess = classify(words, type_, found.confidence if found else 0.0)
     if guess is None or (guess.type == type_ and guess.confidence >= CERTAIN):
         return found
-    confidence = min(_SUREST, round(guess.confidence, 2))
+    confidence = min(_SUREST, int(100 * guess.confidence) / 100)  # never rounded up to what counts as certain
     if found is not None and guess.type == type_:
         return Finding(
             rule=found.rule, code=None, type=type_, confidence=confidence, words=found.words

@@ -109,7 +109,8 @@ def without_retry(failure: fw.Failure) -> dict[str, Any]:
     )
     # It says that another time may do, and not when.
     return with_text(
-        fw.encode(failure), f"Too many requests. {failure.message} {options} Please use {named or options}."
+        fw.encode(failure),
+        f"Rate limit exceeded: too many requests. {failure.message} {options} Please use {named or options}.",
     )
 
 
