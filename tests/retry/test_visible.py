@@ -43,18 +43,25 @@ def test_a_success_writes_no_line(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.text == ""
 
 
-def test_a_breaker_that_opens_or_closes_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [(("desk", "search"), "search of desk"), (("", "search"), "search"), (("desk", ""), "desk")],
+    ids=["tool of a server", "tool", "server"],
+)
+def test_a_breaker_that_opens_or_closes_is_one_line(
+    key: tuple[str, str], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     breaker = fw.retry.Breaker(most=2, pause=30)
     down = fw.Failure(code="SERVICE_UNAVAILABLE", message="Down.")
 
     with caplog.at_level(logging.INFO, "failwell"):
-        breaker.failed(("desk", "search"), down, 1.0)
-        breaker.failed(("desk", "search"), down, 2.0)
-        breaker.succeeded(("desk", "search"))
+        breaker.failed(key, down, 1.0)
+        breaker.failed(key, down, 2.0)
+        breaker.succeeded(key)
 
     assert lines(caplog) == [
-        "calls to search are suspended for 30 s after 2 failures",
-        "calls to search are no longer suspended",
+        f"calls to {name} are suspended for 30 s after 2 failures",
+        f"calls to {name} are no longer suspended",
     ]
 
 
@@ -79,7 +86,7 @@ def test_a_wait_for_a_suspended_tool_and_the_end_of_it_are_one_line_each(caplog:
     assert lines(caplog) == [
         "search of desk: not sent: Calls to this tool are suspended after repeated failures.",
         "search of desk: waiting 15 s: Calls to this tool are suspended after repeated failures.",
-        "calls to search are no longer suspended",
+        "calls to search of desk are no longer suspended",
     ]
 
 

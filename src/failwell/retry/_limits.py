@@ -234,7 +234,7 @@ class Breaker:
                 state.failures = [*recent[-self.most :], now]
                 if len(state.failures) >= self.most:
                     state.opened = now
-                    log.info("calls to %s are suspended for %g s after %d failures", key[1], self.pause, self.most)
+                    log.info("calls to %s are suspended for %g s after %d failures", _name(key), self.pause, self.most)
             elif state.opened is not None and state.prober is caller:
                 state.opened, state.prober = now, None
             self.failing.move_to_end(key)
@@ -251,7 +251,7 @@ class Breaker:
             with self._lock:
                 state = self.failing.pop(key, None)
             if state is not None and state.opened is not None:
-                log.info("calls to %s are no longer suspended", key[1])
+                log.info("calls to %s are no longer suspended", _name(key))
 
     def released(self, key: Key, *, caller: object = None) -> None:
         """Let another call probe, if the one that did was this one and ended without an answer."""
@@ -267,6 +267,11 @@ class Breaker:
     def _left(self, state: _BreakerState, now: float) -> float:
         ends = state.probe_ends if state.prober is not None else (state.opened or 0.0) + self.pause
         return ends - now
+
+
+def _name(key: Key) -> str:
+    server, tool = key
+    return " of ".join(filter(None, (tool, server)))
 
 
 def counts_as_outage(failure: Failure) -> bool:
