@@ -35,7 +35,7 @@ class Script(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=[said]))
 
 
-def tell(event: Event) -> None:
+def print_event(event: Event) -> None:
     if event.kind == "failure":
         print(f"  the application gets: {event.failure.code}, outcome {event.failure.outcome}")
 
@@ -44,7 +44,7 @@ async def main() -> None:
     server = StdioServerParameters(command=sys.executable, args=[str(DESK)])
     desk = McpToolset(connection_params=StdioConnectionParams(server_params=server))
     agent = LlmAgent(name="desk", model=Script(model="script"), tools=[desk])
-    app = App(name="desk", root_agent=agent, plugins=[fail_well(fw.client.Caller(hook=tell))])
+    app = App(name="desk", root_agent=agent, plugins=[fail_well(fw.client.Caller(hook=print_event))])
     async with InMemoryRunner(app=app) as runner:
         events = await runner.run_debug("Tell ada about the printer.", quiet=True)
     print(events[-1].content.parts[0].text)

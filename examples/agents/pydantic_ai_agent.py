@@ -30,7 +30,7 @@ def script(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart("The mail is out.")])
 
 
-def tell(event: Event) -> None:
+def print_event(event: Event) -> None:
     if event.kind == "failure":
         print(f"  the application gets: {event.failure.code}, outcome {event.failure.outcome}")
 
@@ -38,7 +38,7 @@ def tell(event: Event) -> None:
 async def main() -> None:
     desk = MCPToolset(
         StdioTransport(sys.executable, [str(DESK)]),
-        process_tool_call=fail_well(fw.client.Caller(hook=tell)),
+        process_tool_call=fail_well(fw.client.Caller(hook=print_event)),
         init_timeout=60,  # a busy machine may take longer than the default of 5 seconds to start the server
     )
     agent = Agent(FunctionModel(script), toolsets=[desk])

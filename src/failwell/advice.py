@@ -74,9 +74,9 @@ class Hints(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
             return hints
         if hints is None:
             return NO_HINTS
-        said = _annotations(hints)
-        read_only = said.get("readOnlyHint") is True or said.get("read_only") is True
-        return _HINTS[read_only, said.get("idempotentHint") is True or said.get("idempotent") is True]
+        stated = _annotations(hints)
+        read_only = stated.get("readOnlyHint") is True or stated.get("read_only") is True
+        return _HINTS[read_only, stated.get("idempotentHint") is True or stated.get("idempotent") is True]
 
 
 _HINTS = {(one, other): Hints(read_only=one, idempotent=other) for one in (False, True) for other in (False, True)}
@@ -84,23 +84,23 @@ NO_HINTS = _HINTS[False, False]
 
 
 def _annotations(hints: Any) -> dict[str, Any]:
-    said: dict[str, Any] = hints or {}
-    if not isinstance(said, dict):
+    annotations: dict[str, Any] = hints or {}
+    if not isinstance(annotations, dict):
         if isinstance(hints, str | int | float):
             raise TypeError(f"hints are a tool's annotations, not {hints!r}")
-        said = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
-    return said
+        annotations = hints.model_dump(by_alias=True) if hasattr(hints, "model_dump") else vars(hints)
+    return annotations
 
 
 _PROMISES = ("readOnlyHint", "destructiveHint", "idempotentHint", "read_only", "idempotent")
 
 
 def has_promises(hints: Any) -> bool:
-    """Return whether anything is said of a tool's effects, for better or worse; whoever gives `Hints` has spoken."""
+    """Return whether the annotations state anything about a tool's effects; `Hints` always do."""
     if isinstance(hints, Hints):
         return True
-    said = _annotations(hints)
-    return any(said.get(name) is not None for name in _PROMISES)
+    stated = _annotations(hints)
+    return any(stated.get(name) is not None for name in _PROMISES)
 
 
 def is_rate_limit(failure: Failure) -> bool:
@@ -216,20 +216,20 @@ class Policy(Struct, frozen=True, kw_only=True, metaclass=KeywordStruct):
 
     def tool(self, name: str) -> Tool:
         """Return what the policy says about a tool; of several matching entries, the most specific one counts."""
-        said: dict[str, Any] = {}
+        stated: dict[str, Any] = {}
         for tool in matching(self.tools, name):
-            said |= {field: value for field, value in _fields(tool).items() if value is not None}
-        return Tool(**said)
+            stated |= {field: value for field, value in _fields(tool).items() if value is not None}
+        return Tool(**stated)
 
     def for_tool(self, name: str) -> "Policy":
         """Return the policy for the calls of one tool."""
         if not self.tools:
             return self
         own = self.tool(name)
-        said = {field: value for field, value in _fields(own).items() if value is not None}
+        stated = {field: value for field, value in _fields(own).items() if value is not None}
         if own.read_only is False and not own.idempotent:
-            said["repeatable"] = False
-        return replace(self, **{field: value for field, value in said.items() if field in self.__struct_fields__})
+            stated["repeatable"] = False
+        return replace(self, **{field: value for field, value in stated.items() if field in self.__struct_fields__})
 
     def hints(self, tool: str, annotations: Any = None) -> Hints:
         """Return what is known about a tool: from the policy, else from its annotations.

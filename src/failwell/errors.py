@@ -171,8 +171,8 @@ class ToolFailure(Exception):
 def _new_failure(message: str, values: dict[str, Any]) -> Failure:
     """Return a failure; without words of its own it says what its code says, as a tool must not fail to fail."""
     if isinstance(message, str) and not message.strip():
-        told = codes.derive(values.get("code"), values.get("type"))
-        message = f"{codes.title_of(values.get('code'), told.type)}."
+        derived = codes.derive(values.get("code"), values.get("type"))
+        message = f"{codes.title_of(values.get('code'), derived.type)}."
     return Failure(message=message, **values)
 
 

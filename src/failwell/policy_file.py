@@ -179,10 +179,10 @@ class PolicyFile(ServerRules, frozen=True, kw_only=True, forbid_unknown_fields=T
     def policy(self, server: str, tool: str, *, base: Policy | None = None) -> Policy:
         """Return the policy for a tool's calls: from the file, else from *base*."""
         base = (base or Policy()).for_tool(tool)
-        said, of_server = self.tool(server, tool), self.server(server)
+        of_tool, of_server = self.tool(server, tool), self.server(server)
         # As the one of a tool it is the most specific, so that it beats all that the base says.
-        own = {name: getattr(said, name) for name in Tool.__struct_fields__}
-        if said.retry is False:
+        own = {name: getattr(of_tool, name) for name in Tool.__struct_fields__}
+        if of_tool.retry is False:
             own["attempts"] = 1
         known = {name: value for name, value in own.items() if value is not None}
         before = {name: getattr(base.tool(tool), name) for name in Tool.__struct_fields__}
@@ -246,8 +246,8 @@ _SomeRules = TypeVar("_SomeRules", ToolRules, ServerRules)
 def _merged(kind: type[_SomeRules], rules: "list[Any]") -> _SomeRules:
     """Return what all of them say, the later ones first."""
     names = [name for name in kind.__struct_fields__ if name != "tools"]
-    said = {name: value for one in rules for name in names if (value := getattr(one, name, None)) is not None}
-    return kind(**said)
+    stated = {name: value for one in rules for name in names if (value := getattr(one, name, None)) is not None}
+    return kind(**stated)
 
 
 _SECTIONS: dict[str, type[Struct]] = {"tools": ToolRules, "servers": ServerRules}

@@ -188,7 +188,7 @@ def test_a_name_in_the_table_is_a_filter_and_a_heading_sorts(opened: Any) -> Non
     assert "sort=calls" in page.url
 
 
-def test_a_failure_tells_its_whole_story_and_leads_back(opened: Any) -> None:
+def test_a_failure_shows_its_details_and_leads_back(opened: Any) -> None:
     page = opened(USUAL, "?tool=create_pull_request&code=VALIDATION_FAILED").page
 
     page.locator("#records .what").first.click()
@@ -202,7 +202,7 @@ def test_a_failure_tells_its_whole_story_and_leads_back(opened: Any) -> None:
         "What the agent did next",
     ):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
-    expect(page.locator(".story pre").first).to_contain_text('"recoverable":true')
+    expect(page.locator(".details pre").first).to_contain_text('"recoverable":true')
     expect(page.get_by_text("correct the arguments")).to_be_visible()
     assert page.locator(".ending h2").inner_text().startswith("The agent")
     page.go_back()
@@ -471,7 +471,7 @@ def test_a_figure_leads_to_what_it_counts(opened: Any, figure: str, title: str) 
     expect(heading).to_be_in_viewport()
 
     rows.first.locator(".what").click()
-    expect(page.locator(".story")).to_be_visible()
+    expect(page.locator(".details")).to_be_visible()
 
 
 def test_every_figure_on_the_page_is_that_of_twenty_known_agents(browser: Browser, tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ def test_the_keyboard_reaches_every_control_in_order_and_shows_where_it_is(opene
     assert wanted > 50
 
 
-def test_the_keyboard_alone_leads_to_a_story_and_back(opened: Any) -> None:
+def test_the_keyboard_alone_leads_to_details_and_back(opened: Any) -> None:
     page = opened(USUAL).page
 
     page.locator("#records .what").first.focus()

@@ -28,7 +28,7 @@ PATHS = [
     "/metrics",
     "/api/overview",
     "/api/feed",
-    "/api/story?failure=1",
+    "/api/details?failure=1",
     "/export/groups.csv",
     "/export/records.json",
 ]
@@ -308,8 +308,8 @@ def test_an_address_that_makes_no_sense_gets_one_clear_line(open_door: str, quer
     assert (found.status, found.error) == (400, sentence)
 
 
-def test_the_story_of_nothing_is_not_found(open_door: str) -> None:
-    assert get(open_door, "/api/story?failure=99").error == "there is no such event: it may have been pruned"
+def test_details_of_nothing_are_not_found(open_door: str) -> None:
+    assert get(open_door, "/api/details?failure=99").error == "there is no such event: it may have been pruned"
 
 
 def test_a_store_that_is_away_is_told_without_its_secrets(caplog: pytest.LogCaptureFixture) -> None:
@@ -470,7 +470,7 @@ def test_each_code_of_ours_leads_to_its_docs_and_no_other_does(tmp_path: Path) -
     common: dict[str, Any] = {"time": NOW - 60, "source": "proxy", "session": "s", "kind": "failure", "tool": "look"}
     write(store, [Record(call=str(call), **common, **fields) for call, fields in enumerate(found)])
     source = source_of(store, now=NOW)
-    page, story = source.overview(View()), source.failure_details(View(failure=1))
+    page, details = source.overview(View()), source.failure_details(View(failure=1))
     source.close()
 
     pages = Path(__file__).parents[2] / "docs" / "reference" / "codes.md"
@@ -479,5 +479,5 @@ def test_each_code_of_ours_leads_to_its_docs_and_no_other_does(tmp_path: Path) -
     assert address.startswith("https://")
     assert address.endswith("/docs/reference/codes.md#not_found")
     assert "### NOT_FOUND\n" in pages.read_text(encoding="utf-8")
-    assert story is not None
-    assert story["explained"]["docs"] == address
+    assert details is not None
+    assert details["explained"]["docs"] == address

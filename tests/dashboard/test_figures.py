@@ -1,4 +1,4 @@
-"""What a view shows: figures, the worst first, over time, the feed, and the story of a failure."""
+"""What a view shows: figures, the worst first, over time, the feed, and the details of a failure."""
 
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,7 @@ def test_a_failure_that_has_no_code_is_found_by_its_type(address: str) -> None:
     assert [row["type"] for row in found["feed"]["rows"]] == ["INTERNAL"]
 
 
-def test_a_story_tells_the_call_its_tries_and_what_the_agent_did(address: str) -> None:
+def test_details_show_the_call_its_tries_and_what_the_agent_did(address: str) -> None:
     write(
         address,
         [
@@ -229,22 +229,22 @@ def test_a_story_tells_the_call_its_tries_and_what_the_agent_did(address: str) -
     )
     source = source_of(address)
 
-    story = source.failure_details(View(failure=3))
+    details = source.failure_details(View(failure=3))
     source.close()
 
-    assert story is not None
-    assert (story["record"]["text"], story["record"]["decision"]) == ("Come back.", "retry")
-    assert [(one["kind"], one["number"]) for one in story["call"]] == [("retry", 2), ("failure", 3)]
-    assert [one["number"] for one in story["before"]] == [1]
-    assert [one["number"] for one in story["next"]] == [5, 6]
-    assert (story["resolution"]["verdict"], story["resolution"]["recovered"]) == ("moved_on", False)
+    assert details is not None
+    assert (details["record"]["text"], details["record"]["decision"]) == ("Come back.", "retry")
+    assert [(one["kind"], one["number"]) for one in details["call"]] == [("retry", 2), ("failure", 3)]
+    assert [one["number"] for one in details["before"]] == [1]
+    assert [one["number"] for one in details["next"]] == [5, 6]
+    assert (details["resolution"]["verdict"], details["resolution"]["recovered"]) == ("moved_on", False)
     assert (
-        story["resolution"]["words"]
+        details["resolution"]["words"]
         == "Only other calls succeeded later. Whether the agent reached its goal is unknown."
     )
 
 
-def test_every_failure_has_a_story_with_its_verdict(address: str) -> None:
+def test_every_failure_has_details_with_its_verdict(address: str) -> None:
     made = some_sessions(40)
     write(address, made)
     source = source_of(address)
@@ -252,20 +252,20 @@ def test_every_failure_has_a_story_with_its_verdict(address: str) -> None:
     told = [source.failure_details(View(failure=at)) for at, one in enumerate(made, 1) if one.has_failed]
     source.close()
 
-    verdicts = {story["resolution"]["verdict"] for story in told if story}
+    verdicts = {details["resolution"]["verdict"] for details in told if details}
     assert None not in told
     assert verdicts == {one.verdict for one in failures(made) if one.verdict != "by_retry"}
 
 
-def test_what_befell_a_server_has_a_story_without_a_call(address: str) -> None:
+def test_an_event_of_a_server_has_details_without_a_call(address: str) -> None:
     write(address, [record(NOW, "died", tool="", server="tasks", details={"exit_code": 137})])
     source = source_of(address)
 
-    story, none = source.failure_details(View(failure=1)), source.failure_details(View(failure=9))
+    details, none = source.failure_details(View(failure=1)), source.failure_details(View(failure=9))
     source.close()
 
-    assert story is not None
-    assert (story["record"]["details"], story["call"], story["resolution"]) == ({"exit_code": 137}, [], None)
+    assert details is not None
+    assert (details["record"]["details"], details["call"], details["resolution"]) == ({"exit_code": 137}, [], None)
     assert none is None
 
 

@@ -10,7 +10,7 @@ PICTURES = {
     "check_report": "check_report.png",
     "dashboard-dark": "dashboard-dark.png",
     "dashboard-light": "dashboard-light.png",
-    "dashboard-story": "dashboard-story.png",
+    "dashboard-details": "dashboard-details.png",
     "demo": "demo.svg",
     "fleet": "fleet.svg",
 }

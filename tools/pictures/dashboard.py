@@ -29,7 +29,7 @@ def draw(path: Path) -> None:
     if browser is None:
         raise SystemExit(f"no browser: install one of {', '.join(_BROWSERS)}")
     scheme = "dark" if path.stem.endswith("dark") else "light"
-    is_story = path.stem.endswith("story")
+    has_details = path.stem.endswith("details")
     with (
         tempfile.TemporaryDirectory() as folder,
         _serving(f"sqlite:///{folder}/calls.db") as address,
@@ -39,11 +39,11 @@ def draw(path: Path) -> None:
         page = opened.new_page(viewport=_SIZE, color_scheme=scheme, timezone_id="UTC", reduced_motion="reduce")
         page.goto(address)
         page.locator("svg.chart").first.wait_for()
-        if is_story:
+        if has_details:
             page.goto(f"{address}{_STORY}")
             page.locator("#records .what").nth(1).click()
-            page.locator(".story").wait_for()
-        page.screenshot(path=path, full_page=is_story)
+            page.locator(".details").wait_for()
+        page.screenshot(path=path, full_page=has_details)
         opened.close()
 
 

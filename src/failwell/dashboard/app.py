@@ -28,7 +28,7 @@ FILES = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
     **{
         f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
-        for name in ("address", "charts", "dashboard", "elements", "feed", "figures", "filters", "story", "words")
+        for name in ("address", "charts", "dashboard", "details", "elements", "feed", "figures", "filters", "words")
     },
 }
 """All files of the page, by path: no other file is ever opened."""
@@ -74,7 +74,7 @@ class App:
         self._queries: dict[str, Callable[[View], Any]] = {
             "/api/overview": data.overview,
             "/api/feed": data.feed,
-            "/api/story": data.failure_details,
+            "/api/details": data.failure_details,
         }
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -294,10 +294,10 @@ class Validation:
         if not self._problems:
             return None
         found = invalid(self._problems, tool=self.tool, action=self.action)
-        said = (self.message or "").strip().rstrip(".:")
-        # The title of the code is said by the dialects that have a place for it.
-        is_title = said.lower() == codes.title_of(found.code, found.type).lower()
-        return found.replace(message=f"{said}: {found.message}") if said and not is_title else found
+        message = (self.message or "").strip().rstrip(".:")
+        # Dialects that have a place for the code's title write it themselves.
+        is_title = message.lower() == codes.title_of(found.code, found.type).lower()
+        return found.replace(message=f"{message}: {found.message}") if message and not is_title else found
 
     def raise_if_any(self) -> None:
         """Raise the problems noted so far, or do nothing.

@@ -5,7 +5,7 @@ import { code, el, notice, refill, say } from "./elements.js";
 import { feed, prepend } from "./feed.js";
 import { draw, figures } from "./figures.js";
 import { filters } from "./filters.js";
-import { story } from "./story.js";
+import { details } from "./details.js";
 import { counted, happened, subject } from "./words.js";
 
 const LOOK_AGAIN = 3000;
@@ -62,10 +62,10 @@ function lead(target) {
 }
 
 async function showStory(number, signal) {
-  const found = await ask("/api/story", new URLSearchParams({ failure: number }), signal);
+  const found = await ask("/api/details", new URLSearchParams({ failure: number }), signal);
   shown = null;
   bar.replaceChildren();
-  content.replaceChildren(story(found));
+  content.replaceChildren(details(found));
   document.title = `${subject(found.record)} ${happened(found.record)}: failwell dashboard`;
   document.getElementById("title").focus();
   scrollTo(0, 0);

@@ -41,12 +41,12 @@ function item(row, now, more = "") {
     el("span", { class: "when" }, instant(row.time, now)),
     el("span", { class: "who" }, el("strong", null, row.tool || "–"), row.server ? el("span", { class: "quiet" }, row.server) : null),
     el("span", { class: `chip ${kind}` }, row.code ?? row.type ?? LABELS[row.kind] ?? row.kind),
-    link({ failure: row.number }, { class: "what" }, row.message ?? told(row), unseen(`, details of ${subject(row)}`)),
+    link({ failure: row.number }, { class: "what" }, row.message ?? summary(row), unseen(`, details of ${subject(row)}`)),
     row.verdict ? el("span", { class: "then" }, VERDICTS[row.verdict]) : row.decision ? el("span", { class: "then" }, "→ ", DECISIONS[row.decision] ?? row.decision) : el("span", { class: "then" }, row.message ? KINDS[row.kind] ?? "" : ""));
 }
 
-// What is said of an event without a message: what happened, and how long it took.
-const told = (row) => `${subject(row)} ${happened(row)}${GOOD.has(row.kind) && row.elapsed !== null ? ` in ${duration(row.elapsed)}` : ""}`;
+// The summary of an event without a message: what happened, and how long it took.
+const summary = (row) => `${subject(row)} ${happened(row)}${GOOD.has(row.kind) && row.elapsed !== null ? ` in ${duration(row.elapsed)}` : ""}`;
 
 function marked(row, now, more) {
   return el("li", { "data-number": row.number, class: more }, el("span", { class: "when" }, instant(row.time, now)),

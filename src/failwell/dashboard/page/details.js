@@ -1,4 +1,4 @@
-// The whole story of one event, mostly of a failure.
+// The details of one event, usually a failure.
 
 import { cleared, link } from "./address.js";
 import { code, docs, el, unseen } from "./elements.js";
@@ -9,8 +9,8 @@ const OUTCOMES = {
   unknown: "it is unknown whether it took effect", executed: "it took effect",
 };
 
-export function story({ record, call, before, next, resolution, explained }) {
-  return el("article", { class: "story" },
+export function details({ record, call, before, next, resolution, explained }) {
+  return el("article", { class: "details" },
     el("p", { class: "back" }, link({}, null, "← Back to all figures")),
     el("header", null,
       el("h1", { tabindex: "-1", id: "title" }, el("span", { class: "name" }, subject(record)), ` ${title(record)}`),
@@ -18,7 +18,7 @@ export function story({ record, call, before, next, resolution, explained }) {
       record.message ? el("p", { class: "message" }, record.message) : record.kind === "mark" ? el("p", { class: "message" }, record.reason) : null),
     ending(resolution),
     el("div", { class: "columns" },
-      el("div", null, told(record), decided(record), tries(call, record)),
+      el("div", null, sentText(record), decided(record), tries(call, record)),
       el("div", null, facts(record, explained), around(before, next, record))),
     whole(record));
 }
@@ -39,7 +39,7 @@ function ending(found) {
 
 const part = (title, ...rest) => el("section", { class: "card" }, el("h2", null, title), ...rest);
 
-function told(record) {
+function sentText(record) {
   if (!record.type) return null;
   return part("What the agent was sent", record.text === null
     ? el("p", { class: "quiet" }, "Unknown: only servers and proxies record this text.")
@@ -48,10 +48,10 @@ function told(record) {
 
 function decided(record) {
   if (!record.decision) return null;
-  const said = record.failure?.suggestion;
+  const suggestion = record.failure?.suggestion;
   return part("What the agent should do", el("p", null, el("strong", null, DECISIONS[record.decision] ?? record.decision), " ", code(record.decision)),
     record.advice ? el("p", null, record.advice) : null,
-    el("p", { class: "quiet" }, said ? ["The agent was told: “", said, "”"] : "The message had no next step."));
+    el("p", { class: "quiet" }, suggestion ? ["The agent was told: “", suggestion, "”"] : "The message had no next step."));
 }
 
 function tries(call, record) {
