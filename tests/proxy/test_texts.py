@@ -216,6 +216,59 @@ def test_an_invalid_request_that_blames_no_argument_stays_one(message: str) -> N
     assert answered({"error": error}, tool="list_files", arguments={"path": "reports"})["error"] == error
 
 
+def test_an_invalid_request_is_structured_if_the_server_lists_no_such_tool() -> None:
+    error = {"code": -32600, "message": "Unknown tool: kubectl_gett"}
+    tools = [{"name": "kubectl_get", "inputSchema": {"type": "object"}}]
+
+    result = answered({"error": error}, tool="kubectl_gett", tools=tools)["result"]
+
+    assert result["content"][0]["text"] == "Unknown tool: kubectl_gett\nUse: kubectl_get"
+    assert answered({"error": error}, tool="kubectl_get", tools=tools)["error"] == error
+
+
+def test_a_tool_that_needs_what_is_missing_is_no_next_step() -> None:
+    def takes(*names: str) -> dict[str, Any]:
+        properties = {name: {"type": "string"} for name in names}
+        return {"type": "object", "properties": properties, "required": list(names)}
+
+    tools = [
+        {"name": "read_output", "inputSchema": takes("outputId")},
+        {"name": "grep_output", "inputSchema": takes("outputId", "pattern")},
+    ]
+
+    def text(*listed: dict[str, Any]) -> str:
+        said = result_with("Output file with ID abc not found.")
+        found = answered(said, tool="read_output", arguments={"outputId": "abc"}, tools=listed)
+        return str(found["result"]["content"][0]["text"])
+
+    assert text(*tools) == "Output file with ID abc not found."
+    assert text(*tools, {"name": "list_outputs", "inputSchema": takes()}).endswith("\nUse: list_outputs")
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ("'Error getting database s...:1. Connection refused.'", "unknown"),
+        ("'Failed to connect'", "unknown"),
+        ('"Couldn\'t connect"', "unknown"),
+        ("'TimeoutError: slow'", "unknown"),
+        ("{'error': 'no such table'}", "unknown"),
+        ("{'error': None, 'rows': []}", "executed"),
+        ("'twelve'", "executed"),
+    ],
+)
+def test_a_result_that_is_refused_by_its_schema_and_is_an_error_did_not_take_effect(value: str, outcome: str) -> None:
+    text = (
+        "Error executing tool dbsize: 1 validation error for dbsizeOutput\nresult\n"
+        f"  Input should be a valid integer [type=int_parsing, input_value={value}, input_type=str]"
+    )
+
+    result = answered(result_with(text), tool="dbsize")["result"]
+
+    assert result["_meta"]["dev.failwell/failure"]["outcome"] == outcome
+    assert ("took effect" in result["content"][0]["text"]) is (outcome == "executed")
+
+
 def test_a_tool_that_always_creates_the_same_does_not_create_what_is_missing() -> None:
     takes_path = {"type": "object", "properties": {"path": {"type": "string"}}}
     tools = [

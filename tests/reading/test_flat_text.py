@@ -651,6 +651,8 @@ def test_only_what_surely_passes_is_called_retryable() -> None:
         "Missing required arguments: 'path' and 'mode'",
         "Missing required parameters `path`, `mode`",
         "Missing parameters: 'path', and 'mode'",
+        "Missing required arguments: path and mode",
+        '{"error": "Missing required arguments: path and mode"}',
         "path is required; mode is required",
     ],
 )
@@ -660,6 +662,12 @@ def test_every_missing_argument_that_a_text_names_is_found(text: str) -> None:
     failure = seen(text, arguments={}, input_schema=schema)
 
     assert [(field.path, field.kind) for field in failure.fields] == [("path", "missing"), ("mode", "missing")]
+
+
+def test_what_goes_on_after_the_name_of_a_missing_argument_is_no_name() -> None:
+    failure = seen("Missing required argument: path and try again", arguments={})
+
+    assert [field.path for field in failure.fields] == ["path"]
 
 
 def test_what_kind_of_thing_is_missing_is_not_taken_for_its_name() -> None:

@@ -81,6 +81,11 @@ MAIL = ("send_email", "list_emails", "list_accounts")
         ("get_file", PROJECTS, "Error executing tool get_file: File not found: x.py", ("path",), PROJECTS[2:3]),
         ("register_project", PROJECTS[:2], "Failed to register project: Path does not exist: /x", ("path",), ()),
         ("send_email", MAIL, "Error executing tool send_email: Account nope was not found", (), ("list_accounts",)),
+        ("stop_forward", ("forward", "stop_forward"), "Forward with id 9 not found", ("id",), ()),
+        ("delete_branch", ("branch", "delete_branch"), "Branch 'x' not found", ("name",), ("branch",)),
+        ("fill", ("create_slide_from_template",), "Template not found: x", ("template",), ()),
+        ("get_repo", ("list_issues_for_repo", "search_repos"), "Repo x not found", ("repo",), ("search_repos",)),
+        ("move_card", ("add_to_board", "list_boards"), "Board 'x' not found", ("board",), ("list_boards",)),
         ("read_pdf_to_file", ("read_pdf_to_file", "read_pdf_text"), "File not found: /x.pdf", ("file_paths[0]",), ()),
     ],
 )
@@ -88,6 +93,25 @@ def test_the_tool_that_lists_or_creates_what_is_missing_helps(
     tool: str, tools: tuple[str, ...], text: str, fields: tuple[str, ...], helpful: tuple[str, ...]
 ) -> None:
     assert helpful_tools(tool, tools, text=text, fields=fields) == helpful
+
+
+@pytest.mark.parametrize(
+    ("tool", "required", "text", "fields", "helpful"),
+    [
+        ("read_output", {"grep_output": ("output_id", "pattern")}, "Output a1 not found", ("output_id",), ()),
+        ("get_row", {"list_tables": ("base",)}, "Table 'x' not found", ("base",), ()),
+        ("get_row", {"list_tables": ("base",)}, "Table 'x' not found", ("table",), ("list_tables",)),
+        ("read_file", {"list_directory": ("path",)}, "File not found: /srv/x", ("path",), ("list_directory",)),
+        ("run_sql", {"search_tables": ("query",)}, "no such table: x", ("query",), ("search_tables",)),
+        ("add_node", {"create_graph": ("graph",)}, "Graph 'x' does not exist", ("graph",), ("create_graph",)),
+    ],
+)
+def test_a_tool_that_requires_the_argument_that_leads_nowhere_does_not_list_what_it_could_be(
+    tool: str, required: dict[str, tuple[str, ...]], text: str, fields: tuple[str, ...], helpful: tuple[str, ...]
+) -> None:
+    found = helpful_tools(tool, (tool, *required), text=text, fields=fields, requires=lambda name: required[name])
+
+    assert found == helpful
 
 
 def test_what_is_quoted_is_not_what_is_missing() -> None:

@@ -163,9 +163,10 @@ class Rewriter:
             found = self._read(call, message) or _UNREADABLE
             return AnswerReading(message, found.failure, "failure", found.cleaned)
         if not call.is_task and is_object(error := message.get("error")) and error.get("code") == INVALID_REQUEST:
-            # Servers send it for whatever they refuse: it is about the tool if it is clearly about an argument.
+            # Servers send it for whatever they refuse: it is about the tool if it is clearly about an argument, or if
+            # the server lists no such tool.
             refused = self._read(call, message)
-            if refused is not None and refused.failure.fields and not is_guess(refused.failure):
+            if refused is not None and not is_guess(refused.failure) and self._is_about_call(call, refused.failure):
                 return AnswerReading(message, refused.failure, "failure", refused.cleaned)
             return AnswerReading(message)
         is_flipped = self.flips(call.tool)
@@ -183,6 +184,9 @@ class Rewriter:
             is_proven, failure = True, failure.replace(outcome="unknown")  # the list of tools proves it
         kind: Kind = "flipped" if is_flipped or is_proven else "unflagged"
         return AnswerReading(message, failure, kind, error.cleaned)
+
+    def _is_about_call(self, call: ProxiedCall, failure: Failure) -> bool:
+        return bool(failure.fields) or (failure.code == "UNKNOWN_TOOL" and self._is_missing(call.tool))
 
     def flips(self, tool: str) -> bool:
         """Return whether the operator said that error texts of this tool are errors, flagged or not."""
@@ -362,8 +366,16 @@ class Rewriter:
         from failwell.schema.tool_names import helpful_tools  # only now: most failures have no use for other tools
 
         fields = [problem.path for problem in failure.fields]
-        found = helpful_tools(call.tool, self.tools.candidates(), text=failure.message, fields=fields)
+        found = helpful_tools(
+            call.tool, self.tools.candidates(), text=failure.message, fields=fields, requires=self._required
+        )
         return failure.replace(actions=found) if found else failure
+
+    def _required(self, tool: str) -> Collection[str]:
+        """Return the names of the arguments that a tool requires."""
+        schema = self.tools.get(tool).input_schema
+        names = schema.get("required") if is_object(schema) else None
+        return [name for name in names if isinstance(name, str)] if is_list(names) else ()
 
     def _with_fields(self, call: ProxiedCall, failure: Failure) -> Failure:
         """Return a failure of validation with the problems that the schema proves, and those that the server named."""

@@ -12,6 +12,7 @@ from failwell._lazy import lazy_pattern
 from failwell._spelling import closest, normalised
 from failwell.codes import Outcome
 from failwell.failure import FieldProblem, last_key
+from failwell.phrases.openings import ERROR_NAMES
 from failwell.reading.context import Context, Finding
 from failwell.redact.scrubber import clean
 from failwell.schema.tree import SchemaTree
@@ -352,7 +353,11 @@ _java = _rows(
     (r"Cannot deserialize value of type [^\n]{1,120}()", "type"),
 )
 _THING = r"(?:argument|parameter|field|propert(?:y|ie)|param|key|input)(?:\(s\)|s)?"
-_NAMES = r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
+# A last name without quotes ends its sentence: of "missing argument: name and try again", `try` is none.
+_NAMES = (
+    r"([\"'`]?[\w.-]{1,80}[\"'`]?(?:,? and [\"'`][\w.-]{1,80}[\"'`]|,? and [\w.-]{1,80}(?=[;,)\"'\n]|$)"
+    r"|, ?[\"'`]?[\w.-]{1,80}[\"'`]?){0,10})"
+)
 # What stands before a colon is a field, unless it is the name of an error.
 _ERROR_NAME = r"(?!(?:Unauthori[sz]ed|Forbidden|BadRequest|error|Failed|\w{0,80}(?:Error|Exception))[\"'`]?: )"
 _ITEM = rf"(?:^|[\s,;])[\"'`]?{_ERROR_NAME}([A-Za-z_][\w.\[\]-]{{0,80}})[\"'`]?: "
@@ -386,6 +391,14 @@ _OF_RESULTS = lazy_pattern(r"(?:Output|Response|Result|Results|Reply|Answer)$")
 _OF_SERVER = lazy_pattern(r"(?:Settings|Config|Configuration|Environment)$")
 
 
+# The result is the text of an error, or an object that holds one, where a type was declared that allows neither.
+_IS_ERROR = lazy_pattern(
+    rf"input_value=(?:[\"'](?:{ERROR_NAMES}\b|Unable to |Could(?: not|n't) |Can(?:not|'t| not) "
+    r"|\w{1,40}(?:Error|Exception): )"
+    r"|\{[\"']errors?[\"']: [^NF])"
+)
+
+
 def about_another_model(text: str, context: Context) -> Finding | None:
     """Return that pydantic refused something else than arguments: the result, an upstream answer, the settings."""
     match = _MODEL.search(text)
@@ -397,7 +410,7 @@ def about_another_model(text: str, context: Context) -> Finding | None:
     is_foreign = bool(context.names) and context.keys.isdisjoint(map(str, first)) and "Unexpected" not in text
     if _OF_RESULTS.search(name):
         is_own = context.tool is not None and name in (f"{context.tool}Output", f"{context.tool}DictOutput")
-        outcome: Outcome = "executed" if is_own else "unknown"
+        outcome: Outcome = "executed" if is_own and not _IS_ERROR.search(text) else "unknown"
         return Finding(rule="pydantic text about a result", code="INTERNAL_ERROR", confidence=0.9, outcome=outcome)
     if not is_foreign:
         return None

@@ -1,9 +1,9 @@
 """Conclusions from tool names: which tool was probably meant, which one lists what is missing, which one runs code."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from failwell._json import is_object
@@ -39,6 +39,8 @@ _FILLING_WORDS = """
     current multiple available not resource object value argument be it this that any such error executing calling
     """
 _FILLING = frozenset(_FILLING_WORDS.split())
+# In a name, what comes after these words says where, whence or how: `list_issues_for_repo` lists no repositories.
+_RELATING = frozenset(("from", "in", "for", "by", "with", "to", "into", "on", "using", "at", "per"))
 _TURNING = ("un", "de", "dis", "en", "re")
 _SHORTEST_STEM = 3
 _LONGEST_LIST = 400
@@ -56,6 +58,11 @@ class ToolName:
         self.nouns = frozenset(
             singular(word) for word in self.words if word not in _KIND_OF_VERB and word not in _FILLING
         )
+        before = takewhile(lambda word: word not in _RELATING, self.words)
+        self.things = self.nouns & {singular(word) for word in before}
+        """The nouns of what it lists, reads or creates: not of where, whence or how it does so."""
+        if not self.things and self.kind != "create":
+            self.things = self.nouns
         self.text = "_".join(self.words)
         """The words, without what all tools of the server begin with."""
         self.stems = {word: _stem(word) for word in self.words}
@@ -187,6 +194,20 @@ _SAME_THING_WORDS: dict[str, str] = {
 }
 _SAME_THING = {thing: frozenset(others.split()) for thing, others in _SAME_THING_WORDS.items()}
 _PATHS = frozenset(("path", "file", "filename", "filepath", "directory", "folder"))
+# Arguments that lead nowhere in one tool and to what there is in another: a query for tables lists them.
+_SEEKING = _PATHS | {
+    "dir",
+    "query",
+    "sql",
+    "statement",
+    "search",
+    "q",
+    "term",
+    "keyword",
+    "keywords",
+    "pattern",
+    "filter",
+}
 _NEEDS_NO_NEW = frozenset(("list", "search", "read", "delete", "copy"))
 # In lower case. Each wording begins with a letter: to search for letters is fast.
 _NOT_FOUND = lazy_pattern(
@@ -224,16 +245,29 @@ _NO_MATCH = lazy_pattern(
 _CONTENT = frozenset(("read", "view", "show", "open", "content", "contents", "text"))
 
 
-def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterable[str] = ()) -> tuple[str, ...]:
+def helpful_tools(
+    tool: str,
+    names: Sequence[str],
+    *,
+    text: str,
+    fields: Collection[str] = (),
+    requires: Callable[[str], Collection[str]] = lambda _: (),
+) -> tuple[str, ...]:
     """Return the tool that lists what a call of *tool* did not find, and the one that creates it where that may help.
 
-    For a text that was to be changed, that is the tool that reads it.
+    For a text that was to be changed, that is the tool that reads it. A tool that *requires* the very argument that
+    leads nowhere does not list what it could be, unless that is a path or a query.
 
     What is missing is what the *text* of the failure names; else what the names of the *fields* at fault say, else the
     name of the tool.
     """
     prefix, known, called_too = _names_of_server(tuple(names))
-    parts = {name: part for name, part in known.items() if name != tool}
+    lost = {field for field in fields if _SEEKING.isdisjoint(_listed_name(field, "").words)}
+    parts = {
+        name: part
+        for name, part in known.items()
+        if name != tool and (part.kind == "create" or not lost or lost.isdisjoint(requires(name)))
+    }
     if not parts:
         return ()
     called = _listed_name(tool, prefix)
@@ -245,25 +279,30 @@ def helpful_tools(tool: str, names: Sequence[str], *, text: str, fields: Iterabl
     # What a path leads to is found where paths are listed, and nowhere else.
     is_path = not _PATHS.isdisjoint(named) or any(things & _PATHS for things in argued)
     sought = [{thing} for thing in named if thing in called_too] + argued
+    acts = {part.nouns for part in known.values() if part.kind in ("start", "stop")}
     for things in sought if is_path else (*sought, set(called.nouns)):
         if called_too.keys().isdisjoint(things):
             continue
         wanted = {other for thing in things for other in _SAME_THING.get(thing, (thing,))}
-        listing = _best(parts, wanted, _LISTS)
-        creating = None if called.kind in _NEEDS_NO_NEW else _best(parts, wanted, ("create",))
+        listing = _best(parts, wanted, _LISTS, acts)
+        creating = None if called.kind in _NEEDS_NO_NEW else _best(parts, wanted, ("create",), acts)
         if found := [name for name in (listing, creating) if name]:
             return tuple(found)
     return ()
 
 
-def _best(parts: dict[str, ToolName], wanted: set[str], kinds: Sequence[str]) -> str | None:
-    """Return the tool that does one of these things with all of what is *wanted* and little else."""
+def _best(parts: dict[str, ToolName], wanted: set[str], kinds: Sequence[str], acts: set[frozenset[str]]) -> str | None:
+    """Return the tool that does one of these things with all of what is *wanted* and little else.
+
+    A tool without a verb shows what it is named after, unless that is something to be started or stopped: an *act*.
+    """
     best: tuple[int, int, int] | None = None
     found: str | None = None
     for name, part in parts.items():
-        if not part.nouns & wanted:
+        if not part.things & wanted:
             continue
-        kind = part.kind or ("read" if part.nouns <= wanted else None)  # `git_branch` shows branches
+        is_shown = part.nouns <= wanted and part.nouns not in acts  # `git_branch` shows branches
+        kind = part.kind or ("read" if is_shown else None)
         if kind not in kinds or (part.kind == "read" and not _is_overview(part)):
             continue
         rank = (kinds.index(kind), len(part.nouns - wanted), len(part.words))
@@ -275,7 +314,7 @@ def _best(parts: dict[str, ToolName], wanted: set[str], kinds: Sequence[str]) ->
 def _is_overview(part: ToolName) -> bool:
     """Return whether a tool that reads shows many things: its noun is in the plural, or it is a schema."""
     return bool(part.nouns & {"schema", "tree"}) or any(
-        word.endswith("s") and singular(word) in part.nouns and singular(word) != word for word in part.words
+        word.endswith("s") and singular(word) in part.things and singular(word) != word for word in part.words
     )
 
 
