@@ -157,6 +157,17 @@ def test_a_command_without_its_libraries_names_the_one_line_that_makes_it_work(
     assert ran == (2, "", f"failwell: failwell {argv[0]} needs more than is installed: {line}\n")
 
 
+@pytest.mark.parametrize("argv", [(), ("--help",), ("-h",), ("--hlep",)])
+def test_without_its_libraries_the_command_line_says_what_works_and_what_installs_the_rest(
+    argv: tuple[str, ...],
+) -> None:
+    ran = run_without(("typer",), *argv)
+
+    line = "uvx --from 'failwell[cli]' failwell …, or pip install 'failwell[cli]'"
+    works = "only failwell proxy and failwell rewrite work as installed"
+    assert ran == (2, "", f"failwell: {works}; for the other commands: {line}\n")
+
+
 @pytest.mark.parametrize("absent", ["typer", "jsonschema_rs"])
 @pytest.mark.parametrize("argv", [("hosts", "check"), ("policy", "init", "--", "server")])
 def test_an_action_without_its_libraries_names_the_line_that_makes_all_of_it_work(

@@ -50,6 +50,7 @@ def test_explain_names_the_nearest_code_to_an_unknown_one() -> None:
         ("ConnectionRefusedError", "CONNECTION_REFUSED", "ConnectionRefusedError becomes CONNECTION_REFUSED."),
         ("httpx.ConnectTimeout", "CONNECT_TIMEOUT", "httpx.ConnectTimeout becomes CONNECT_TIMEOUT."),
         ("timeouterror", "TIMEOUT", "TimeoutError becomes TIMEOUT."),
+        ("valueerror", "INTERNAL_ERROR", "ValueError has no rule, so it becomes INTERNAL_ERROR."),
     ],
 )
 def test_statuses_numbers_and_exceptions_are_explained_by_their_code(asked: str, code: str, sentence: str) -> None:

@@ -86,6 +86,14 @@ def test_a_sentence_is_taken_for_the_text_of_an_error_and_not_for_a_program() ->
     assert "SERVICE_UNAVAILABLE" in output("read", "503 Service Unavailable")
 
 
+def test_one_word_is_taken_for_the_text_of_an_error_unless_it_may_be_a_program() -> None:
+    assert "NOT_FOUND" in output("read", "NOT_FOUND")
+
+    assert refusal("read", "--tool", "search", "nosuchserver").startswith("cannot start 'nosuchserver'")
+    for name in ("./server", "server.py", "no-such-server"):
+        assert refusal("read", name).startswith(f"cannot start '{name}'")
+
+
 def test_a_sentence_with_an_object_below_it_is_one_text() -> None:
     ran = run("read", "--json", stdin=f"No such file:\n{FAILED}\n")
 

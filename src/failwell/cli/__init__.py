@@ -113,12 +113,14 @@ def _run_without_parser(argv: "Sequence[str]", stdout: "TextIO", stderr: "TextIO
     return 2
 
 
-def install_line(command: str) -> str:
-    """Return the one line that makes a command work: run as a tool, or installed."""
-    extras = EXTRAS.get(command, "cli")
+def install_line(command: str = "") -> str:
+    """Return the one line that makes a command work, or all of them: run as a tool, or installed."""
+    package = f"'failwell[{EXTRAS.get(command, 'cli')}]'"
     name = f"failwell {command}".rstrip()
-    package = f"'failwell[{extras}]'"
-    return f"{name} needs more than is installed: uvx --from {package} {name} …, or pip install {package}"
+    how = f"uvx --from {package} {name} …, or pip install {package}"
+    if command:
+        return f"{name} needs more than is installed: {how}"
+    return f"only failwell proxy and failwell rewrite work as installed; for the other commands: {how}"
 
 
 def _output(stream: "TextIO | None") -> "TextIO":

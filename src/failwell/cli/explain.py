@@ -100,6 +100,9 @@ def _meanings(what: str) -> Iterator[Meaning]:
         asked = cls if in_package == "builtins" else f"{in_package}.{cls}"
         row = fw.codes.get(meaning)
         yield Meaning(asked, row.code if row else None, f"{asked} becomes {meaning}" if row else f"{asked}: {meaning}")
+    if not found and not package and (unmapped := _builtin_exception(name)):
+        said = f"{unmapped} has no rule, so it becomes INTERNAL_ERROR"
+        yield Meaning(unmapped, "INTERNAL_ERROR", said)
 
 
 def _number_meanings(number: int) -> Iterator[Meaning]:
@@ -119,10 +122,16 @@ def _number_meanings(number: int) -> Iterator[Meaning]:
         yield Meaning(str(number), None, f"JSON-RPC code {number} is defined by each server. {_DEPENDS}")
 
 
+def _builtin_exception(name: str) -> str | None:
+    """Return the name of a built-in exception that tools raise, spelt as Python does; None if it is none."""
+    found = (cls for known, cls in vars(builtins).items() if known.lower() == name.lower())
+    return next((cls.__name__ for cls in found if isinstance(cls, type) and issubclass(cls, Exception)), None)
+
+
 def _inherited(name: str) -> Iterator[tuple[str, str, str]]:
     """Yield the rule that a built-in exception has from a class above it."""
-    cls = next((found for known, found in vars(builtins).items() if known.lower() == name.lower()), None)
-    if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+    cls = getattr(builtins, _builtin_exception(name) or "", None)
+    if cls is None:
         return
     rules = {(package, known): meaning for package, known, meaning in list_rules()}
     above = (rules[key] for base in cls.__mro__ if (key := ("builtins", base.__name__)) in rules)

@@ -120,7 +120,7 @@ def read(
     hints: Any = {"read_only": read_only, "idempotent": idempotent} if read_only or idempotent else None
     sent = parse_json_object("--arguments", arguments, example='{"path": "a.txt"}') if arguments is not None else None
     lines = None
-    payload = command[0] if command and _is_payload(command) else None
+    payload = command[0] if command and _is_payload(command, may_be_word=tool is None and file is None) else None
     if command and file is not None:
         raise Misuse(f"both {'a payload' if payload else 'a command'} and --file are given: use one of them")
     if payload is not None and command is not None and len(command) > 1:
@@ -155,10 +155,21 @@ class RecordedCall(Struct, frozen=True, kw_only=True):
     record: Record | None = None
 
 
-def _is_payload(command: list[str]) -> bool:
-    """Tell whether what stands in the place of a command is JSON, or a sentence: no program has such a name."""
-    is_json = command[0].lstrip()[:1] in ("{", "[")
-    return is_json or (len(command) == 1 and " " in command[0] and which(command[0]) is None)
+def _is_payload(command: list[str], *, may_be_word: bool) -> bool:
+    """Tell whether what stands in the place of a command is JSON, or a text: no program has such a name.
+
+    One word, where a text may be one, is a text if no such program or file exists.
+    """
+    word = command[0]
+    if word.lstrip()[:1] in ("{", "["):
+        return True
+    if len(command) > 1 or which(word) is not None:
+        return False
+    return " " in word or (may_be_word and _PLACES.isdisjoint(word) and not Path(word).exists())
+
+
+_PLACES = frozenset("/\\.:-")
+"""What stands in the names of files and programs and in addresses, and seldom in an error of one word."""
 
 
 def parse_lines(text: str) -> list[RecordedCall] | None:
