@@ -131,8 +131,8 @@ _CLASSIFIER = """
 People word errors in more ways than a table can list, so a matching phrase is not the only evidence: a classifier,
 trained on thousands of labelled English texts, looks at all the words. If they contradict the phrase, or if no phrase
 matches, the classifier decides, provided that it is at least 70 % sure; otherwise `read` claims nothing. The classifier
-only determines the type, and never says that waiting helps. It is not used for plain text that isn't flagged as an
-error, nor where a validator, a status, a code or the arguments decide."""
+only determines the type, and never says that waiting helps or that the call had no effect. It is not used for plain
+text that isn't flagged as an error, nor where a validator, a status, a code or the arguments decide."""
 
 
 def _languages() -> Iterator[str]:

@@ -373,6 +373,13 @@ def test_read_shows_the_evidence_in_plain_english() -> None:
     assert "code NOT_FOUND rule “does not exist” by the words “does not exist” (characters 10 to 24" in shown
 
 
+def test_read_calls_a_type_that_has_no_code_a_type() -> None:
+    shown = " ".join(output("read", stdin=json.dumps(flagged("Nobody by that name works here"))).split())
+
+    assert "type NOT_FOUND rule “all words together” by the words “nobody that here”" in shown
+    assert "outcome unknown the answer does not say" in shown
+
+
 def test_no_secret_is_shown_as_evidence() -> None:
     secret = "ghp_" + "a1B2" * 9
     text = f"Invalid token {secret} does not exist"

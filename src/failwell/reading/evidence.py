@@ -39,7 +39,8 @@ class ClaimEvidence(Struct, frozen=True, kw_only=True):
     """Why one thing is claimed.
 
     Attributes:
-        claim: what is claimed: `failure`, `code`, `retryable`, `retry_after`, `outcome`, or `field` and its path.
+        claim: what is claimed: `failure`, `code`, or `type` where no code is known, `retryable`, `retry_after`,
+            `outcome`, or `field` and its path.
         value: the value that is claimed.
         proof: `flag`: the result says that it is an error. `sign`: it only looks like one. `rule`: a rule knows
             its words. `key`: a key of the payload. `schema`: the tool's input schema. `text`: the text names the
@@ -133,7 +134,7 @@ def _of_failure(raw: RawResult, reading: Reading) -> ClaimEvidence:
 
 
 def _of_code(failure: Failure, reading: Reading, source: "_Source", context: Context) -> ClaimEvidence:
-    claimed: dict[str, Any] = {"claim": "code", "value": failure.code or failure.type}
+    claimed: dict[str, Any] = {"claim": "code" if failure.code else "type", "value": failure.code or failure.type}
     if reading.rule is None and failure.code is None and not failure.confidence and failure.origin == "inferred":
         return ClaimEvidence(claim="code", value=None, proof="none")
     if reading.rule == BY_SCHEMA:
