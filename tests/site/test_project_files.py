@@ -65,6 +65,15 @@ def test_the_version_has_a_date_in_the_changelog() -> None:
     assert re.search(rf"^## {re.escape(fw.__version__)} \(\d{{4}}-\d\d-\d\d\)$", changelog, re.MULTILINE)
 
 
+@pytest.mark.table
+def test_until_the_first_release_is_published_its_lists_hold_every_change() -> None:
+    changelog = (pages.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased = changelog.partition("## Unreleased\n")[2].partition("\n## ")[0]
+
+    if "has not been published yet" in unreleased:
+        assert "\n- " not in unreleased, "add the line to the list it belongs to, below 0.1.0"
+
+
 def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
     [hook] = yaml.safe_load((pages.ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
