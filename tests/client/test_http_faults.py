@@ -1,5 +1,6 @@
 """Sessions over real sockets: connections that break, answers that are cut off, servers that start anew or are down."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from mcp import ClientSession
 
 import failwell as fw
+from failwell.integrations._frameworks import adapter_caller, call
 from tests.client.scripted import Naps, Scripted, never
 from tests.client.test_wrap import text
 from tests.http_faults import Answer, Cut, FaultServer, Hang, Refusal, Reset, Restart, Unusable
@@ -17,6 +19,7 @@ from tests.matrix import sdks
 KINDS = [kind for kind in sdks.KINDS if kind != "lowlevel"]
 READS = {"annotations": {"readOnlyHint": True}}
 FINE = Answer("fine")
+CANCELLED = "notifications/cancelled"
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -151,15 +154,44 @@ def test_the_request_that_begins_a_session_anew_is_not_cancelled_with_the_call(s
                     await until(waited)
                     group.cancel_scope.cancel()
             result = await caller_of(session)("send", {})
-            await until(lambda: "notifications/cancelled" in server.notifications)
+            await until(lambda: CANCELLED in server.notifications)
             return result
 
     with server.running() as url:
         result = anyio.run(main, url)
 
     assert text(result) == "fine"
-    assert server.notifications.count("notifications/cancelled") == 1  # for the call that hangs
+    assert server.notifications.count(CANCELLED) == 1  # for the call that hangs
     assert server.effects == ["hang", "send"]
+
+
+@pytest.mark.parametrize("policy", [fw.Policy(), fw.Policy(timeout=60)], ids=["without a limit", "with one"])
+def test_a_session_that_a_cancelled_call_has_opened_still_tells_the_server(
+    policy: fw.Policy, server: FaultServer
+) -> None:
+    server.tool("send", Hang())
+    caller = adapter_caller(fw.client.Caller(policy))
+
+    async def main(url: str) -> None:
+        async def send(arguments: dict[str, Any]) -> Any:
+            async with sdks.session(KINDS[0], url) as session:
+                return await caller_of(session)("send", arguments)
+
+        made = call(caller, send, server="mail", tool="send", arguments={}, describe=lambda: None)
+        with anyio.fail_after(30):
+            task = asyncio.ensure_future(made)
+            while not server.calls:
+                await anyio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while not server.notifications.count(CANCELLED):
+                await anyio.sleep(0.01)
+
+    with server.running() as url:
+        anyio.run(main, url)
+
+    assert (server.count("send"), server.notifications.count(CANCELLED)) == (1, 1)
 
 
 def test_what_is_said_of_a_session_that_stays_lost_is_true(server: FaultServer, naps: Naps) -> None:

@@ -29,6 +29,7 @@ async def run_within(
     current: ContextVar[CallClock | None],
     cancels: bool = True,
     grace: float = 1.0,
+    unwinding: float = 0.0,
 ) -> Any:
     """Return what a coroutine returns, or raise what it raises, as long as its clock has time left.
 
@@ -39,6 +40,8 @@ async def run_within(
         cancels: whether it is cancelled when its time is over. One that runs a function in a thread can only be left
             to itself.
         grace: how many seconds it gets to clean up after it was cancelled.
+        unwinding: for how many seconds the tasks that it has started live on when whoever waits for it is cancelled, so
+            that a connection which it opened can still tell the server.
 
     Raises:
         DeadlinePassed: it took longer.
@@ -51,7 +54,7 @@ async def run_within(
             await run.expire(cancels=cancels, grace=grace)
     except get_cancelled_exc_class():
         if not run.clock.is_over:
-            await run.cancel()
+            await run.cancel(unwinding=unwinding)
         raise
     if run.clock.is_over:
         raise DeadlinePassed(is_running=not run.is_finished)
@@ -72,6 +75,7 @@ class _LimitedRun:
         self._body = body
         self._scope = CancelScope()
         self._finished = Event()
+        self._task: asyncio.Task[Any] | None = None  # once it runs, on asyncio
         self._changed = Event()
 
     def start(self, current: ContextVar[CallClock | None]) -> None:
@@ -101,11 +105,17 @@ class _LimitedRun:
                     break
                 await checkpoint()
 
-    async def cancel(self) -> None:
+    async def cancel(self, *, unwinding: float) -> None:
         """Cancel the coroutine because whoever waits for it is cancelled, and wait until it ends."""
         self._abandon()
-        self._scope.cancel()
         with CancelScope(shield=True):
+            try:
+                if unwinding and self._task is not None:  # a scope would cancel all tasks in it at once
+                    self._task.cancel()
+                    with move_on_after(unwinding):
+                        await self._finished.wait()
+            finally:
+                self._scope.cancel()
             await self._finished.wait()
 
     def _abandon(self) -> None:
@@ -113,6 +123,8 @@ class _LimitedRun:
             spawn(start())
 
     async def _run(self) -> None:
+        with suppress(RuntimeError):  # on trio
+            self._task = asyncio.current_task()
         try:
             with self._scope:
                 self.value = await self._body()

@@ -15,6 +15,7 @@ from failwell.retry._clock import CallClock, DeadlinePassed
 attempt_clock: ContextVar[CallClock | None] = ContextVar("failwell_attempt_clock", default=None)
 """The clock of the try that is under way, if its time is limited."""
 
+_UNWINDING = 1.0
 _GRACE = 0.1  # an SDK that cancels a call may wait for seconds until its transport takes the message
 
 
@@ -87,7 +88,7 @@ class TimeLimit:
     async def _run_within(self, clock: CallClock, make: Callable[[], Awaitable[Any]]) -> Any:
         from failwell.retry._deadline import run_within  # an optional dependency: only if time is limited
 
-        return await run_within(clock, make, current=attempt_clock, grace=_GRACE)
+        return await run_within(clock, make, current=attempt_clock, grace=_GRACE, unwinding=_UNWINDING)
 
     def _failure(self, clock: CallClock) -> Failure:
         is_deadline = clock.outer_limit is None and (clock.limit < self._timeout or self.left() <= 0)
