@@ -167,7 +167,7 @@ def test_the_first_failure_compiles_few_patterns_and_loads_little() -> None:
 
     assert int(known) > 100
     assert 5 < int(compiled) < int(known) / 3
-    assert {"logging", "pathlib", "urllib.parse", "socket", "inspect", "asyncio"}.isdisjoint(modules)
+    assert {"logging", "pathlib", "urllib.parse", "socket", "inspect", "asyncio", "json", "copy"}.isdisjoint(modules)
 
 
 PROTECTED = """

@@ -1,6 +1,7 @@
 """JSON: type guards for values, and reading and writing objects for peers that may be hostile or careless."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeGuard
 
 import msgspec
@@ -62,6 +63,23 @@ def parse_json(text: str) -> Any:
         return json.loads(json.dumps(loose).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
+
+
+@cache
+def _prefix_decoder() -> Callable[[str, int], tuple[Any, int]]:
+    import json  # only now: few texts hold JSON among their words
+
+    return json.JSONDecoder().raw_decode
+
+
+def parse_json_at(text: str, at: int) -> Any:
+    """Return the JSON value that begins at a place in a text, whatever follows it.
+
+    Raises:
+        ValueError: none begins there.
+        RecursionError: it is too deep.
+    """
+    return _prefix_decoder()(text, at)[0]
 
 
 def parse_object(text: str) -> dict[str, Any] | None:

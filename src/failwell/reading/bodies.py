@@ -5,13 +5,12 @@ that hold another object. Nothing is concluded here: `Stated` is what the object
 it.
 """
 
-import json
 import re
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from failwell._json import is_array, is_object, parse_json, write_json
+from failwell._json import is_array, is_object, parse_json, parse_json_at, write_json
 from failwell._lazy import lazy_pattern
 from failwell.phrases import vendor_codes
 from failwell.phrases.delays import delay_in_headers, parse_delay
@@ -19,7 +18,6 @@ from failwell.phrases.http_codes import VAGUE_STATUSES
 from failwell.phrases.keys import delay_key, listed, role_of, squashed
 from failwell.phrases.vendor_shapes import Vendor
 
-_DECODER = json.JSONDecoder()
 _OPENING = lazy_pattern(r"[{\[]")
 _MOST_OPENINGS = 4
 _DEEPEST = 6
@@ -201,7 +199,7 @@ def find_json(text: str) -> tuple[Any, str] | None:
         payload = parse_json(text) if start == 0 else None
         if payload is None:
             try:
-                payload, _ = _DECODER.raw_decode(text[: start + _LONGEST_INSIDE], start)
+                payload = parse_json_at(text[: start + _LONGEST_INSIDE], start)
             except (ValueError, RecursionError):
                 payload = _python_literal(text, start) if text[start + 1 : start + 2] == "'" else None
         if is_object(payload) or (is_array(payload) and payload and is_object(payload[0])):

@@ -1,13 +1,12 @@
 """Messages of validators: one row per library, each parsed into field problems."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from failwell._json import is_array, is_object
+from failwell._json import is_array, is_object, parse_json_at
 from failwell._lazy import lazy_pattern
 from failwell._spelling import closest, normalised
 from failwell.codes import Outcome
@@ -22,7 +21,6 @@ _LONGEST_SENTENCE = 300
 _MOST_OPTIONS = 10
 _MOST_LINES = 200
 _MOST_ISSUES = 50
-_DECODER = json.JSONDecoder()
 
 Parser = Callable[[str, Context], list[FieldProblem] | None]
 
@@ -444,7 +442,7 @@ def _issues(text: str, context: Context) -> list[FieldProblem] | None:
     """Read a JSON array of issues: zod, ajv, FastAPI, joi."""
     for start in (match.start() for match in re.finditer(r"\[\s{0,20}\{|\{\s{0,20}\"(?:issues|errors|detail)\"", text)):
         try:
-            issues, _ = _DECODER.raw_decode(text, start)
+            issues = parse_json_at(text, start)
         except (ValueError, RecursionError):
             return None
         if is_object(issues):

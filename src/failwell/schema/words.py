@@ -1,6 +1,5 @@
 """Describe values and JSON Schemas in words: what was sent, and what would be valid."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -31,6 +30,8 @@ def shown_value(value: Any) -> str:
 
 def json_text_of(value: Any) -> str | None:
     """Return a value as JSON text; None if it cannot be written, as integers of many thousand digits cannot."""
+    import json  # only now: few sentences show a value that is no text
+
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
