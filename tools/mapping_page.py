@@ -74,9 +74,10 @@ assert fw.from_exception(caught("<html>"), arguments={"city": "Rome"}).type == "
 
 failwell looks, in this order, at the attributes and arguments of the exception (a status, SQLSTATE, errno, code or
 delay, also on a response it carries), at the words in its class name (with the outcome `unknown`), and at the
-exception it was raised from or holds. If none of them helps, the code is `INTERNAL_ERROR`, and it is unknown whether a
-retry helps. `ValueError`, `KeyError` and the like count as bugs. If a class name says that several tries were made,
-what is known about the last one says nothing about the outcome of the others.
+exception it was raised from or holds. If none of them helps, words about the service ("access denied", "too many
+requests") decide, with the outcome `unknown`; words about an input don't. Otherwise the code is `INTERNAL_ERROR`, and
+it is unknown whether a retry helps. `ValueError`, `KeyError` and the like count as bugs. If a class name says that
+several tries were made, what is known about the last one says nothing about the outcome of the others.
 
 ## HTTP responses
 

@@ -129,6 +129,15 @@ def _said(exc: BaseException) -> str:
         (_like(code="InvalidAccessKeyId.NotFound"), "UNAUTHORIZED unknown"),
         (_like(code="InvalidInstanceId.NotFound"), "NOT_FOUND unknown"),
         (_like("ETagMismatchError"), "CONCURRENT_MODIFICATION unknown"),
+        (_like("CasMismatchException"), "CONCURRENT_MODIFICATION unknown"),
+        (_like("NotAllowedError"), "FORBIDDEN unknown"),
+        (_like("ExtraFieldNotAllowed"), "INVALID_ARGUMENT unknown"),
+        (_like("RecordNonExistenceError"), "NOT_FOUND unknown"),
+        (_like("RateLimitExceeded", status_code=403), "RATE_LIMITED not_executed"),
+        (_like(req=SimpleNamespace(status_code=404)), "NOT_FOUND rejected"),
+        (_like(error="The server returned invalid data: nothing like it"), "INTERNAL_ERROR unknown"),
+        (lookalike("aioftp.StatusCodeError", received_codes=("550",)), "NOT_FOUND rejected"),
+        (lookalike("aioftp.StatusCodeError", received_codes=("450",)), "SERVICE_UNAVAILABLE rejected"),
         (_like("MissingObjectIdError"), "INVALID_ARGUMENT unknown"),
         (_like("CapabilityNotAllowed"), "FORBIDDEN unknown"),
         (_like("StorageCapExceeded"), "QUOTA_EXHAUSTED unknown"),
@@ -257,3 +266,31 @@ def _errors(*extensions: dict[str, str]) -> list[dict[str, Any]]:
 )  # fmt: skip
 def test_names_that_mislead_have_a_rule(exc: BaseException, said: str) -> None:
     assert _said(exc) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[6] Too many requests per second", "RATE_LIMITED unknown"),
+        ("[15] Access denied", "FORBIDDEN unknown"),
+        ("Repository not found at /srv/planted", "NOT_FOUND unknown"),
+        (
+            "Column 'planted' is required",
+            "INTERNAL_ERROR unknown",
+        ),  # of what the library got, which the tool may have made
+        ("planted", "INTERNAL_ERROR unknown"),
+    ],
+)
+def test_words_of_an_unknown_library_say_what_failed_but_blame_no_input(text: str, said: str) -> None:
+    failure = from_exception(_like("AcmeError", text))
+
+    assert f"{failure.code} {failure.outcome}" == said
+    assert "planted" not in failure.message
+
+
+def test_words_count_less_than_what_an_exception_was_raised_from() -> None:
+    assert _said(raised(_like("AcmeError", "Access denied"), cause=TimeoutError())) == "TIMEOUT unknown"
+
+
+def test_words_of_the_standard_library_are_not_read() -> None:
+    assert _said(ValueError("Access denied")) == "INTERNAL_ERROR unknown"

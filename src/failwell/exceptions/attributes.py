@@ -17,6 +17,7 @@ from failwell.exceptions.rules import Verdict, all_rules, peek, plan_of
 from failwell.phrases import names
 from failwell.phrases.delays import delay_in_number
 from failwell.phrases.http_codes import BEFORE_STATUS, REASONS, STATUSES
+from failwell.phrases.language import plain
 from failwell.phrases.meanings import fields_of
 from failwell.phrases.sql_codes import SQLITE_NAMES, meaning_of_sqlstate
 from failwell.phrases.vendor_codes import known_code
@@ -25,7 +26,7 @@ _STATUS_NAMES = (
     "status_code", "status", "http_status", "http_status_code", "http_code", "response_code", "statusCode",
     "error_code", "code",
 )  # fmt: skip
-_RESPONSE_NAMES = ("response", "resp", "http_response", "raw_response")
+_RESPONSE_NAMES = ("response", "resp", "http_response", "raw_response", "req")
 _SQLSTATE_NAMES = ("sqlstate", "pgcode", "sql_state")
 _CODE_NAMES = (
     "code", "error_code", "errcode", "error", "error_type", "error_name", "errorCode", "type", "status", "reason",
@@ -46,9 +47,14 @@ _OTHER_NUMBERS = ("smtp", "ftp", "imap", "nntp", "pop3", "sip")  # protocols who
 _HTTP_WORDS = ("http", "api", "status", "response")
 _MOST_ARGUMENTS = 4
 _LONGEST_TEXT = 300
+_LONGEST_CODE = 80
+_MOST_WORDS = 4  # of a code; more are a sentence
 _STATED = lazy_pattern(rf"{BEFORE_STATUS}([45]\d\d)\b(?![\d.,%-]?\d)", re.IGNORECASE)
 _WAITING_TYPES = ("TRANSIENT", "CONFLICT")
 _REFUSING_TYPES = ("VALIDATION", "NOT_FOUND", "CONFLICT", "PERMISSION")
+
+_OF_SERVICES = ("TRANSIENT", "NOT_FOUND", "CONFLICT", "PERMISSION")
+_SURE = 0.8
 
 Read = Callable[[str], Any]
 
@@ -62,6 +68,16 @@ def by_attributes(exc: BaseException) -> Verdict:
         return "BAD_UPSTREAM_RESPONSE" if _is_about_answer(exc, held, present) else None
     said = [held[name] for name in _RETRY_NAMES if type(held.get(name)) is bool]
     return {"retryable": said[0], **found} if said else found
+
+
+def by_words(exc: BaseException) -> Verdict:
+    """Return what the words of an unknown library say of its service; words about an input may be about its own."""
+    from failwell.phrases import texts  # only now: few exceptions come this far
+
+    match = texts.table().first(plain(str(exc)[:_LONGEST_TEXT]))
+    if match is None or match.rule.confidence < _SURE or codes.type_of(match.rule.code) not in _OF_SERVICES:
+        return None
+    return {"code": match.rule.code, "outcome": "unknown"}
 
 
 def wrapped_in(exc: BaseException) -> BaseException | None:
@@ -135,14 +151,19 @@ def _body(held: dict[str, Any]) -> object:
 
 def _codes(held: dict[str, Any]) -> dict[str, str]:
     found = {name: _word(held[name]) for name in _CODE_NAMES if name in held}
-    return {name: value for name, value in found.items() if isinstance(value, str) and 2 < len(value) <= 80}
+    return {name: value for name, value in found.items() if isinstance(value, str) and _is_code(value)}
+
+
+def _is_code(value: str) -> bool:
+    return 2 < len(value) <= _LONGEST_CODE and len(value.split()) <= _MOST_WORDS
 
 
 def _codes_beside_status(exc: BaseException, held: dict[str, Any]) -> dict[str, str]:
     """Return the codes, and the name of the class if it says what was refused: with 400, services refuse anything."""
     name = type(exc).__name__
     code = names.code_of(name)
-    return {**_codes(held), **({"errorType": name} if code and codes.type_of(code) in _REFUSING_TYPES else {})}
+    is_telling = code == "RATE_LIMITED" or (code and codes.type_of(code) in _REFUSING_TYPES)
+    return {**_codes(held), **({"errorType": name} if is_telling else {})}
 
 
 def _word(value: Any) -> object:

@@ -7,7 +7,8 @@
 4. The standard library's rules, and for unknown classes the words of their names: a guess, which a surer verdict of
    the same type from the cause replaces.
 5. `__cause__`, else an exception that it holds, else `__context__`, and again from 1.
-6. Nothing known: INTERNAL_ERROR, and nobody can say whether another try helps.
+6. The words of an unknown library, if they are about its service and not about an input.
+7. Nothing known: INTERNAL_ERROR, and nobody can say whether another try helps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from failwell.exceptions.arguments import (
     is_parsed_by_library,
     is_validation_of_arguments,
 )
-from failwell.exceptions.attributes import by_attributes, wrapped_in
+from failwell.exceptions.attributes import by_attributes, by_words, wrapped_in
 from failwell.exceptions.clients import by_answer, by_client_request
 from failwell.exceptions.rules import Plan, Rule, Scope, Verdict, peek, plan_of
 from failwell.failure import Failure
@@ -152,7 +153,9 @@ def _follow(exc: BaseException | None, depth: int, context: MappingContext) -> F
 
 
 def _unmapped(chain: Iterable[BaseException]) -> Failure:
-    verdicts = (_by_rule(by_answer, exc) for exc in chain)
+    known = list(chain)
+    verdicts = [_by_rule(by_answer, exc) for exc in known]
+    verdicts += [_by_rule(by_words, exc) for exc in known if plan_of(type(exc)).is_foreign]
     return next((found for found in verdicts if isinstance(found, Failure)), unmapped())
 
 

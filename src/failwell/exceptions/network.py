@@ -127,6 +127,13 @@ def by_ftp_reply(exc: Any) -> Verdict:
     return {"code": FTP_REPLIES.get(text[:3], "INVALID_ARGUMENT"), "outcome": "rejected"}
 
 
+def by_ftp_codes(exc: Any) -> Verdict:
+    """Depends on the FTP reply."""
+    replies = [str(code) for code in peek(exc, "received_codes") or ()]
+    otherwise = "SERVICE_UNAVAILABLE" if replies and replies[-1].startswith("4") else "INVALID_ARGUMENT"
+    return {"code": FTP_REPLIES.get(replies[-1], otherwise), "outcome": "rejected"} if replies else None
+
+
 def by_imap_answer(exc: Any) -> Verdict:
     """Depends on the server's answer: AUTHENTICATIONFAILED and LOGIN are about who is calling, EOF is none."""
     text = repr(exc.args[:1])[:500].upper()
@@ -214,6 +221,7 @@ RULES: Family = {
         "error_perm": by_ftp_reply,
         "Error": "BAD_UPSTREAM_RESPONSE",
     },
+    "aioftp": {"StatusCodeError": by_ftp_codes},
     "imaplib": {
         "error": by_imap_answer,
         "abort": "CONNECTION_LOST",

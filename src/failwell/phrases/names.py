@@ -49,7 +49,6 @@ UNAUTHORIZED            oauth error, oauth exception, o auth (error|exception), 
 UNAUTHORIZED            credential* (error|exception), jwt, bad auth, auth declined
 FORBIDDEN               forbidden, permission*, denied, not authorized, authorization, missing scope*, no permission
 FORBIDDEN               insufficient (scope|privilege*|permission*|right*), not permitted, restricted action
-FORBIDDEN               (capability|scope|role) not allowed
 FORBIDDEN               privilege*, access refused, prohibited, unsafe, insecure (path|request|transport)
 FORBIDDEN               security error, csrf
 FORBIDDEN               not whitelisted, outside (roots|destination|root), ssrf, gated, missing (any role|role)
@@ -103,7 +102,7 @@ CONNECTION_LOST         (session|context|stream) (terminated|ended)
 DEADLOCK                deadlock*
 SERIALIZATION_FAILURE   serialization failure, could not serialize, write conflict
 CONCURRENT_MODIFICATION concurrent*, stale, version (conflict|mismatch), optimistic lock*
-CONCURRENT_MODIFICATION (tag|e tag|etag|sequence|revision) mismatch, wrong (last sequence|revision|version)
+CONCURRENT_MODIFICATION (tag|e tag|etag|sequence|revision|cas) mismatch, wrong (last sequence|revision|version)
 CONCURRENT_MODIFICATION lost update, transaction (conflict|aborted), watch error, diverged
 CONCURRENT_MODIFICATION (tree|post|object|record|row|document|content|file|data) (changed|modified)
 IDEMPOTENCY_MISMATCH    idempotency, idempotent
@@ -111,7 +110,7 @@ NOT_EMPTY               not empty
 AMBIGUOUS               ambiguous, more than one, multiple (results*|objects*|matches*|records*|values)
 AMBIGUOUS               too many (results|rows|matches), disambiguation, ambigious, ambigous, not single
 FOREIGN_KEY_VIOLATION   foreign key*, protected
-NOT_FOUND               not exist*, not occupied
+NOT_FOUND               not exist*, not occupied, non existence
 ALREADY_EXISTS          already exist*, exists, file exists, duplicat*, unique*, already taken, name taken
 ALREADY_EXISTS          entity already, collision, occupied
 WRONG_PATH_KIND         is a directory, not a directory, not a file
@@ -186,12 +185,14 @@ INVALID_ARGUMENT        invalid*, validation, bad request, bad input, illegal*, 
 INVALID_ARGUMENT        bad parameter*, missing ~ (param*|field*|argument*|required*|value*|key)
 INVALID_ARGUMENT        (param*|field*|argument*) (missing|required|error), wrong (type|value|format|argument*)
 INVALID_ARGUMENT        usage, bad (argument*|value*|type*|format|name|arg*), unexpected (param*|argument*)
-INVALID_ARGUMENT        unknown (param*|field*|argument*|option*), value error, type error, data error, not allowed
+INVALID_ARGUMENT        (value|type|extra|extras|field|key|keys|character|argument|attribute) not allowed
+INVALID_ARGUMENT        (null|empty|parameter) not allowed, not match
+INVALID_ARGUMENT        unknown (param*|field*|argument*|option*), value error, type error, data error
 INVALID_ARGUMENT        unknown action, mismatch*, not acceptable, not accepted, unprocess*, too (short|small|low|few)
 INVALID_ARGUMENT        (name|host|id|path|length|body|input|value) required, mandatory, not specified
 INVALID_ARGUMENT        (input|option) error, empty (data|request|batch|expression)
 INVALID_ARGUMENT        missing ~ (header*|body|input|id|version|name|option|switch)
-FORBIDDEN               blocked, disabled, declined
+FORBIDDEN               blocked, disabled, declined, not allowed
 RESOURCE_BUSY           pending
 CONNECTION_LOST         (event|http|http2|rpc) stream error, streaming error
 INVALID_ARGUMENT        arguments required, absolute path, bad, wrong (object|length|body|dimension|kind|size|number)
