@@ -7,6 +7,7 @@ classes are made here, from the names, so that no library is needed.
 
 import builtins
 import enum
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -232,10 +233,17 @@ def test_a_mistake_that_is_held_blames_no_argument(exc: Exception) -> None:
         assert (failure.type, failure.outcome) == ("INTERNAL", "unknown")
 
 
-def _parsing(filename: str, module: str) -> BaseException:
-    scope: dict[str, Any] = {"__name__": module}
-    exec(compile("import json\ndef parse(text): return json.loads(text)", filename, "exec"), scope)
+def _parsing(filename: str, module: str, loads: Any = json.loads) -> BaseException:
+    scope: dict[str, Any] = {"__name__": module, "loads": loads}
+    exec(compile("def parse(text): return loads(text)", filename, "exec"), scope)
     return caught(scope["parse"], "<html>")
+
+
+def _orjson() -> Any:
+    scope: dict[str, Any] = {"__name__": "orjson"}
+    code = "class JSONDecodeError(ValueError): pass\ndef loads(text): raise JSONDecodeError(text)"
+    exec(compile(code, "/venv/lib/site-packages/orjson/orjson.py", "exec"), scope)
+    return scope["loads"]
 
 
 @pytest.mark.parametrize("folder", ["/venv/lib/site-packages/acme", "C:\\venv\\site-packages\\acme"])
@@ -244,6 +252,8 @@ def test_what_a_library_could_not_parse_was_not_sent_by_the_caller(folder: str) 
 
     assert _said(inner) == "INTERNAL_ERROR unknown"
     assert _said(raised(_like(), context=inner)) == "INTERNAL_ERROR unknown"
+    assert _said(_parsing(f"{folder}/client.py", "acme.client", _orjson())) == "INTERNAL_ERROR unknown"
+    assert from_exception(_parsing("/srv/tools.py", "tools", _orjson())).code == "PARSE_ERROR"
     assert from_exception(inner, arguments={"text": "<html>"}).code == "PARSE_ERROR"
     assert from_exception(_parsing("/srv/tools.py", "tools")).code == "PARSE_ERROR"
 

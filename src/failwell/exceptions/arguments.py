@@ -77,13 +77,14 @@ def is_validation_of_arguments(exc: BaseException, arguments: Arguments) -> bool
 
 
 def is_parsed_by_library(exc: BaseException) -> bool:
-    """Tell whether an installed library gave the standard library what that could not parse: mostly an answer."""
+    """Tell whether an installed library gave a parser what that could not parse: mostly an answer."""
     caller: FrameType | None = None
+    parsers = {str(type(exc).__module__).partition(".")[0], *sys.stdlib_module_names}
     trace = exc.__traceback__
     for _ in range(_MOST_FRAMES):
         if trace is None:
             break
-        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names:
+        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in parsers:
             caller = trace.tb_frame
         trace = trace.tb_next
     return caller is not None and not _INSTALLED.isdisjoint(caller.f_code.co_filename.replace("\\", "/").split("/"))

@@ -211,8 +211,7 @@ def _without_blame(
     if not isinstance(found, Failure):
         return found
     if context.called_with is None:
-        is_of_library = not plan.is_foreign and found.code in _BLAMING and is_parsed_by_library(exc)
-        return unmapped() if is_of_library else found
+        return unmapped() if found.code in _BLAMING and is_parsed_by_library(exc) else found
     if found.code == "BAD_UPSTREAM_RESPONSE" and is_validation_of_arguments(exc, context.arguments):
         return failure_from("VALIDATION_FAILED")
     blaming = _BLAMING if plan.is_foreign else _BLAMING_IN_STANDARD
