@@ -81,11 +81,62 @@ def test_a_wording_has_its_type(text: str, type_: str) -> None:
 
 @pytest.mark.parametrize("text", ["Page content is empty", "Envelope missing", "The feed was blank"])
 def test_what_is_missing_is_an_argument_only_if_one_is_meant(text: str) -> None:
-    known: dict[str, Any] = {"arguments": {"depth": 2}, "input_schema": {"properties": {"depth": {"type": "integer"}}}}
+    known: dict[str, Any] = {"arguments": {"depth": ""}, "input_schema": {"properties": {"depth": {"type": "string"}}}}
 
     assert read(text, **known).confidence == 0
     assert read("Depth is empty", **known).code == "MISSING_REQUIRED_FIELD"
     assert paths(read("Depth is empty", **known)) == ["depth"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "blamed"),
+    [
+        ("Sheet 'Q1' has no charts.", {"sheet": "Q1", "name": "Sales"}, []),
+        ("Project 'apollo' does not have a task 'ship'", {"project": "apollo", "task": "ship"}, ["task"]),
+        ("Sheet 'Q1' not found", {"sheet": "Q1", "name": "Sales"}, ["sheet"]),
+    ],
+)
+def test_what_lacks_something_is_not_what_is_missing(text: str, arguments: dict[str, Any], blamed: list[str]) -> None:
+    failure = read(text, tool="delete", arguments=arguments)
+
+    assert failure.type == "NOT_FOUND"
+    assert paths(failure) == blamed
+
+
+def test_an_argument_that_was_sent_is_not_called_missing() -> None:
+    failure = read("email: an @ is required", tool="invite", arguments={"email": "bob"})
+
+    assert failure.code == "INVALID_ARGUMENT"
+    assert [(field.path, field.kind, field.required) for field in failure.fields] == [("email", None, None)]
+
+
+def test_an_argument_beside_which_another_is_missing_is_not_blamed() -> None:
+    text = "find_text parameter is required for find_replace operation"
+    failure = read(text, tool="edit", arguments={"operation": "find_replace", "content": "x"})
+
+    assert failure.code == "MISSING_REQUIRED_FIELD"
+    assert failure.fields == ()
+
+
+def test_a_quota_that_is_renewed_by_itself_is_waited_for() -> None:
+    limited = {"code": -32000, "message": "Quota exceeded", "data": {"retryDelay": "34s"}}
+    told = fw.read({"jsonrpc": "2.0", "id": 1, "error": limited})
+    daily = read("Daily quota reached, resets in 3 hours")
+
+    assert told is not None
+    assert (told.code, told.retryable, told.retry_after) == ("RATE_LIMITED", True, 34)
+    assert (daily.code, daily.retryable, daily.retry_after) == ("RATE_LIMITED", True, 10_800)
+    assert read("Daily quota reached").code == "QUOTA_EXHAUSTED"
+
+
+def test_what_only_systems_write_counts_more_than_all_the_words_around_it() -> None:
+    failure = read(
+        "Failed to delete resource: Command failed: kubectl delete pod x -n default\n"
+        'E1118 "Unhandled Error" err="could not get current server API group list: '
+        'Get http://localhost:8080/api?timeout=32s: dial tcp 127.0.0.1:8080: connect: connection refused"'
+    )
+
+    assert failure.code == "CONNECTION_REFUSED"
 
 
 def test_a_limit_on_how_many_there_may_be_is_not_waited_out() -> None:

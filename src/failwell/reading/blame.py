@@ -1,13 +1,14 @@
 """Which argument is at fault: complete a finding with what the call's arguments say."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from failwell import codes
 from failwell._json import parse_json
@@ -57,12 +58,27 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
         return [[name] for name in spoken[:_MOST]]
     if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
         return [[name] for name in _compared(refused[0], spoken, text)]
+    is_absent = codes.derive(found.code, found.type).type == "NOT_FOUND"
+    there = _those_there(text, context) if is_absent and _HAS_NONE.search(text) else ()
+    spoken = [name for name in spoken if name not in there]
     return (
-        _best_quoted(text, context, found, spoken)
+        [keys for keys in _best_quoted(text, context, found, spoken) if keys[0] not in there]
         or [[name] for name in spoken[:1]]
         or _statements(text, context, code)
-        or (_absent_thing(text, context) if codes.derive(found.code, found.type).type == "NOT_FOUND" else [])
+        or (_absent_thing(text, context) if is_absent else [])
     )
+
+
+# What has nothing exists itself: "Sheet 'A' has no charts".
+_HAS_NONE = lazy_pattern(
+    r"[\"'`]?[\w ./:-]{1,80}[\"'`]? (?:(?:has|have|had|contains?|contained|holds?) (?:no|none)\b"
+    r"|(?:does|do|did)(?:n.t| not) (?:have|contain|hold)\b)"
+)
+
+
+def _those_there(text: str, context: Context) -> frozenset[str | int]:
+    """Return the arguments that identify what is there, though something in it is not."""
+    return frozenset(keys[0] for at, keys in _quoted_places(text, context) if _HAS_NONE.match(text, at))
 
 
 def _written_blamed(text: str, context: Context, code: str | None) -> list[list[str | int]]:
@@ -503,12 +519,35 @@ def _completed(found: Finding, text: str, context: Context) -> Finding:
     if found.rule == _BUG and (keys := _undefined(text, context)):
         refused = msgspec.structs.replace(found, code="QUERY_ERROR", retryable=False, outcome=None)
         return msgspec.structs.replace(refused, fields=(context.problem(keys, "A name in it is not defined"),))
+    if found.code == "QUOTA_EXHAUSTED" and (delay := delay_in_text(text, now=context.now)) is not None:
+        return msgspec.structs.replace(found, code="RATE_LIMITED", retry_after=delay)  # it is renewed by itself
     changes: dict[str, Any] = {}
-    if type_ == "CONFLICT" or found.code == "QUOTA_EXHAUSTED":
+    if type_ == "CONFLICT":
         changes["retry_after"] = delay_in_text(text, now=context.now)
     if not found.fields and type_ != "INTERNAL" and found.blames and found.code not in _BLAMELESS:
-        changes["fields"] = _blamed_fields(found, text, context)
+        fields = _blamed_fields(found, text, context)
+        if found.code == "MISSING_REQUIRED_FIELD" and fields and all(map(_is_sent, fields)):
+            return _not_missing(found, fields, text, context)
+        changes["fields"] = fields
     return msgspec.structs.replace(found, **changes) if changes else found
+
+
+def _not_missing(found: Finding, fields: Sequence[FieldProblem], text: str, context: Context) -> Finding:
+    """Return that what was sent is refused, where the text begins with it; else something is missing beside it."""
+    low = text.lower()
+    told = low.find(found.words.lower()) if found.words else -1
+    names = [name for field in fields for name in (field.path, field.path.replace("_", " "), str(field.sent))]
+    if not any(0 <= low.find(name.lower()) < told for name in names):
+        return found
+    refused = msgspec.structs.replace(found, code="INVALID_ARGUMENT")
+    return msgspec.structs.replace(refused, fields=_blamed_fields(refused, text, context))
+
+
+def _is_sent(field: FieldProblem) -> bool:
+    return field.sent is not UNSET and field.sent not in _EMPTY
+
+
+_EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def _undefined(text: str, context: Context) -> list[str | int]:

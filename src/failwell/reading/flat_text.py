@@ -135,7 +135,7 @@ _HINT_WORDS = ("hint:", "tip:", "you mean")
 
 def _hint(message: str, found: Finding) -> str | None:
     """Return the correction that a text itself proposes: `HINT: Perhaps you meant …`. A hint to repeat is none."""
-    if found.confidence < CERTAIN or codes.derive(found.code, found.type).type not in ("VALIDATION", "NOT_FOUND"):
+    if found.confidence < CERTAIN or _type_of(found) not in ("VALIDATION", "NOT_FOUND"):
         return None
     low = message.lower()
     hint = _HINT.search(message) if any(map(low.__contains__, _HINT_WORDS)) else None
@@ -182,7 +182,7 @@ def find_cause(text: str, context: Context, *, learned: bool = True) -> Finding 
         found = None
     if found is None:
         return _by_schema(context) or _by_name(said, context)
-    is_of_input = codes.derive(found.code, found.type).type == "VALIDATION"
+    is_of_input = _type_of(found) == "VALIDATION"
     if (is_of_input or found.rule == TOGETHER) and tells_of_effect(said):
         # A call that did something was not refused for its input, and what failed of it is not what is likely.
         return _by_schema(context) or _by_name(said, context)
@@ -296,13 +296,11 @@ def _by_words(said: str, text: str, body: Body | None, context: Context, *, lear
     if "rpc error: code = " in said:
         stated = _by_rpc_status(stated, said) or stated
     found = stated and complete_finding(stated, said, context)
-    if not learned or stated is not worded or (worded is not None and worded.rule in _ABOUT_RESULTS):
+    if not learned or stated is not worded:
         return found
-    if (
-        found is not None
-        and worded is not None
-        and codes.derive(found.code, found.type).type != codes.derive(worded.code, worded.type).type
-    ):
+    if worded is not None and (worded.rule in _ABOUT_RESULTS or worded.confidence >= _VERBATIM):
+        return found
+    if found is not None and worded is not None and _type_of(found) != _type_of(worded):
         return found  # what was sent decides it
     guessed = _weighed(found, words)
     return complete_finding(guessed, said, context) if guessed is not None and guessed.rule == TOGETHER else guessed
@@ -329,11 +327,18 @@ TOGETHER = "all words together"
 _SUREST = 0.99
 _BLAMING = ("VALIDATION", "NOT_FOUND", "CONFLICT")
 _MAY_PASS = ("TRANSIENT", "INTERNAL")
+# From here on, a phrase is one that only systems use, such as ECONNREFUSED: however many words stand around it in the
+# dump of a command, they say less.
+_VERBATIM = 0.95
+
+
+def _type_of(found: Finding) -> codes.Type:
+    return codes.derive(found.code, found.type).type
 
 
 def _weighed(found: Finding | None, words: str) -> Finding | None:
     """Return what a rule found, unless all the words together speak against it; else what these say, if it is clear."""
-    type_ = codes.derive(found.code, found.type).type if found else None
+    type_ = _type_of(found) if found else None
     guess = classify(words, type_, found.confidence if found else 0.0)
     if guess is None or (guess.type == type_ and guess.confidence >= CERTAIN):
         return found
@@ -420,7 +425,7 @@ def _by_rpc_status(found: Finding | None, said: str) -> Finding | None:
     code = stated and GRPC.get(codes.screaming(stated[1]))
     if stated is None or not isinstance(code, str):  # of an internal error, the words say more
         return None
-    if found is not None and codes.derive(found.code, found.type).type == codes.type_of(code):
+    if found is not None and _type_of(found) == codes.type_of(code):
         return None
     return Finding(rule=f"gRPC status {stated[1]}", code=code, confidence=_STATUS_CONFIDENCE, words=stated[0])
 

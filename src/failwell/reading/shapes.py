@@ -390,6 +390,9 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
         return None
     words = stated.message or text
     cause = _cause(stated, words, context)
+    delay = _delay(stated, cause, words, now)
+    if cause.code == "QUOTA_EXHAUSTED" and delay is not None:  # it is renewed by itself
+        cause = cause._replace(code="RATE_LIMITED", type=None, retryable=UNSET)
     type_ = cause.effective_type
     fields, others = _named_fields(stated, context)
     own = cause.stated or next((code.text for code in stated.codes if code.is_code), None)
@@ -404,7 +407,7 @@ def from_stated(stated: Stated, context: Context, *, text: str = "", now: float 
         "message": (words.strip() or (own or "") or _title(cause)),
         "code": cause.code,
         "type": cause.type,
-        "retry_after": _delay(stated, cause, words, now),
+        "retry_after": delay,
         "fields": fields,
         "details": details,
         "suggestion": stated.hint,
