@@ -46,6 +46,9 @@ GRAPH = ("create_entities", "add_observations", "delete_entities", "read_graph",
         ("subscribe_list", ("unsubscribe_list",), []),
         ("deny_request", ("approve_request",), []),
         ("refund_order", ("charge_order",), []),
+        ("stories-remove-task", ("stories-remove-external-link", "stories-remove-subtask"), ["stories-remove-subtask"]),
+        ("remove_story_task", ("remove_story_link",), []),
+        ("get_isue", ("get_issue_dates",), ["get_issue_dates"]),
     ],
 )
 def test_a_tool_is_meant_only_if_it_does_the_same(name: str, tools: tuple[str, ...], meant: list[str]) -> None:

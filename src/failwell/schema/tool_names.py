@@ -160,10 +160,14 @@ def _are_opposites(one: ToolName, other: ToolName) -> bool:
 
 
 def _is_same_thing(one: ToolName, other: ToolName) -> bool:
-    """Return whether the nouns of two names are the same, or spelt alike; a name may have none."""
-    if not one.nouns or not other.nouns or one.nouns & other.nouns:
+    """Return whether the nouns of two names are the same, or spelt alike; a name may have none.
+
+    Of names that share a noun and go on with another one each, those must be spelt alike.
+    """
+    if not one.nouns or not other.nouns:
         return True
-    return any(closest(noun, other.nouns, most=1) for noun in one.nouns)
+    own, others = one.nouns - other.nouns, other.nouns - one.nouns
+    return not own or not others or any(closest(noun, others, most=1) for noun in own)
 
 
 def _misspelt_kind(name: ToolName) -> str | None:
