@@ -108,7 +108,18 @@ def test_check_names_every_line_that_is_wrong(tmp_path: Path) -> None:
     assert (ran.code, ran.out) == (1, "")
     assert [line.removeprefix(f"{file}:")[:2] for line in ran.err.splitlines()] == ["2:", "3:"]
     file.write_text("[servers.a.tools.x]\nread_only = true\n")
-    assert output("policy", "check", str(file)) == "fine: it has 1 servers and 1 tools\n"
+    assert output("policy", "check", str(file)) == "The file is valid: 1 server and 1 tool.\n"
+
+
+def test_a_server_that_a_policy_file_does_not_name_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('attempts = 2\n[servers."git*"]\nretry = true\n')
+
+    ran = run("policy", "show", str(file), "--server", "hub")
+
+    assert json.loads(ran.out) == {"attempts": 2}
+    assert ran.err == "failwell: the file has nothing about a server 'hub'; it names: git*\n"
+    assert run("policy", "show", str(file), "--server", "github").err == ""
 
 
 def test_the_file_of_the_user_is_the_one_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

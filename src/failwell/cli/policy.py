@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from failwell._json import is_object
-from failwell.advice import Hints, has_promises, is_read_verb
+from failwell.advice import Hints, has_promises, is_read_verb, matching
 from failwell.cli import install_line
 from failwell.cli.streams import Misuse, bad_server_misuse, interrupt_on_signals, write_json
 from failwell.policy_file import BadPolicyFile, PolicyFile, policy_schema, user_policy_path
@@ -95,7 +95,9 @@ def check(context: typer.Context, file: _File = None) -> None:
         context.obj.stderr.write(f"{bad}\n")
         raise typer.Exit(1) from None
     tools = len(found.tools) + sum(len(server.tools) for server in found.servers.values())
-    context.obj.stdout.write(f"fine: it has {len(found.servers)} servers and {tools} tools\n")
+    servers = len(found.servers)
+    counted = f"{servers} {'server' if servers == 1 else 'servers'} and {tools} {'tool' if tools == 1 else 'tools'}"
+    context.obj.stdout.write(f"The file is valid: {counted}.\n")
 
 
 @app.command()
@@ -117,6 +119,9 @@ def show(
     said = found.server(server) if tool is None else found.tool(server, tool)
     rules = {key: value for key, value in msgspec.to_builtins(said).items() if value not in (None, {})}
     write_json(context.obj.stdout, rules)
+    if server and not list(matching(found.servers, server)):
+        named = ", ".join(found.servers) or "none"
+        context.obj.stderr.write(f"failwell: the file has nothing about a server {server[:80]!r}; it names: {named}\n")
 
 
 @app.command()
