@@ -565,6 +565,19 @@ def test_a_payload_that_contradicts_itself_is_resolved_by_stated_precedence(name
     assert (found.type, found.code, found.retryable, found.retry_after) == expected
 
 
+@pytest.mark.parametrize("place", [as_text, behind_words, as_structured_content, as_rpc_data])
+def test_the_address_that_was_requested_is_no_argument(place: Any) -> None:
+    spring = {"timestamp": "2026-01-01T00:00:00Z", "status": 422, "error": "Unprocessable Entity", "path": "/orders"}
+    pointer = {"code": "INVALID_ARGUMENT", "message": "It must be a number", "path": "/items/0/price"}
+
+    requested, blamed = fw.read(place(spring)), fw.read(place(pointer))
+
+    assert requested is not None
+    assert blamed is not None
+    assert requested.fields == ()
+    assert [problem.path for problem in blamed.fields] == ["items[0].price"]
+
+
 def test_what_a_payload_states_beside_the_error_is_kept() -> None:
     body = {
         "error": {

@@ -301,7 +301,7 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         if item is None or not isinstance(key, str):
             continue
         name = squashed(key)
-        if name == "path" and ("locations" in value or "extensions" in value):  # where in the answer GraphQL gave up
+        if name == "path" and not _is_path_of_argument(item, value):
             continue
         if name in CARRIERS and (name in ANSWERS or _is_error(_opened(item))):
             carriers.append(_opened(item))
@@ -315,6 +315,13 @@ def _collect(value: Any, stated: Stated, carriers: list[Any], *, depth: int, now
         _collect(item, stated, carriers, depth=depth + 1, now=now)
     stated.codes += own
     stated.codes += kinds
+
+
+def _is_path_of_argument(path: Any, beside: dict[str, Any]) -> bool:
+    """Return False where GraphQL names the place in its answer, or a web framework the address that was requested."""
+    if "locations" in beside or "extensions" in beside:
+        return False
+    return not ("timestamp" in beside and isinstance(path, str) and path.startswith("/"))
 
 
 def _is_error(value: Any) -> bool:
