@@ -130,6 +130,8 @@ def _said(exc: BaseException) -> str:
         (_like(code="InvalidAccessKeyId.NotFound"), "UNAUTHORIZED unknown"),
         (_like(code="InvalidInstanceId.NotFound"), "NOT_FOUND unknown"),
         (_like("ETagMismatchError"), "CONCURRENT_MODIFICATION unknown"),
+        (_like("ServiceError", status=409, code="IncorrectState"), "PRECONDITION_FAILED rejected"),
+        (_like("MaximumWaitTimeExceeded"), "TIMEOUT unknown"),
         (_like("CasMismatchException"), "CONCURRENT_MODIFICATION unknown"),
         (_like("NotAllowedError"), "FORBIDDEN unknown"),
         (_like("ExtraFieldNotAllowed"), "INVALID_ARGUMENT unknown"),

@@ -65,7 +65,7 @@ CONNECT_TIMEOUT         connect* timeout, connect* timed out
 QUERY_TIMEOUT           query timeout, query cancel*, statement timeout
 UPSTREAM_TIMEOUT        gateway timeout, deadline exceeded
 UPSTREAM_TIMEOUT        (read|write|request|response|server|api) (timeout|timed out)
-TIMEOUT                 timeout, timed out, time out, deadline, time limit*, too slow
+TIMEOUT                 timeout, wait time exceeded, timed out, time out, deadline, time limit*, too slow
 TLS_VERIFY_FAILED       host ~ key, ssh unknown host, peer verify
 TLS_VERIFY_FAILED       ssl, tls, certificate, cert, hostname mismatch, fingerprint
 CONFIG_ERROR            improperly configured, config*, misconfigured, not configured, module not found
@@ -139,9 +139,9 @@ NOT_FOUND               not in (cache|region|pool|index|list|graph|database|coll
 NOT_FOUND               no (user|file|files|alert|index|outlines|media|node), not registered, not discovered, not cached
 NOT_FOUND               (entry|item|record|object|key|member|user) not in
 PRECONDITION_FAILED     precondition*, conditional check*, condition not met, invalid state, illegal state
-PRECONDITION_FAILED     wrong state, unmet, not ready for, bad state, unsaved, dirty, unmerged, uncommitted, checkout
+PRECONDITION_FAILED     (wrong|incorrect|bad) state, unmet, not ready for, unsaved, dirty, unmerged, uncommitted
 PRECONDITION_FAILED     (market|order|issue|ticket) closed, not (complete|started|running)
-PRECONDITION_FAILED     not (alive|paused), still running
+PRECONDITION_FAILED     not (alive|paused), still running, checkout
 LOCKED                  locked, lock, checked out
 RESOURCE_BUSY           busy, in use, in progress, in flight, sharing violation, would block, delete pending
 RESOURCE_BUSY           cannot listen
