@@ -233,7 +233,7 @@ def amended(failure: Failure, **values: Any) -> Failure:
 
     That takes a third of the time of `replace`.
     """
-    found: Failure = failure.__copy__()  # type: ignore[attr-defined]  # every struct has it, which msgspec does not declare
+    found: Failure = cast(Any, failure).__copy__()  # every struct has it, which msgspec does not declare
     for name, value in values.items():
         force_setattr(found, name, value)
     return found

@@ -135,7 +135,7 @@ def test_what_is_almost_sure_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> 
     almost = classifier.Guess("TRANSIENT", CERTAIN - 0.001)
     monkeypatch.setattr("failwell.reading.flat_text.classify", lambda *_: almost)
 
-    found = read("Connection refused")
+    found = read("fetch failed")
 
     assert (found.code, found.retryable) == (None, None)
     assert (found.confidence or 0.0) < CERTAIN

@@ -110,6 +110,24 @@ def test_an_argument_that_was_sent_is_not_called_missing() -> None:
     assert [(field.path, field.kind, field.required) for field in failure.fields] == [("email", None, None)]
 
 
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("channel_id and text are required", ["channel_id", "text"]),
+        ("text, title and channel_id are required", ["channel_id", "text", "title"]),
+        ("Missing title and text", ["text", "title"]),
+        ("title is required and text must be short", ["title"]),
+    ],
+)
+def test_all_arguments_in_a_list_of_missing_ones_are_named(text: str, missing: list[str]) -> None:
+    properties = {name: {"type": "string"} for name in ("channel_id", "text", "title", "mode")}
+    schema = {"type": "object", "properties": properties}
+    failure = read(text, tool="send", arguments={"mode": "x"}, input_schema=schema)
+
+    assert failure.code == "MISSING_REQUIRED_FIELD"
+    assert sorted(paths(failure)) == missing
+
+
 def test_an_argument_beside_which_another_is_missing_is_not_blamed() -> None:
     text = "find_text parameter is required for find_replace operation"
     failure = read(text, tool="edit", arguments={"operation": "find_replace", "content": "x"})

@@ -52,8 +52,10 @@ def find_blamed_arguments(text: str, context: Context, found: Finding) -> list[l
     if code == "MISSING_REQUIRED_FIELD":
         unsent = [name for name in spoken if not context.arguments.get(name)]
         due = [name for name in unsent if name in context.required]
+        if unsent and not due and not _is_of_several(text):
+            unsent = _listed_with(unsent[:1], text, context)
         if unsent:
-            return [[name] for name in due or (unsent if _is_of_several(text) else unsent[:1])]
+            return [[name] for name in due or unsent]
     if _is_of_several(text) and len(spoken) > 1:
         return [[name] for name in spoken[:_MOST]]
     if refused := [name for name in spoken if _refused(name).search(text.lower()[:_LONGEST_SPOKEN])]:
@@ -97,7 +99,29 @@ def _written_blamed(text: str, context: Context, code: str | None) -> list[list[
     if not is_missing:
         return written
     absent = [keys for keys in written if not context.was_sent(keys)]
+    if absent:
+        named = [str(keys[0]) for keys in absent]
+        absent.extend([name] for name in _listed_with(named, text, context) if name not in named)
     return absent or [keys for keys in spoken if not context.was_sent(keys)] or written
+
+
+def _listed_with(names: list[str], text: str, context: Context) -> list[str]:
+    """Return missing arguments with those listed beside them: `channel_id, text and title are required`."""
+    if not _LIST_SIGN.search(text):
+        return names
+    others = [name for name in context.names if name in text and not context.was_sent([name])]
+    for _ in others[:_MOST]:
+        known = "|".join(map(re.escape, names))
+        more = "|".join(re.escape(name) for name in others if name not in names)
+        match = more and re.search(rf"\b(?:(?:{known}){_LISTED}({more})|({more}){_LISTED}(?:{known}))\b", text)
+        if not match:
+            break
+        names = [*names, match[1] or match[2]]
+    return names
+
+
+_LIST_SIGN = lazy_pattern(r"\b(?:and|or)\b|,")
+_LISTED = r"[\"'`]?(?:, ?|,? and |,? or )[\"'`]?"
 
 
 def _is_of_several(text: str) -> bool:
