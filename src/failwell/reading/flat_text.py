@@ -298,7 +298,7 @@ def _by_words(said: str, text: str, body: Body | None, context: Context, *, lear
     found = stated and complete_finding(stated, said, context)
     if not learned or stated is not worded:
         return found
-    if worded is not None and (worded.rule in _ABOUT_RESULTS or worded.confidence >= _VERBATIM):
+    if match is not None and worded is not None and (worded.rule in _ABOUT_RESULTS or _says_it_itself(match, worded)):
         return found
     if found is not None and worded is not None and _type_of(found) != _type_of(worded):
         return found  # what was sent decides it
@@ -328,8 +328,12 @@ _SUREST = 0.99
 _BLAMING = ("VALIDATION", "NOT_FOUND", "CONFLICT")
 _MAY_PASS = ("TRANSIENT", "INTERNAL")
 # From here on, a phrase is one that only systems use, such as ECONNREFUSED: however many words stand around it in the
-# dump of a command, they say less.
-_VERBATIM = 0.95
+# dump of a command, they say less. At the beginning of a text, a sure phrase is its subject.
+_VERBATIM, _SURE = 0.95, 0.9
+
+
+def _says_it_itself(match: Match, worded: Finding) -> bool:
+    return worded.confidence >= (_VERBATIM if match.start else _SURE)
 
 
 def _type_of(found: Finding) -> codes.Type:
