@@ -97,6 +97,24 @@ def test_errors_of_an_mcp_peer(number: int, expected: tuple[str, str, str]) -> N
     assert "hunter2" not in repr(failure)
 
 
+@pytest.mark.parametrize("place", ["whole", "compact"])
+def test_the_failure_in_an_error_of_an_mcp_peer_counts_more_than_its_number(place: str) -> None:
+    sent = fw.encode(fw.RateLimited("hunter2", retry_after=30).failure, "compact")
+    exc = MCPError(-32000, "hunter2", sent["_meta"] if place == "whole" else json.loads(sent["content"][0]["text"]))
+
+    failure = from_exception(exc)
+
+    assert judgement(exc) == ("TRANSIENT", "RATE_LIMITED", "not_executed")
+    assert failure.retry_after == 30
+    assert "hunter2" not in repr(failure)
+
+
+def test_a_code_that_nobody_knows_in_an_error_of_an_mcp_peer_is_not_passed_on() -> None:
+    exc = MCPError(-32000, "x", {"dev.failwell/failure": {"message": "x", "code": "HUNTER2"}})
+
+    assert from_exception(exc).code == "UPSTREAM_ERROR"
+
+
 @pytest.mark.parametrize(
     ("exc", "expected"),
     [

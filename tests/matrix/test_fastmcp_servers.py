@@ -389,7 +389,11 @@ def test_the_tools_of_a_remote_server_that_was_never_reached_are_not_called_unkn
 
     failure = seen(ask(parent, "sub_pay"))
 
-    assert (failure.type, failure.code, failure.outcome) == ("TRANSIENT", "CONNECTION_FAILED", "not_executed")
+    assert (failure.type, failure.outcome) == ("TRANSIENT", "not_executed")
+    assert failure.code in (
+        "CONNECTION_FAILED",
+        "CONNECTION_REFUSED",
+    )  # a wrapped client knows more
 
 
 @pytest.mark.parametrize("tool", ["returned", "returned_err"])

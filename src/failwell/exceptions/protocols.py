@@ -1,11 +1,15 @@
 """Rules for protocols and what runs them, such as mcp, fastmcp, websockets, anyio and tenacity."""
 
-from typing import Any
+from typing import Any, cast
 
+from failwell import codes
+from failwell.dialects import _compact
+from failwell.dialects._placement import META_KEY, read_whole
 from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.exceptions.stdlib import raised_in
+from failwell.failure import Failure
 from failwell.phrases.meanings import BROKEN, Meaning, fields_of, outcome_unknown
 from failwell.phrases.rpc_codes import RAISED, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
@@ -21,13 +25,25 @@ def by_rpc_code(exc: Any) -> Verdict:
         return None
     message, data = peek(error, "message"), peek(error, "data")
     words = message if isinstance(message, str) else ""
+    details = {"rpc_code": code}
+    if (told := _carried(data)) is not None and codes.type_of(told.code) is not None:
+        fields = {"code": told.code, "retryable": told.retryable, "outcome": told.outcome}
+        return {**fields, "retry_after": told.retry_after, "details": details}
     if is_session_lost(code, words):
         meaning: Meaning = "SESSION_LOST"
     elif (row := find_sdk_error(code, words)) is not None:
         meaning = row.raised
     else:
         meaning = "NOT_FOUND" if is_missing_resource(code, data) else RAISED.get(code, BROKEN)
-    return {**fields_of(meaning), "retry_after": read_body(data).retry_after, "details": {"rpc_code": code}}
+    return {**fields_of(meaning), "retry_after": read_body(data).retry_after, "details": details}
+
+
+def _carried(data: Any) -> Failure | None:
+    """Return the failure in the data of an error of ours, such as that of a connection that was refused."""
+    if type(data) is not dict:
+        return None
+    payload = cast("dict[str, Any]", data)
+    return read_whole(payload.get(META_KEY)) or _compact.from_payload(payload)
 
 
 def by_cause(exc: BaseException) -> Verdict:

@@ -39,8 +39,10 @@ _WORD = lazy_pattern(r"[a-z]+|[0-9]+")
 _STEMMED = lazy_pattern(rf"([a-z]{{1,{_STEM}}})[a-z]*|[0-9]+")
 _FOREIGN = lazy_pattern(r"[^\W\d_a-z]")  # English, which it has learned, needs no such letters
 # What is quoted is a name or a value: its words are not the server's own.
-_QUOTED = lazy_pattern(r"(?<!\w)[\"'`\u2018“«][^\"'`\u2018\u2019“”«»\n]{2,80}[\"'`\u2019”»](?!\w)")
-_QUOTES = ("'", '"', "`", "\u2018", "“", "«")
+_QUOTED = lazy_pattern(
+    r"\[redacted:\w{1,40}\]|(?<!\w)[\"'`\u2018“«][^\"'`\u2018\u2019“”«»\n]{2,80}[\"'`\u2019”»](?!\w)"
+)
+_QUOTES = ("'", '"', "`", "\u2018", "“", "«", "[redacted:")
 
 
 class Model(Struct, frozen=True):
@@ -81,10 +83,11 @@ def classify(text: str, rule: Type | None = None, confidence: float = 0.0) -> Gu
     learned = model()
     weights = learned.weights
     words = _stems(text)
-    known = [word for word in words if word in weights]
-    if not known or len(known) < len(words) * _LEAST_KNOWN or (not text.isascii() and _FOREIGN.search(text)):
+    distinct = set(words)
+    known = distinct & weights.keys()
+    if not known or len(known) < len(distinct) * _LEAST_KNOWN or (not text.isascii() and _FOREIGN.search(text)):
         return None
-    vectors = [vector for vector in map(weights.get, {*known, *_pairs(words)}) if vector is not None]
+    vectors = [vector for vector in map(weights.get, known.union(_pairs(words))) if vector is not None]
     zero = ZERO * len(vectors)
     sums = [sum(column) - zero for column in zip(*vectors, strict=True)]
     scores = [exp(bias + learned.step * total) for bias, total in zip(learned.bias, sums, strict=True)]

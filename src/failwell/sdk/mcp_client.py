@@ -532,7 +532,9 @@ async def _list_for_check(clock: CallClock, make: Callable[[], Awaitable[Any]]) 
         DeadlinePassed: it took too long.
     """
     clock.restart()  # the server has answered
-    return await run_within(CallClock(min(clock.left(), clock.limit) / 2), make, current=attempt_clock, grace=0)
+    seconds = min(clock.left(), clock.limit) / 2
+    with clock.stopped():  # of two that end at the same moment, this one is to be first
+        return await run_within(CallClock(seconds), make, current=attempt_clock, grace=0)
 
 
 def _initialize_bare(session: Any) -> Any:
