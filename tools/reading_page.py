@@ -132,7 +132,8 @@ People word errors in more ways than a table can list, so a matching phrase is n
 trained on thousands of labelled English texts, looks at all the words. If they contradict the phrase, or if no phrase
 matches, the classifier decides, provided that it is at least 70 % sure; otherwise `read` claims nothing. The classifier
 only determines the type, and never says that waiting helps or that the call had no effect. It is not used for plain
-text that isn't flagged as an error, nor where a validator, a status, a code or the arguments decide."""
+text that isn't flagged as an error, nor where a validator, a status, a code, the arguments or an unmistakable phrase
+decides."""
 
 
 def _languages() -> Iterator[str]:
