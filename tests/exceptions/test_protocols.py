@@ -97,14 +97,20 @@ def test_errors_of_an_mcp_peer(number: int, expected: tuple[str, str, str]) -> N
     assert "hunter2" not in repr(failure)
 
 
-@pytest.mark.parametrize("place", ["whole", "compact"])
-def test_the_failure_in_an_error_of_an_mcp_peer_counts_more_than_its_number(place: str) -> None:
-    sent = fw.encode(fw.RateLimited("hunter2", retry_after=30).failure, "compact")
+@pytest.mark.parametrize(
+    ("place", "origin", "outcome"),
+    [("whole", "declared", "not_executed"), ("whole", "inferred", "unknown"), ("compact", "declared", "unknown")],
+)
+def test_the_failure_in_an_error_of_an_mcp_peer_counts_but_not_an_outcome_that_is_guessed(
+    place: str, origin: Any, outcome: str
+) -> None:
+    limited = fw.RateLimited("hunter2", retry_after=30).failure.replace(origin=origin)
+    sent = fw.encode(limited, "compact")
     exc = MCPError(-32000, "hunter2", sent["_meta"] if place == "whole" else json.loads(sent["content"][0]["text"]))
 
     failure = from_exception(exc)
 
-    assert judgement(exc) == ("TRANSIENT", "RATE_LIMITED", "not_executed")
+    assert judgement(exc) == ("TRANSIENT", "RATE_LIMITED", outcome)
     assert failure.retry_after == 30
     assert "hunter2" not in repr(failure)
 

@@ -9,7 +9,6 @@ from failwell.exceptions.engine import after_several_tries
 from failwell.exceptions.http import read_body, verdict_for_status
 from failwell.exceptions.rules import Family, Rule, Verdict, peek
 from failwell.exceptions.stdlib import raised_in
-from failwell.failure import Failure
 from failwell.phrases.meanings import BROKEN, Meaning, fields_of, outcome_unknown
 from failwell.phrases.rpc_codes import RAISED, find_sdk_error, is_missing_resource, is_session_lost
 from failwell.phrases.system_codes import WEBSOCKET_CLOSES
@@ -26,9 +25,8 @@ def by_rpc_code(exc: Any) -> Verdict:
     message, data = peek(error, "message"), peek(error, "data")
     words = message if isinstance(message, str) else ""
     details = {"rpc_code": code}
-    if (told := _carried(data)) is not None and codes.type_of(told.code) is not None:
-        fields = {"code": told.code, "retryable": told.retryable, "outcome": told.outcome}
-        return {**fields, "retry_after": told.retry_after, "details": details}
+    if (told := _carried(data)) is not None:
+        return {**told, "details": details}
     if is_session_lost(code, words):
         meaning: Meaning = "SESSION_LOST"
     elif (row := find_sdk_error(code, words)) is not None:
@@ -38,12 +36,20 @@ def by_rpc_code(exc: Any) -> Verdict:
     return {**fields_of(meaning), "retry_after": read_body(data).retry_after, "details": details}
 
 
-def _carried(data: Any) -> Failure | None:
-    """Return the failure in the data of an error of ours, such as that of a connection that was refused."""
+def _carried(data: Any) -> dict[str, Any] | None:
+    """Return what the failure in the data of an error says, such as that of a connection that was refused.
+
+    Its outcome counts only if all of the failure is there and nothing was guessed: a repeat may depend on it.
+    """
     if type(data) is not dict:
         return None
     payload = cast("dict[str, Any]", data)
-    return read_whole(payload.get(META_KEY)) or _compact.from_payload(payload)
+    whole = read_whole(payload.get(META_KEY))
+    told = whole or _compact.from_payload(payload)
+    if told is None or codes.type_of(told.code) is None:
+        return None
+    outcome = whole.outcome if whole is not None and whole.origin != "inferred" else "unknown"
+    return {"code": told.code, "retryable": told.retryable, "outcome": outcome, "retry_after": told.retry_after}
 
 
 def by_cause(exc: BaseException) -> Verdict:
